@@ -1,0 +1,1 @@
+"""The agents' side: the only package that knows ACP types and the agent-client-protocol SDK."""

@@ -1,0 +1,48 @@
+"""Refusal: the one shape of "no" that every door translates (an expected outcome, so a value and not an exception)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Why a read or a write was refused; the value is what agents see as `data.errorKind`."""
+
+    NOT_FOUND = "not_found"
+    OUTSIDE = "path_outside_workspace"
+    SYMLINK_ESCAPE = "symlink_escape"
+    BAD_PATH = "bad_path"
+    BAD_RANGE = "bad_range"
+    NOT_A_FILE = "not_a_file"
+    BINARY = "binary"
+    UNDECODABLE = "undecodable"
+    UNENCODABLE = "unencodable"
+    TOO_LARGE = "too_large"
+    READ_ONLY = "read_only"
+    NO_SPACE = "no_space"
+    DENIED_BY_POLICY = "denied_by_policy"
+    DENIED_BY_USER = "denied_by_user"
+    CONFLICT = "conflict"
+    DELETED = "deleted"
+    AMBIGUOUS = "ambiguous_document"
+    DESYNCHRONISED = "desynchronised"
+    EDITOR_REFUSED = "editor_refused"
+    EDITOR_MISAPPLIED = "editor_misapplied"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    OPEN_ELSEWHERE = "open_elsewhere"
+    JOURNAL_FAILED = "journal_failed"
+    CHANGED_ON_DISK = "changed_on_disk"
+    UNKNOWN_SESSION = "unknown_session"
+    WITHDRAWN = "withdrawn"
+    IO_ERROR = "io_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`message` is fixed text plus the path as it was requested: never a resolved path, never the system's own words."""
+
+    kind: Kind
+    message: str
+    data: Mapping[str, object] = field(default_factory=dict[str, object])

@@ -1,0 +1,1 @@
+"""The parts behind `acp-sidecar demo`: a headless editor, a scripted agent, and the presenter that shows each step."""

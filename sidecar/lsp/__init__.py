@@ -1,0 +1,1 @@
+"""The editor's side: the only package that knows LSP types."""

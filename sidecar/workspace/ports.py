@@ -1,0 +1,229 @@
+"""What the workspace needs from outside, as Protocols. Adapters live in lsp/, acp/, disk.py and journal.py; cli.py joins them.
+
+Positions are `core.text.Position`: line from 0, character from 0 in units of the encoding negotiated with the editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from sidecar.core.text import Encoding, Position
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class EditorCapabilities:
+    """What the client announced at `initialize`. Everything defaults to the least."""
+
+    name: str = ""
+    version: str = ""
+    encoding: Encoding = Encoding.UTF_16
+    apply_edit: bool = False
+    document_changes: bool = False
+    create_files: bool = False
+    change_annotations: bool = False
+    show_message_request: bool = False
+    show_document: bool = False
+    work_done_progress: bool = False
+    watched_files: bool = False
+    """`workspace/didChangeWatchedFiles` may be registered dynamically."""
+    code_lens_refresh: bool = False
+    diagnostics_refresh: bool = False
+    save: bool = False
+    """This and the following: custom methods announced under `initializationOptions.client`."""
+    open: bool = False
+    reload: bool = False
+    session_updates: bool = False
+    permissions: bool = False
+    changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """Replace start..end (editor's encoding) by `new_text`; edits of one document never overlap and are sorted by start."""
+
+    start: Position
+    end: Position
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEdit:
+    """One document's edits. `version` is the one they were computed for; None only together with `create`."""
+
+    client_uri: str
+    version: int | None
+    edits: tuple[TextEdit, ...]
+    create: bool = False
+    """Put a CreateFile before the edits (the file does not exist)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditAnswer:
+    """The editor's answer to applyEdit. It is not to be trusted: look at the mirror (HAZARDS: `true`, nothing applied)."""
+
+    applied: bool
+    reason: str = ""
+
+
+class EditorGone(Exception):
+    """The editor's connection ended while a request to it was open."""
+
+
+class EditorTimeout(Exception):
+    """The editor did not answer within the bound that the caller gave."""
+
+
+class EditorRefused(Exception):
+    """The editor answered a request with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer a person can choose. `kind` is ACP's: allow_once, allow_always, reject_once, reject_always."""
+
+    id: str
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question built from the request that will be executed, never from an agent's title."""
+
+    id: str
+    session_id: str
+    action: Literal["read", "write", "execute", "start", "other"]
+    text: str
+    """Plain text for a message box; control, bidi and zero-width characters already escaped."""
+    options: tuple[Option, ...]
+    reason: str = ""
+    details: Json = field(default_factory=dict[str, object])
+    """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
+
+
+Level = Literal["error", "warning", "info", "log"]
+
+
+class Progress(Protocol):
+    """A `window/workDoneProgress` begun; all methods are synchronous and never block."""
+
+    def report(self, message: str) -> None: ...
+    def end(self, message: str) -> None: ...
+
+
+class Editor(Protocol):
+    """The one editor of a connection. Methods without `async` enqueue at once and never block the loop."""
+
+    @property
+    def capabilities(self) -> EditorCapabilities: ...
+
+    def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
+        """Enqueues the request before it returns (nothing can come between plan and send); awaiting gives the answer.
+
+        Raises EditorGone. It has no time limit of its own: the caller decides what silence means."""
+        ...
+
+    async def save(self, client_uri: str, version: int) -> bool: ...
+    async def open(self, client_uri: str) -> int: ...
+    async def close(self, client_uri: str) -> None: ...
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+        """The new version, or why not: "version" or "not-active"."""
+        ...
+
+    async def ask(self, question: Question) -> str | None:
+        """The id of the chosen option; None when dismissed. Cancelling the call withdraws the question."""
+        ...
+
+    def show(self, level: Level, message: str) -> None: ...
+    def log(self, level: Level, message: str) -> None: ...
+    def session_update(self, session_id: str, update: Json) -> None:
+        """`update` in ACP's own shape; coalescible towards a slow editor."""
+        ...
+
+    def turn_ended(self, outcome: Json) -> None: ...
+    def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Progress: ...
+    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool: ...
+    def changes_moved(self, client_uris: Sequence[str]) -> None:
+        """Hunks under review changed in these documents: refresh lenses, hints, or send `sidecar/changes`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """One row of `sidecar.listAgents`."""
+
+    id: str
+    name: str
+    source: Literal["configured", "found", "registry", "demo"]
+    installed: bool
+    version: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """What `session/new` needs; paths absolute."""
+
+    session_id: str
+    """The sidecar's own id for it. Agents' ids may collide; only acp/ knows them."""
+    agent: str
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    mcp_servers: tuple[Json, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    session_id: str
+    agent: str
+    modes: Json | None = None
+    config_options: Sequence[Json] | None = None
+    embedded_context: bool = False
+    """The agent takes `resource` blocks in prompts."""
+
+
+class AgentFailed(Exception):
+    """An agent could not do what was asked. The message is for a person: what happened, to what, what to do next."""
+
+    def __init__(
+        self,
+        kind: Literal[
+            "unknown_agent",
+            "not_installed",
+            "start_failed",
+            "exited",
+            "protocol_version",
+            "auth_required",
+            "timeout",
+            "refused",
+        ],
+        message: str,
+        data: Json | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.data: Json = data or {}
+
+
+class Agents(Protocol):
+    """The agents' side as the workspace sees it. Every method raises AgentFailed with words for a person."""
+
+    def list(self) -> list[AgentInfo]: ...
+    async def open_session(self, request: SessionRequest) -> OpenedSession: ...
+    async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
+        """Runs one turn; returns ACP's stop reason after every update of the turn was handed over."""
+        ...
+
+    def cancel(self, session_id: str) -> None: ...
+    async def close_session(self, session_id: str) -> None: ...
+    def status(self) -> list[Json]: ...
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+    def wall(self) -> float: ...
