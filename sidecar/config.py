@@ -1,0 +1,198 @@
+"""Settings: what the user configured, parsed once from `initializationOptions` or the `sidecar` section.
+
+Nothing here raises: an unknown key or a wrong type becomes a sentence in `problems` and the default stays in force, so that
+one typo does not take the product away. Names and meanings are in the README's reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
+
+Writes = Literal["review", "ask", "deny"]
+AfterWrite = Literal["save-if-was-clean", "always", "never"]
+BeforePrompt = Literal["embed", "save", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCommand:
+    """How an agent is started: a program and its arguments, never a shell line."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    fs: bool = True
+    """False: the agent is not offered `fs/*` (both methods or neither; HAZARDS: with one of them several agents write the disk)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFlags:
+    """Custom methods that this client handles; all are off until it says so."""
+
+    save: bool = False
+    open: bool = False
+    reload: bool = False
+    session_updates: bool = False
+    permissions: bool = False
+    changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    agents: Mapping[str, AgentCommand] = field(default_factory=dict[str, AgentCommand])
+    default_agent: str | None = None
+    writes: Writes = "review"
+    after_write: AfterWrite = "save-if-was-clean"
+    before_prompt: BeforePrompt = "embed"
+    allowed_roots: tuple[str, ...] = ()
+    secret_patterns: tuple[str, ...] = ()
+    protected_patterns: tuple[str, ...] = ()
+    max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
+    client: ClientFlags = ClientFlags()
+
+
+def parse(raw: object) -> tuple[Settings, list[str]]:
+    """Settings from a JSON value, and one sentence for each thing in it that was not understood."""
+    problems: list[str] = []
+    if raw is None:
+        return Settings(), problems
+    table = _object("settings", raw, problems)
+    if table is None:
+        return Settings(), problems
+    known = _read(table, _TOP, "", problems)
+    settings = Settings(**known)  # type: ignore[arg-type]  # each reader returns its field's type; _TOP maps names to them
+    if settings.default_agent is not None and settings.default_agent not in {*settings.agents, "demo"}:
+        names = ", ".join(sorted(settings.agents)) or "none is configured"
+        problems.append(
+            f'defaultAgent "{settings.default_agent}" is not among the configured agents ({names})'
+        )
+    return settings, problems
+
+
+Reader = Callable[[str, object, list[str]], object]
+
+
+class _Wrong(Exception):
+    pass
+
+
+def _read(
+    table: Mapping[str, object], fields: Mapping[str, tuple[str, Reader]], prefix: str, problems: list[str]
+) -> dict[str, object]:
+    out: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in fields:
+            problems.append(f'unknown setting "{prefix}{key}" (known: {", ".join(sorted(fields))})')
+            continue
+        name, reader = fields[key]
+        try:
+            out[name] = reader(prefix + key, value, problems)
+        except _Wrong as wrong:
+            problems.append(f'setting "{prefix}{key}" should be {wrong}; the default is used')
+    return out
+
+
+def _object(key: str, value: object, problems: list[str]) -> Mapping[str, object] | None:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value)
+    problems.append(f"{key} should be an object; the defaults are used")
+    return None
+
+
+def _one_of(*words: str) -> Reader:
+    def read(key: str, value: object, problems: list[str]) -> object:
+        if value in words:
+            return value
+        raise _Wrong("one of " + ", ".join(words))
+
+    return read
+
+
+def _boolean(key: str, value: object, problems: list[str]) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise _Wrong("true or false")
+
+
+def _text(key: str, value: object, problems: list[str]) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise _Wrong("a text")
+
+
+def _texts(key: str, value: object, problems: list[str]) -> tuple[str, ...]:
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        if all(isinstance(item, str) for item in items):
+            return tuple(cast("list[str]", items))
+    raise _Wrong("a list of texts")
+
+
+def _bytes(key: str, value: object, problems: list[str]) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise _Wrong("a positive number of bytes")
+
+
+def _env(key: str, value: object, problems: list[str]) -> Mapping[str, str]:
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value)
+        if all(isinstance(k, str) and isinstance(v, str) for k, v in items.items()):
+            return cast("dict[str, str]", items)
+    raise _Wrong("an object of texts")
+
+
+def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentCommand]:
+    if not isinstance(value, dict):
+        raise _Wrong('an object like {"name": {"command": "program", "args": []}}')
+    agents: dict[str, AgentCommand] = {}
+    for name, entry in cast("dict[str, object]", value).items():
+        table = _object(f'setting "{key}.{name}"', entry, problems)
+        if table is None:
+            continue
+        known = _read(table, _AGENT, f"{key}.{name}.", problems)
+        if "command" not in known:
+            problems.append(f'agent "{name}" has no "command"; it is left out')
+            continue
+        agents[name] = AgentCommand(**known)  # type: ignore[arg-type]  # as above
+    return agents
+
+
+def _client(key: str, value: object, problems: list[str]) -> ClientFlags:
+    table = _object(f'setting "{key}"', value, problems)
+    if table is None:
+        return ClientFlags()
+    return ClientFlags(**_read(table, _CLIENT, f"{key}.", problems))  # type: ignore[arg-type]  # as above
+
+
+_AGENT: Mapping[str, tuple[str, Reader]] = {
+    "command": ("command", _text),
+    "args": ("args", _texts),
+    "env": ("env", _env),
+    "fs": ("fs", _boolean),
+}
+
+_CLIENT: Mapping[str, tuple[str, Reader]] = {
+    "save": ("save", _boolean),
+    "open": ("open", _boolean),
+    "reload": ("reload", _boolean),
+    "sessionUpdates": ("session_updates", _boolean),
+    "permissions": ("permissions", _boolean),
+    "changes": ("changes", _boolean),
+}
+
+_TOP: Mapping[str, tuple[str, Reader]] = {
+    "agents": ("agents", _agents),
+    "defaultAgent": ("default_agent", _text),
+    "writes": ("writes", _one_of("review", "ask", "deny")),
+    "afterWrite": ("after_write", _one_of("save-if-was-clean", "always", "never")),
+    "beforePrompt": ("before_prompt", _one_of("embed", "save", "nothing")),
+    "allowedRoots": ("allowed_roots", _texts),
+    "secretPatterns": ("secret_patterns", _texts),
+    "protectedPatterns": ("protected_patterns", _texts),
+    "maxFileBytes": ("max_file_bytes", _bytes),
+    "client": ("client", _client),
+}

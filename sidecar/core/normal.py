@@ -1,0 +1,62 @@
+"""Normal: a text as it is compared (no byte order mark, every line end one symbol), and the way back.
+
+Editors and agents disagree about line ends and byte order marks: Emacs and Kate hand CRLF files over as LF, VS Code evens
+out mixed ones and strips the mark, agents usually send LF. Comparing raw texts would make every line a change. So base,
+ours and theirs are compared in this form, and only what really changed is carried back to the raw text, whose untouched
+lines keep the terminators they have.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.lineends import dominant, expand, fold
+
+BOM = "\ufeff"
+
+
+def normal(raw: str) -> str:
+    """`raw` without a leading byte order mark and with every LSP line end as one "\\n"."""
+    return fold(raw.removeprefix(BOM))
+
+
+class Normal:
+    """A raw text beside its compared form. Offsets are code points."""
+
+    __slots__ = ("_marks", "_shift", "raw", "terminator", "text")
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self.text = normal(raw)
+        self.terminator = dominant(raw)
+        self._shift = 1 if raw.startswith(BOM) else 0
+        # offset in `text` of each "\n" that stands for two characters of `raw`
+        self._marks = (
+            [m.start() - self._shift - i for i, m in enumerate(re.finditer("\r\n", raw))]
+            if "\r" in raw
+            else []
+        )
+
+    def offset_in_raw(self, offset: int) -> int:
+        """Where `offset` of the compared form lies in the raw text; never between "\\r" and "\\n"."""
+        return offset + self._shift + bisect_left(self._marks, offset)
+
+    def changes_in_raw(self, changes: ChangeSet) -> ChangeSet:
+        """The same changes for the raw text; new lines take the raw text's majority terminator."""
+        if changes.length != len(self.text):
+            raise ValueError(f"changes for a text of {changes.length}, this one has {len(self.text)}")
+        if "\r" not in self.raw and not self._shift:
+            return changes
+        edits = tuple(
+            Edit(self.offset_in_raw(e.start), self.offset_in_raw(e.end), expand(e.new, self.terminator))
+            for e in changes.edits
+        )
+        mapped = ChangeSet.of(len(self.raw), edits)
+        wanted = changes.apply(self.text)
+        if normal(mapped.apply(self.raw)) == wanted:
+            return mapped
+        # A lone "\r" beside an inserted "\n" would melt into one line end (files with mixed line ends only).
+        whole = Edit(self._shift, len(self.raw), expand(wanted, self.terminator))
+        return ChangeSet.of(len(self.raw), (whole,))
