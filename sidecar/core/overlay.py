@@ -1,0 +1,258 @@
+"""The overlay: an exact copy of every document the editor has open, kept by what the editor says and by nothing else.
+
+Every event becomes one `Modification` and goes through one door, `Overlay.apply`: synchronous, to be called before any
+`await`. It never raises for what an editor may send. What cannot be right marks the document as desynchronised, with the
+reason; its text is then not to be believed until the editor has told it whole. What was odd but harmless is told in
+`Applied.note`, for the log.
+
+| event                                              | what it means                                                 |
+|----------------------------------------------------|---------------------------------------------------------------|
+| open                                               | the text is as told                                           |
+| open again                                         | the same, tolerated: eglot does it to hidden buffers          |
+| change, version as before or lower, ranges         | desynchronised: something was lost or came twice              |
+| change, version as before or lower, whole text     | believed: a new incarnation                                   |
+| change, version higher by more than one            | legal (LSP 3.17, TextDocumentItem.version)                    |
+| change with a negative place or end before start   | desynchronised, nothing of it applied                         |
+| change of a document that is not open              | desynchronised from its start (Helix: the open follows)       |
+| change past the end of a line or of the text       | legal: it means that end                                      |
+| change with ranges while desynchronised            | only its version is noted                                     |
+| whole text in a change, or in a save               | puts a desynchronised document right                          |
+| save with another text than ours                   | the editor's is right                                         |
+| close                                              | forgotten                                                     |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sidecar.core.change import Edit
+from sidecar.core.text import Encoding, Range, Rope, Text
+from sidecar.core.uri import DocumentUri
+
+
+class Action(Enum):
+    """What happened to a document, named as in LSP's `textDocument/did…`."""
+
+    OPEN = auto()
+    CHANGE = auto()
+    SAVE = auto()
+    CLOSE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ContentChange:
+    """One entry of `contentChanges`: `range` (in the editor's encoding) becomes `text`; without a range, everything does."""
+
+    range: Range | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modification:
+    """One event of the editor's."""
+
+    uri: DocumentUri
+    action: Action
+    version: int | None = None
+    changes: tuple[ContentChange, ...] = ()
+    """CHANGE: in order, each on the text that the one before left."""
+    text: str | None = None
+    """OPEN: the text. SAVE: the text, when the editor includes it."""
+    language_id: str = ""
+    client_uri: str = ""
+    """The URI as the editor spelled it; what is sent back to it."""
+
+
+class Document:
+    """One open document."""
+
+    __slots__ = (
+        "client_uri",
+        "desynchronised",
+        "incarnation",
+        "is_open",
+        "language_id",
+        "listeners",
+        "rope",
+        "uri",
+        "version",
+    )
+
+    def __init__(self, uri: DocumentUri, client_uri: str, incarnation: int) -> None:
+        self.uri = uri
+        self.client_uri = client_uri
+        self.language_id = ""
+        self.version = 0
+        """As the editor counts. Never lower than before within one incarnation, except while desynchronised."""
+        self.rope = Rope()
+        self.desynchronised: str | None = None
+        """Why the text is not to be believed; None when it is the editor's."""
+        self.incarnation = incarnation
+        """Counts, over all documents, how often a text was told whole: on open and when a document was put right.
+        (incarnation, version) never goes backwards."""
+        self.is_open = True
+        self.listeners: list[Callable[[Document, Edit], None]] = []
+        """Called after every single content change, with its edit; `version` is then already that of the notification."""
+
+    def snapshot(self) -> Text:
+        return self.rope.snapshot()
+
+    def __repr__(self) -> str:
+        return f"Document({self.uri!r}, version={self.version}, incarnation={self.incarnation})"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a modification did."""
+
+    document: Document | None
+    """The document it was about, on CLOSE the one that was closed; None when there was none."""
+    edits: tuple[Edit, ...] = ()
+    """In order, each on the text that the one before left; without those that changed nothing."""
+    note: str | None = None
+    """Something odd, in words for the log; without the text of the document."""
+
+
+class Overlay:
+    """The open documents by normalised URI."""
+
+    def __init__(self, encoding: Encoding = Encoding.UTF_16) -> None:
+        self.encoding = encoding
+        """What was negotiated at `initialize`; LSP's default is UTF-16."""
+        self._documents: dict[DocumentUri, Document] = {}
+        self._incarnations = 0
+
+    def get(self, uri: DocumentUri) -> Document | None:
+        return self._documents.get(uri)
+
+    def documents(self) -> Iterable[Document]:
+        """In the order in which they were opened; safe to iterate while modifications are applied."""
+        return tuple(self._documents.values())
+
+    def apply(self, modification: Modification) -> Applied:
+        """Takes one event over. Raises only what a listener raised, after the whole event was applied."""
+        match modification.action:
+            case Action.OPEN:
+                return self._open(modification)
+            case Action.CHANGE:
+                return self._change(modification)
+            case Action.SAVE:
+                return self._save(modification)
+            case Action.CLOSE:
+                return self._close(modification)
+
+    def _open(self, modification: Modification) -> Applied:
+        text = modification.text or ""
+        document = self._documents.get(modification.uri)
+        again = document is not None
+        if document is None:
+            document = self._new(modification)
+            document.rope = Rope(text)
+        else:
+            self._restart(document)
+            document.client_uri = modification.client_uri or modification.uri
+        document.language_id = modification.language_id
+        document.version = modification.version or 0
+        if not again:
+            return Applied(document)
+        return Applied(document, self._edit(document, [ContentChange(None, text)]), "opened again while open")
+
+    def _change(self, modification: Modification) -> Applied:
+        document = self._documents.get(modification.uri)
+        changes = modification.changes
+        version = modification.version
+        odd = None
+        if document is None:
+            document = self._new(modification)
+            odd = "changed before it was opened"
+        elif version is not None and version <= document.version and document.desynchronised is None:
+            odd = f"version {version} after {document.version}"
+        if version is not None:
+            document.version = version
+        if odd is None and document.desynchronised is None:
+            odd = _impossible(changes)
+            if odd is None:
+                return Applied(document, self._edit(document, changes))
+        whole = _from_last_whole(changes)
+        if whole and _impossible(whole) is None:
+            self._restart(document)
+            return Applied(
+                document, self._edit(document, whole), odd and f"{odd}; the whole text came with it"
+            )
+        if odd is not None and document.desynchronised is None:
+            document.desynchronised = odd
+        return Applied(document, note=odd)
+
+    def _save(self, modification: Modification) -> Applied:
+        document = self._documents.get(modification.uri)
+        if document is None:
+            return Applied(None, note="saved while not open")
+        if modification.text is None:
+            return Applied(document)
+        was = document.desynchronised
+        if was is not None:
+            self._restart(document)
+        edits = self._edit(document, [ContentChange(None, modification.text)])
+        note = (
+            "the saved text differs from the mirror; the saved text was taken"
+            if edits and was is None
+            else None
+        )
+        return Applied(document, edits, note)
+
+    def _close(self, modification: Modification) -> Applied:
+        document = self._documents.pop(modification.uri, None)
+        if document is None:
+            return Applied(None, note="closed while not open")
+        document.is_open = False
+        return Applied(document)
+
+    def _new(self, modification: Modification) -> Document:
+        self._incarnations += 1
+        document = Document(modification.uri, modification.client_uri or modification.uri, self._incarnations)
+        self._documents[modification.uri] = document
+        return document
+
+    def _restart(self, document: Document) -> None:
+        self._incarnations += 1
+        document.incarnation = self._incarnations
+        document.desynchronised = None
+
+    def _edit(self, document: Document, changes: Iterable[ContentChange]) -> tuple[Edit, ...]:
+        edits: list[Edit] = []
+        failure: Exception | None = None
+        for change in changes:
+            edit = document.rope.apply(change.range, change.text, self.encoding)
+            if edit.start == edit.end and not edit.new:
+                continue
+            edits.append(edit)
+            for listener in tuple(document.listeners):
+                try:
+                    listener(document, edit)
+                except Exception as error:  # noqa: BLE001 - the mirror comes first: the event's rest is applied
+                    failure = failure or error
+        if failure is not None:
+            raise failure
+        return tuple(edits)
+
+
+def _impossible(changes: Iterable[ContentChange]) -> str | None:
+    for change in changes:
+        if change.range is None:
+            continue
+        start, end = change.range
+        if start > end:
+            return "a range that ends before it starts"
+        if start.line < 0 or start.character < 0 or end.character < 0:
+            return "a negative position"
+    return None
+
+
+def _from_last_whole(changes: tuple[ContentChange, ...]) -> tuple[ContentChange, ...]:
+    """The changes from the last whole text on: all that matters when what was before is not known."""
+    for index in range(len(changes) - 1, -1, -1):
+        if changes[index].range is None:
+            return changes[index:]
+    return ()
