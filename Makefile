@@ -1,0 +1,73 @@
+# One command for each thing a person wants; every one of them makes .venv first when it is missing or out of date.
+#   make demo       the main job in a terminal, without an account
+#   make test       what CI runs: lint, types, unit tests, and real editors with a real agent
+#   make help       the rest
+
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
+BIN := .venv/bin
+endif
+
+ENVIRONMENT = "$$(sh scripts/find_python.sh)" scripts/environment.py
+CHECKED := sidecar tests scripts benchmarks
+
+# pyright's wrapper otherwise asks the package index for a newer one at every run
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test unit lint types format tools bench fuzz gauntlet agents clean env-run env-dev env-bench
+
+help:
+	@echo "make demo       the main job in a terminal, without an account"
+	@echo "make test       lint, types, unit tests, real editors with a real agent (installs them under .cache/tools)"
+	@echo "make unit       only lint, types and unit tests: under a minute"
+	@echo "make format     rewrite the code in the project's format"
+	@echo "make bench      side by side with peers; prints ratios"
+	@echo "make fuzz       the properties and state machines, many more examples"
+	@echo "make gauntlet   long runs against real editors"
+	@echo "make agents     third-party agents beyond the one of make test"
+	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
+
+demo: env-run
+	@$(BIN)/acp-sidecar demo $(DEMO)
+
+test: env-dev tools lint types
+	$(BIN)/pytest $(PYTEST)
+
+unit: env-dev lint types
+	$(BIN)/pytest -m "not e2e and not gauntlet and not agents" $(PYTEST)
+
+lint: env-dev
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/ruff check $(CHECKED)
+
+types: env-dev
+	$(BIN)/pyright
+
+format: env-dev
+	$(BIN)/ruff format $(CHECKED)
+	$(BIN)/ruff check --fix $(CHECKED)
+
+# Neovim, Emacs, Helix, tmux and fast-agent; a part that cannot be had is named here and by the test that skips (with CI=true: fails)
+tools: env-dev
+	@$(BIN)/python scripts/install_tools.py
+
+bench: env-bench
+	$(BIN)/python -m benchmarks $(BENCH)
+
+fuzz: env-dev
+	$(BIN)/pytest -m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0 $(PYTEST)
+
+gauntlet: env-dev tools
+	$(BIN)/pytest -m gauntlet --timeout=0 $(PYTEST)
+
+agents: env-dev tools
+	$(BIN)/pytest -m agents --timeout=0 $(PYTEST)
+
+env-run env-dev env-bench:
+	@$(ENVIRONMENT) $(@:env-%=%)
+
+clean:
+	rm -rf .pytest_cache .ruff_cache .hypothesis dist build
+	find sidecar tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
