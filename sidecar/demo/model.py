@@ -1,0 +1,271 @@
+"""EditorModel: what an editor does, without its wire — documents, files, and the editor's answer to a workspace edit. Sans-IO.
+
+Events go out through `tell` in the order in which a server would receive them; files are reached through `Files`. What
+one editor does differently from another is a small method here, so that the lying editor of the tests can override it:
+`load`, `store`, `arriving`, `refusal`, `changed`, `opened`, `request_edit`, `before_save`.
+
+A model of a well-behaved editor: versions are checked, each edit is one undo step, nothing is saved unasked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Place, Splice, Step
+
+BOM = "\ufeff"
+_LANGUAGES = {
+    ".py": "python",
+    ".ts": "typescript",
+    ".js": "javascript",
+    ".rs": "rust",
+    ".go": "go",
+    ".md": "markdown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    uri: str
+    language: str
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    uri: str
+    version: int
+    changes: tuple[ContentChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    uri: str
+
+
+Event = Opened | Changed | Saved | Closed
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFile:
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEdits:
+    uri: str
+    version: int | None
+    edits: tuple[Replacement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceEdit:
+    steps: tuple[CreateFile | DocumentEdits, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """To `workspace/applyEdit`. With `error`, an error response of that code instead of a result."""
+
+    applied: bool
+    reason: str = ""
+    error: int | None = None
+
+
+class Files(Protocol):
+    def read(self, uri: str) -> bytes | None: ...
+    def write(self, uri: str, data: bytes) -> None:
+        """OSError when it cannot."""
+        ...
+
+
+class DiskFiles:
+    """The files themselves. An editor owns what it saves; the sidecar's rule about `disk.py` is about the sidecar."""
+
+    def read(self, uri: str) -> bytes | None:
+        try:
+            return Path(path_of(uri)).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, uri: str, data: bytes) -> None:
+        path = Path(path_of(uri))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def uri_of(path: str | os.PathLike[str]) -> str:
+    return Path(path).absolute().as_uri()
+
+
+def path_of(uri: str) -> str:
+    path = os.fsdecode(unquote_to_bytes(urlsplit(uri).path))
+    return path[1:] if os.name == "nt" and path.startswith("/") else path
+
+
+class EditorModel:
+    def __init__(self, files: Files, tell: Callable[[Event], None], encoding: Encoding = "utf-16") -> None:
+        self.files = files
+        self.tell = tell
+        self.encoding: Encoding = encoding
+        self.documents: dict[str, Buffer] = {}
+
+    # What the user does
+
+    def open(self, uri: str) -> Buffer:
+        """Open from disk, or empty when there is no file; an open document is returned as it is."""
+        buffer = self.documents.get(uri)
+        if buffer is None:
+            buffer = self._load(uri)
+            self.opened(buffer)
+        buffer.hidden = False
+        return buffer
+
+    def close(self, uri: str) -> None:
+        """Unsaved text is dropped, as by an editor's "close without saving"."""
+        if self.documents.pop(uri, None) is not None:
+            self.tell(Closed(uri))
+
+    def type(self, uri: str, text: str) -> None:
+        buffer = self.documents[uri]
+        self.changed(buffer, buffer.type(text))
+
+    def replace(self, uri: str, start: int, end: int, new: str, label: str = "typing") -> None:
+        buffer = self.documents[uri]
+        self.changed(buffer, buffer.edit([Splice(start, end, new)], label))
+
+    def undo(self, uri: str) -> Step | None:
+        buffer = self.documents[uri]
+        self.changed(buffer, buffer.undo())
+        return buffer.future[-1] if buffer.future else None
+
+    def redo(self, uri: str) -> None:
+        buffer = self.documents[uri]
+        self.changed(buffer, buffer.redo())
+
+    def save(self, uri: str) -> bool:
+        buffer = self.documents[uri]
+        self.before_save(buffer)
+        try:
+            self.files.write(uri, self.store(buffer))
+        except (OSError, UnicodeEncodeError):  # the second: a lone surrogate has no UTF-8
+            return False
+        buffer.saved = buffer.text
+        self.tell(Saved(uri, buffer.text))
+        return True
+
+    def reload(self, uri: str) -> None:
+        """Take the disk's text, as one undo step; nothing when the file is gone."""
+        buffer = self.documents[uri]
+        data = self.files.read(uri)
+        if data is not None:
+            text = self.load(data)
+            buffer.saved = text
+            self.changed(buffer, buffer.edit([Splice(0, len(buffer.text), text)], "reload"))
+
+    # What the server asks
+
+    def request_edit(self, edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
+        reply(self.apply(edit))
+
+    def apply(self, edit: WorkspaceEdit) -> Answer:
+        """All of it or nothing: every version is looked at before the first change."""
+        for step in edit.steps:
+            if isinstance(step, DocumentEdits):
+                no = self.refusal(step)
+                if no is not None:
+                    return no
+        for step in edit.steps:
+            if isinstance(step, CreateFile):
+                self.create(step.uri)
+            else:
+                buffer = self.documents.get(step.uri) or self.open_hidden(step.uri)
+                try:
+                    self.apply_to(buffer, step, edit.label)
+                except ValueError as error:
+                    return Answer(False, str(error))
+        return Answer(True)
+
+    def apply_to(self, buffer: Buffer, step: DocumentEdits, label: str) -> None:
+        splices = [
+            Splice(buffer.offset(e.start), buffer.offset(e.end), self.arriving(buffer, e.text))
+            for e in step.edits
+        ]
+        self.changed(buffer, buffer.edit(splices, label or "edit"))
+
+    def refusal(self, step: DocumentEdits) -> Answer | None:
+        buffer = self.documents.get(step.uri)
+        if buffer is not None and step.version is not None and step.version != buffer.version:
+            return Answer(
+                False, f"the document is at version {buffer.version}, the edit is for {step.version}"
+            )
+        return None
+
+    def create(self, uri: str) -> None:
+        """CreateFile without options: an existing file stays as it is (the specification's `ignoreIfExists`)."""
+        if uri not in self.documents and self.files.read(uri) is None:
+            self.files.write(uri, b"")
+
+    def open_hidden(self, uri: str) -> Buffer:
+        buffer = self._load(uri)
+        buffer.hidden = True
+        self.opened(buffer)
+        return buffer
+
+    # Where editors differ
+
+    def load(self, data: bytes) -> str:
+        """The text of a file, without its byte order mark. UnicodeDecodeError when it is not UTF-8."""
+        return data.decode("utf-8").removeprefix(BOM)
+
+    def store(self, buffer: Buffer) -> bytes:
+        return ((BOM if buffer.bom else "") + buffer.text).encode("utf-8")
+
+    def arriving(self, buffer: Buffer, text: str) -> str:
+        """What becomes of the text of an edit, its line ends for instance, on the way into the buffer."""
+        return text
+
+    def before_save(self, buffer: Buffer) -> None:
+        """Save participants."""
+
+    def opened(self, buffer: Buffer) -> None:
+        self.tell(Opened(buffer.uri, buffer.language, buffer.version, buffer.text))
+
+    def changed(self, buffer: Buffer, changes: Sequence[ContentChange]) -> None:
+        if changes:
+            buffer.version += 1
+            self.tell(Changed(buffer.uri, buffer.version, tuple(changes)))
+
+    def _load(self, uri: str) -> Buffer:
+        data = self.files.read(uri)
+        text = "" if data is None else self.load(data)
+        buffer = Buffer(
+            uri=uri,
+            text=text,
+            language=_LANGUAGES.get(os.path.splitext(uri)[1], "plaintext"),
+            encoding=self.encoding,
+            bom=data is not None and data.startswith(BOM.encode()),
+            saved=None if data is None else text,
+        )
+        self.documents[uri] = buffer
+        return buffer
