@@ -1,0 +1,134 @@
+"""Framing: bytes in, message bodies out (LSP base protocol, "Header Part"). No IO, no JSON.
+
+Feed whatever was read, then take messages until there are none:
+
+    framing.feed(data)
+    while (item := framing.next()) is not None: ...
+
+An item is the body of a message (`bytes`) or a `Fault`: a stretch of input that is no message. After a fault the parser
+looks for the next `Content-Length` line. That is safe because a body is JSON, and JSON text cannot hold a raw line end
+inside a string: bytes that look like a header line are one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_BODY = 256 * 1024 * 1024
+"""Bytes. A `didOpen` of a 100 MB file escapes to less; what is larger is a broken peer (or 99999999999)."""
+
+MAX_HEADER = 8 * 1024
+"""Bytes of one header block, the limit common among HTTP servers."""
+
+_USUAL = re.compile(rb"Content-Length: ([0-9]{1,9})\r\n\r\n")
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,32})[ \t]*\r?\n", re.IGNORECASE)
+_BLOCK_END = re.compile(rb"\r?\n\r?\n")
+_TAIL = 64
+"""Bytes kept of skipped input: a `Content-Length` line may have been cut by the read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Input that was skipped, and why (for the log and for the error that answers it)."""
+
+    reason: str
+
+
+class Framing:
+    """One direction of one connection."""
+
+    __slots__ = ("_buffer", "_lost", "_max_body", "_need", "_parts", "_position", "_size", "_skipping")
+
+    def __init__(self, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
+        self._buffer = b""
+        self._position = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        """Bytes not yet consumed, in `_buffer` from `_position` and in `_parts`."""
+        self._need = 0
+        """Nothing can be decided before this many bytes are there: spares joining a large body at every read."""
+        self._skipping = False
+        self._lost = 0
+
+    def feed(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+
+    def unread(self, data: bytes) -> None:
+        """Puts back the end of the last body: it was not part of that message (its length was wrong)."""
+        self._parts[:0] = [data, self._buffer[self._position :]]
+        self._buffer, self._position = b"", 0
+        self._size += len(data)
+        self._need = 0
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a message begun; at end of input more than 0 means that it was cut."""
+        return self._size
+
+    def next(self) -> bytes | Fault | None:
+        """The next item; None: feed more."""
+        if self._size < self._need or not self._size:
+            return None
+        if self._parts:
+            self._join()
+        if self._skipping:
+            return self._resume()
+        buffer, position = self._buffer, self._position
+        usual = _USUAL.match(buffer, position)
+        if usual is not None:
+            return self._body(usual.end(), int(usual[1]))
+        return self._header()
+
+    def _join(self) -> None:
+        self._buffer = b"".join((self._buffer[self._position :], *self._parts))
+        self._position = 0
+        self._parts.clear()
+
+    def _body(self, start: int, length: int) -> bytes | Fault | None:
+        end = start + length
+        if length > self._max_body:
+            self._consume(start - self._position)
+            return self._skip(f"a message of {length} bytes is larger than the limit of {self._max_body}")
+        if end > len(self._buffer):
+            self._need = end - self._position
+            return None
+        body = self._buffer[start:end]
+        self._consume(end - self._position)
+        return body
+
+    def _consume(self, count: int) -> None:
+        self._position += count
+        self._size -= count
+        self._need = 0
+
+    def _header(self) -> bytes | Fault | None:
+        """The unusual forms: other case, more headers, bare line feeds; and what is no header at all."""
+        buffer, position = self._buffer, self._position
+        block = _BLOCK_END.search(buffer, position, position + MAX_HEADER)
+        if block is None:
+            if self._size >= MAX_HEADER:
+                return self._skip(f"no end of headers within {MAX_HEADER} bytes")
+            return None
+        lengths = list(_LENGTH.finditer(buffer, position, block.end()))
+        if not lengths:
+            self._consume(block.end() - position)
+            return self._skip("headers without a valid Content-Length")
+        # The last one counts: what stands before it may be the rest of a message whose own length was too short.
+        return self._body(block.end(), int(lengths[-1][1]))
+
+    def _skip(self, reason: str) -> Fault:
+        self._skipping = True
+        return Fault(reason)
+
+    def _resume(self) -> bytes | Fault | None:
+        found = _LENGTH.search(self._buffer, self._position)
+        if found is None:
+            self._consume(max(0, self._size - _TAIL))
+            self._need = self._size + 1
+            return None
+        self._consume(found.start() - self._position)
+        self._skipping = False
+        return self.next()

@@ -1,0 +1,195 @@
+"""Server: `SidecarServer`, on which the editor's features are registered, and `serve`, which runs it on two descriptors.
+
+Registering (editor.py, commands.py, …), all before or while `build` runs:
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)       async def or def (params), lsprotocol's type
+    @server.feature("sidecar/opaque")                    custom: params as plain JSON
+    @server.command("sidecar.prompt")                    (argument): one JSON value, None when there was none
+    @server.feature(types.INITIALIZE)                    def only; runs before the capabilities are computed
+    @server.feature(types.SHUTDOWN)                      params is None; awaited before the answer
+
+An `async def` begins after the messages that arrived with it; what must be recorded in the order of arrival goes into a
+plain `def` that returns an awaitable. Errors for people: raise `protocol.Failed("words")` or `ports.AgentFailed`.
+
+Sending: `server.notify(method, params, coalesce_key=…)`, `await server.request(method, params)`; params are plain JSON or
+lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace_apply_edit_async`, …) work too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Callable, Hashable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from sidecar import __version__
+from sidecar.core.overlay import Modification
+from sidecar.core.text import Encoding
+from sidecar.lsp.framing import Fault, Framing
+from sidecar.lsp.pending import Pending
+from sidecar.lsp.protocol import SidecarProtocol
+from sidecar.lsp.reader import Reader
+from sidecar.lsp.writer import Writer
+
+SLICE = 0.005
+"""Seconds of messages handled before agents, timers and answers get their turn."""
+
+FLUSH = 2.0
+"""Seconds that the last answers may take to be written."""
+
+_log = logging.getLogger(__name__)
+
+
+class SidecarServer(LanguageServer):
+    """The language server of one editor connection. Text is never read from `workspace` (pygls's store): it is not fed."""
+
+    protocol: SidecarProtocol  # pyright: ignore[reportIncompatibleVariableOverride] - set once, by pygls
+
+    def __init__(self, on_modification: Callable[[Modification], None]) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - untyped in pygls
+            "acp-sidecar", __version__, protocol_cls=SidecarProtocol, converter_factory=default_converter
+        )
+        self.protocol.on_modification = on_modification
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of positions, as negotiated: the client's first offer that we support (all three), else UTF-16."""
+        return self.protocol.encoding
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """URIs of the workspace folders, as the editor spells them."""
+        return tuple(self.protocol.folders)
+
+    @property
+    def client_capabilities(self) -> types.ClientCapabilities:
+        """Empty before `initialize`."""
+        return self.protocol.client_capabilities
+
+    @property
+    def initialize_params(self) -> dict[str, Any]:
+        """What the editor sent with `initialize`, as plain JSON; empty before."""
+        return self.protocol.initialize_params
+
+    def notify(self, method: str, params: Any = None, coalesce_key: Hashable | None = None) -> None:
+        """Queues a notification; see SidecarProtocol.notify."""
+        self.protocol.notify(method, params, coalesce_key)
+
+    def request(self, method: str, params: Any = None) -> Pending:
+        """Queues a request and returns what to await; see Pending."""
+        return self.protocol.request(method, params)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """pygls would show a message box to the user."""
+        _log.error("%s", error, exc_info=error)
+
+
+async def serve(
+    stdin: int, stdout: int, build: Callable[[], AbstractAsyncContextManager[SidecarServer]]
+) -> int:
+    """Runs one connection on two descriptors until `exit`, end of input or a signal; returns the exit code.
+
+    `build` makes the object graph and takes it down again: it is left before the last answers are flushed.
+    0: exit after shutdown. 1: without, or the editor vanished. 128 + n: signal n."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+
+    def end(code: int) -> None:
+        if not ended.done():
+            ended.set_result(code)
+
+    writer = Writer(stdout, lambda _: _soon(loop, end, 1))
+    restore = _on_signals(loop, lambda number: end(128 + number))
+    try:
+        async with build() as server:
+            protocol = server.protocol
+            protocol.attach(writer.send)
+            protocol.on_exit = lambda: end(0 if protocol.clean else 1)
+            feeder = _Feeder(protocol, loop, lambda: end(1))
+            reader = Reader(stdin, feeder.on_data)
+            feeder.reader = reader
+            code = await ended
+            reader.close()
+            protocol.disconnect()
+            await protocol.settle(FLUSH)
+        return code
+    finally:
+        restore()
+        writer.close()
+        await loop.run_in_executor(None, writer.wait, FLUSH)
+
+
+class _Feeder:
+    """Data → messages → protocol, in slices."""
+
+    def __init__(
+        self, protocol: SidecarProtocol, loop: asyncio.AbstractEventLoop, on_end: Callable[[], None]
+    ) -> None:
+        self._protocol = protocol
+        self._loop = loop
+        self._on_end = on_end
+        self._framing = Framing()
+        self._ended = False
+        self.reader: Reader | None = None
+
+    def on_data(self, data: bytes) -> None:
+        if data:
+            self._framing.feed(data)
+        else:
+            self._ended = True
+        self._work()
+
+    def _work(self) -> None:
+        framing, receive = self._framing, self._protocol.receive
+        until = time.monotonic() + SLICE
+        while (item := framing.next()) is not None:
+            if isinstance(item, Fault):
+                self._protocol.refuse(item.reason)
+            elif rest := receive(item):
+                framing.unread(rest)
+            if time.monotonic() > until:
+                if self.reader is not None:
+                    self.reader.pause()
+                self._loop.call_soon(self._work)
+                return
+        if self._ended:
+            if framing.pending:
+                _log.warning("the input ended within a message")
+            self._on_end()
+        elif self.reader is not None:
+            self.reader.resume()
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument: int) -> None:
+    try:
+        loop.call_soon_threadsafe(call, argument)
+    except RuntimeError:
+        pass  # the loop is closed: nobody is left to be told
+
+
+def _on_signals(loop: asyncio.AbstractEventLoop, call: Callable[[int], None]) -> Callable[[], None]:
+    """SIGINT and SIGTERM end the server in order. Windows has no `add_signal_handler`."""
+    restores: list[Callable[[], object]] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, call, number)
+            restores.append(lambda number=number: loop.remove_signal_handler(number))
+        except (NotImplementedError, RuntimeError, ValueError):
+            try:
+                before = signal.signal(number, lambda n, _: _soon(loop, call, n))
+            except ValueError:
+                continue  # not in the main thread
+            restores.append(lambda number=number, before=before: signal.signal(number, before))
+
+    def restore() -> None:
+        for undo in restores:
+            undo()
+
+    return restore

@@ -1,0 +1,157 @@
+"""Writer: messages to the editor through a thread of its own, so that an editor that stops reading blocks nobody.
+
+Two kinds of messages. Most must arrive, in order: answers, requests, `window/showMessage`. Some only tell the newest
+state (progress, streamed updates): they carry a `key`, and while one of a key is still unsent the next one takes its
+place, at the end of the queue. When even those pile up the oldest are dropped.
+
+Memory is bounded: coalescible messages by `SOFT_LIMIT`; with more than `HARD_LIMIT` of the others unsent the editor
+counts as gone (`on_broken`), as it does when the pipe breaks.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+SOFT_LIMIT = 8 * 1024 * 1024
+"""Bytes of unsent coalescible messages; beyond it the oldest of them are dropped."""
+
+HARD_LIMIT = 128 * 1024 * 1024
+"""Bytes of unsent messages that must arrive; beyond it the connection is given up. One message may be of any size."""
+
+_BATCH = 256 * 1024
+"""Bytes joined into one write: fewer system calls and wake-ups of the editor in a burst."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Message(NamedTuple):
+    data: bytes
+    coalescible: bool
+
+
+class Writer:
+    """Owns the writing end `fd` (which it never closes). `on_broken` is called at most once, from the writer's thread."""
+
+    def __init__(
+        self,
+        fd: int,
+        on_broken: Callable[[str], None],
+        *,
+        soft_limit: int = SOFT_LIMIT,
+        hard_limit: int = HARD_LIMIT,
+    ) -> None:
+        self._fd = fd
+        self._on_broken = on_broken
+        self._soft_limit = soft_limit
+        self._hard_limit = hard_limit
+        self._changed = threading.Condition()
+        self._queue: OrderedDict[Hashable, _Message] = OrderedDict()
+        self._serial = 0
+        self._firm = 0
+        self._soft = 0
+        self._closing = False
+        self._broken = False
+        self._done = threading.Event()
+        self.dropped = 0
+        """Coalescible messages dropped (not those replaced by a newer one)."""
+        self._thread = threading.Thread(target=self._run, name="lsp-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes waiting, without the batch that is being written."""
+        return self._firm + self._soft
+
+    def send(self, body: bytes, key: Hashable | None = None) -> None:
+        """Queues one message; never blocks. After a break it does nothing: whoever waits for an answer is told elsewhere."""
+        data = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        overflow = False
+        with self._changed:
+            if self._closing or self._broken:
+                return
+            if key is None:
+                self._serial += 1
+                overflow = self._firm > self._hard_limit
+                self._queue[self._serial] = _Message(data, False)
+                self._firm += len(data)
+            else:
+                self._put_coalescible(("key", key), data)
+            self._changed.notify()
+        if overflow:
+            self._break(f"the editor has not read {self._firm} bytes")
+
+    def _put_coalescible(self, key: Hashable, data: bytes) -> None:
+        older = self._queue.pop(key, None)
+        if older is not None:
+            self._soft -= len(older.data)
+        self._queue[key] = _Message(data, True)
+        self._soft += len(data)
+        if self._soft <= self._soft_limit:
+            return
+        for candidate in [k for k, message in self._queue.items() if message.coalescible and k != key]:
+            self._soft -= len(self._queue.pop(candidate).data)
+            self.dropped += 1
+            if self._soft <= self._soft_limit // 2:
+                break
+
+    def close(self) -> None:
+        """No more messages; the thread writes what is queued and ends. See `wait`."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+
+    def wait(self, seconds: float) -> bool:
+        """After `close`: blocks until everything is written or given up; False: the time ran out."""
+        return self._done.wait(seconds)
+
+    def _run(self) -> None:
+        try:
+            while (batch := self._take()) is not None:
+                self._write(batch)
+        except OSError as error:
+            self._break(f"writing to the editor failed: {error.strerror}")
+        finally:
+            self._done.set()
+
+    def _take(self) -> bytes | None:
+        with self._changed:
+            while not self._queue:
+                if self._closing or self._broken:
+                    return None
+                self._changed.wait()
+            if self._broken:
+                return None
+            parts: list[bytes] = []
+            size = 0
+            while self._queue and size < _BATCH:
+                _, message = self._queue.popitem(last=False)
+                parts.append(message.data)
+                size += len(message.data)
+                if message.coalescible:
+                    self._soft -= len(message.data)
+                else:
+                    self._firm -= len(message.data)
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _write(self, data: bytes) -> None:
+        written = os.write(self._fd, data)
+        if written < len(data):
+            rest = memoryview(data)
+            while written < len(data):
+                written += os.write(self._fd, rest[written:])
+
+    def _break(self, reason: str) -> None:
+        with self._changed:
+            if self._broken:
+                return
+            self._broken = True
+            self._queue.clear()
+            self._firm = self._soft = 0
+            self._changed.notify()
+        _log.error("%s", reason)
+        self._on_broken(reason)
