@@ -1,0 +1,285 @@
+"""Policy: what an agent may read or write without asking, decided on names alone.
+
+`check_request` refuses what is not a plain absolute path, before any system call. `decide` takes the path as it was asked for and as
+the disk resolved it and answers Allow, Ask or Deny. Both names are *folded* first, so that another spelling of `.git` (letter case,
+full-width letters, zero-width characters, NTFS streams, 8.3 names) is still `.git`: file systems disagree on which of these are the
+same file, so the strictest answer of all of them is taken.
+
+Deliberately not here: opening files (disk), compiling patterns (sidecar.matchers; pathspec is not standard library), asking the user.
+Patterns come from the user's settings and from the lists below, never from the workspace.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from sidecar.core.refusal import Kind, Refusal
+
+Access = Literal["read", "write"]
+
+MAX_PATH_BYTES = 4096
+"""Linux's PATH_MAX; longer requests are refused unread."""
+
+SECRET_PATTERNS: tuple[str, ...] = (
+    ".env*",
+    "!.env.example",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "id_rsa*",
+    "id_ed25519*",
+    "*.kdbx",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    "*credentials*",
+    "secrets.*",
+    "~/.ssh",
+    "~/.aws",
+    "~/.gnupg",
+    "~/.kube",
+    "~/.docker/config.json",
+    "~/.config/gh",
+    "~/.config/gcloud",
+)
+"""gitignore syntax beneath each root; a leading `~/` anchors at the home folder. Reading (or replacing) one asks."""
+
+PROTECTED_PATTERNS: tuple[str, ...] = (
+    ".git",
+    ".vscode/*.json",
+    "**/.vscode/*.json",
+    "*.code-workspace",
+    ".idea",
+    ".mcp.json",
+    ".cursor",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".zed",
+    "**/.github/workflows",
+    "**/.github/hooks",
+    "**/.github/agents",
+    ".husky",
+    ".envrc",
+    ".gitattributes",
+    ".gitmodules",
+    ".gitconfig",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".inputrc",
+    "~/.config/fish",
+    ".ripgreprc",
+    ".npmrc",
+    ".yarnrc*",
+    ".pre-commit-config.yaml",
+)
+"""Files that make programs run: writing one asks in every mode, also when it does not exist yet. A name covers all beneath it."""
+
+SYSTEM_FOLDERS: tuple[str, ...] = ("/proc", "/sys", "/dev", "/run")
+
+# Wherever they stand, above the root too: a root opened inside `.git` must not turn hooks into ordinary files.
+_PROTECTED_ANYWHERE = frozenset({".git"})
+_SECRET_ANYWHERE = frozenset({".ssh", ".aws", ".gnupg"})
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Nothing to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the user, in every mode; `reason` is for the dialog."""
+
+    reason: Literal["secret", "protected", "hard link"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Never, and no question."""
+
+    reason: Literal["system"]
+
+
+Decision = Allow | Ask | Deny
+Matcher = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Matchers:
+    """Compiled pattern lists. Each takes a folded name: relative to a root (`src/a.py`) or to the home folder (`~/.ssh/id`)."""
+
+    secret: Matcher
+    protected: Matcher
+    home: str = ""
+    """The user's home folder, canonical; empty when there is none."""
+
+
+def check_request(path: object, *, windows: bool = False) -> Refusal | None:
+    """Refuses (BAD_PATH) what is not a plain absolute path: before any system call. ACP paths are paths, not URIs."""
+    if not isinstance(path, str) or not path:
+        return Refusal(Kind.BAD_PATH, "The path must be a string that is not empty.")
+    if "\0" in path:
+        return _bad("The path contains a NUL character", path)
+    try:
+        size = len(path) if path.isascii() else len(path.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return _bad("The path is not valid Unicode", path)
+    if size > MAX_PATH_BYTES:
+        return _bad(f"The path is longer than {MAX_PATH_BYTES} bytes", path)
+    if not (_WINDOWS_ABSOLUTE.match(path) if windows else path[0] == "/"):
+        if _URI.match(path):
+            return _bad("An absolute path is needed, not a URI", path)
+        return _bad("The path must be absolute", path)
+    return None
+
+
+def decide(
+    requested: str,
+    resolved: str,
+    access: Access,
+    matchers: Matchers,
+    *,
+    roots: Sequence[str] = (),
+    links: int = 1,
+) -> Decision:
+    """The decision for one file, existing or not.
+
+    `requested` as the agent sent it; `resolved` the canonical path that will be opened. `roots`: every spelling of the root it was found
+    beneath; the canonical one first. Patterns apply below the root (a checkout in `~/.cursor/worktrees/x` is a checkout); a name beneath
+    none of them is matched by its last component. `links`: hard links of the file; another name of it may be outside (ask to write).
+    """
+    if in_system_folder(resolved, roots[0] if roots else ""):
+        return Deny("system")
+    names: list[str] = []
+    parts: set[str] = set()
+    for path in (resolved,) if requested == resolved else (resolved, requested):
+        names.append(fold(_beneath(path, roots)))
+        if matchers.home and path.startswith(matchers.home + "/"):
+            names.append("~/" + fold(path[len(matchers.home) + 1 :]))
+        parts.update(fold(path).split("/"))
+    if not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
+        return Ask("secret")
+    if access == "write":
+        if not parts.isdisjoint(_PROTECTED_ANYWHERE) or any(map(matchers.protected, names)):
+            return Ask("protected")
+        if links > 1:
+            return Ask("hard link")
+    return Allow()
+
+
+def in_system_folder(path: str, root: str = "") -> bool:
+    """Whether a canonical path is the system's own: /proc, /sys, /dev, /run.
+
+    A root which the user put beneath /dev (shm) or /run (media, user) is theirs; nothing beneath /proc or /sys ever is."""
+    for folder in SYSTEM_FOLDERS:
+        if path == folder or path.startswith(folder + "/"):
+            return folder in ("/proc", "/sys") or not root.startswith(folder + "/")
+    return False
+
+
+@lru_cache(maxsize=8192)
+def fold(path: str) -> str:
+    """One spelling for all spellings some file system takes for the same name. Only for matching, never for opening."""
+    if not path.isascii():
+        path = unicodedata.normalize("NFKC", path)
+        path = _IGNORABLE.sub("", path)
+        # Case folding can undo normal form (U+0130), and the other way round.
+        path = unicodedata.normalize("NFKC", path.casefold())
+    path = path.lower().replace("\\", "/")
+    return "/".join(_fold_name(name) for name in path.split("/") if name not in ("", "."))
+
+
+def _fold_name(name: str) -> str:
+    if name == "..":
+        return name
+    # NTFS: `.git::$INDEX_ALLOCATION` is `.git`; so is `.git. .`
+    name = (name.partition(":")[0] or name).rstrip(". ") or name
+    if "~" in name and (short := _SHORT.match(name)):
+        return _LONG.get(short[1], name)
+    return name
+
+
+def _beneath(path: str, roots: Sequence[str]) -> str:
+    for root in roots:
+        prefix = root if root.endswith("/") else root + "/"
+        if path.startswith(prefix):
+            return path[len(prefix) :]
+    return path.rpartition("/")[2]
+
+
+def _bad(text: str, path: str) -> Refusal:
+    return Refusal(Kind.BAD_PATH, f"{text}: {path if len(path) <= 300 else path[:300] + '…'}")
+
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_WINDOWS_ABSOLUTE = re.compile(r"[A-Za-z]:[\\/]|[\\/]{2}[^\\/]")
+
+# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties.txt) and every format character (Cf), which HFS+ ignores in part.
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+
+# 8.3 names as NTFS makes them: leading dot dropped, six characters, ~n. The hashed forms are those git itself guards against.
+_SHORT = re.compile(r"\.?([a-z0-9_-]{1,6})~[0-9]+(?:\..{0,3})?\Z")
+_LONG: dict[str, str] = {
+    name.lstrip(".").split(".")[0][:6]: name
+    for name in (
+        ".env",
+        ".envrc",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".vscode",
+        ".idea",
+        ".mcp.json",
+        ".cursor",
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".zed",
+        ".github",
+        ".husky",
+        ".gitattributes",
+        ".gitmodules",
+        ".gitconfig",
+        ".git",
+        ".bashrc",
+        ".bash_profile",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".yarnrc",
+    )
+} | {
+    "git-cr": ".git-credentials",
+    "gi7eba": ".gitmodules",
+    "gi7d29": ".gitattributes",
+    "pre-co": ".pre-commit-config.yaml",
+}

@@ -1,0 +1,32 @@
+"""The only package that opens workspace files: race-free open beneath a root, exact bytes, encodings, atomic save.
+
+    roots.py     Roots: the folders of a session, held open
+    resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
+    codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
+    beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
+    refusals.py  the fixed texts of refusals
+
+Every function is synchronous and blocks for the disk only. It is not a sandbox: an agent with a shell can do what the user can.
+Deciding what may be touched is core.policy's; call it between `resolve` and the first read or save.
+"""
+
+from __future__ import annotations
+
+from sidecar.disk.codec import Decoded, decode, encode
+from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key, resolve
+from sidecar.disk.roots import Root, Roots
+
+__all__ = [
+    "Decoded",
+    "Missing",
+    "Resolved",
+    "Root",
+    "Roots",
+    "Stat",
+    "decode",
+    "encode",
+    "fresh_stat",
+    "identity",
+    "order_key",
+    "resolve",
+]

@@ -1,0 +1,77 @@
+"""Codec: exact bytes to text and back. A mark (BOM) decides, else strict UTF-8; never lossy, never a newline translated.
+
+`encode(*decode(data))` gives `data` back, byte for byte.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import Literal, NamedTuple
+
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk.refusals import refuse
+
+TextEncoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
+
+SNIFF_BYTES = 8192
+"""A NUL this near the start makes a file binary: git's own rule (buffer_is_binary looks at the first 8000)."""
+
+_MARKS: tuple[tuple[bytes, TextEncoding], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class Decoded(NamedTuple):
+    """`text` without the mark; `bom` is the mark's bytes, empty when there was none."""
+
+    text: str
+    encoding: TextEncoding
+    bom: bytes
+
+
+def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refusal:
+    """Encoding and mark by the first bytes (8 KiB, or all there are)."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        # UTF-32-LE begins with UTF-16-LE's mark and would decode to NULs between the characters.
+        return _undecodable("utf-32", requested)
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            if encoding == "utf-8" and b"\0" in head[:SNIFF_BYTES]:
+                break
+            return encoding, mark
+    if b"\0" in head[:SNIFF_BYTES]:
+        return refuse(Kind.BINARY, requested)
+    return "utf-8", b""
+
+
+def decode(data: bytes, requested: str = "") -> Decoded | Refusal:
+    """BINARY or UNDECODABLE (`data["encoding"]`: what was tried) where it is not text. `requested`: the path for the message."""
+    found = sniff(data[:SNIFF_BYTES], requested)
+    if isinstance(found, Refusal):
+        return found
+    encoding, mark = found
+    try:
+        # str(buffer, …) decodes behind the mark without copying the rest.
+        return Decoded(str(memoryview(data)[len(mark) :], encoding, "strict"), encoding, mark)
+    except UnicodeDecodeError:
+        return _undecodable(encoding, requested)
+
+
+def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> bytes | Refusal:
+    """UNENCODABLE for lone surrogates and for NUL, which would make the file binary to every later reader."""
+    if "\0" in text:
+        return Refusal(
+            Kind.UNENCODABLE, f"The text contains a NUL character, which is not written to files: {requested}"
+        )
+    try:
+        return bom + text.encode(encoding, "strict")
+    except (UnicodeEncodeError, LookupError):
+        return Refusal(
+            Kind.UNENCODABLE, f"The text cannot be written as {encoding}: {requested}", {"encoding": encoding}
+        )
+
+
+def _undecodable(encoding: str, requested: str) -> Refusal:
+    return Refusal(Kind.UNDECODABLE, f"The file is not valid {encoding}: {requested}", {"encoding": encoding})

@@ -1,0 +1,277 @@
+"""resolve: from a requested path to the one file it means, open and beneath a root, or to why not.
+
+    path ──check_request──▶ root + relative path ──open_beneath, no links──▶ Resolved (open)  | Missing (would-be path)
+                                  ▲         │ a link or `..` on the way
+                                  └─────────┴─ follow it physically, match all roots again, open beneath again
+
+The canonical name is the name that was opened, component by component, with no link in it; policy decides on exactly that name and the
+content is read through exactly that descriptor. Nothing outside the roots is opened, and the answer about it does not depend on
+whether it exists.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat as mode_bits
+import warnings
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from sidecar.core.policy import Access, check_request, in_system_folder
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import beneath
+from sidecar.disk.beneath import FOLDER, READ, DotsAfterMissing, LeftKnownFolders, LinkLoop, physical
+from sidecar.disk.openat2 import on_special_filesystem
+from sidecar.disk.refusals import from_os_error, refuse
+from sidecar.disk.roots import Root, Roots
+
+_ATTEMPTS = 8
+"""How often a path may turn out to have a link in it that was not there a moment ago."""
+
+_READ_TRIES = 3
+_DOTS = re.compile(r"/\.{0,2}/")
+
+
+class Stat(NamedTuple):
+    """What tells one state of a file from another; compare for equality. Times in nanoseconds."""
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    """Set by the system alone, so it shows a write that put the old mtime back. Also moved by chmod: a needless second look."""
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self.dev, self.ino
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> Stat:
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+
+class Missing(NamedTuple):
+    """Nothing is there. `path`: canonical would-be path; `relative`: the same below `root`."""
+
+    path: str
+    requested: str
+    root: Root
+    relative: str
+    parent_exists: bool
+
+
+class Resolved:
+    """One regular file beneath a root, open for reading. Close it, or use it as a context manager."""
+
+    __slots__ = ("_descriptor", "_stat", "path", "relative", "requested", "root")
+
+    def __init__(
+        self, path: str, requested: str, root: Root, relative: str, descriptor: int, stat: os.stat_result
+    ) -> None:
+        self.path = path
+        """Canonical: no link, no `..`; what policy must be asked about."""
+        self.requested = requested
+        self.root = root
+        self.relative = relative
+        self._descriptor = descriptor
+        self._stat = stat
+
+    @property
+    def stat(self) -> Stat:
+        """As of the opening or the last `read_bytes`; the `expected` of a later save."""
+        return Stat.of(self._stat)
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self._stat.st_dev, self._stat.st_ino
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self._stat.st_size
+
+    @property
+    def mtime_ns(self) -> int:
+        return self._stat.st_mtime_ns
+
+    @property
+    def links(self) -> int:
+        """Number of hard links."""
+        return self._stat.st_nlink
+
+    @property
+    def writable(self) -> bool:
+        """Whether it may be written to now. A file without any write bit is read-only to root too, as people mean it."""
+        if not self._stat.st_mode & 0o222:
+            return False
+        return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=True)
+
+    def read_bytes(self, at_most: int | None = None) -> bytes | Refusal:
+        """The exact bytes of one moment, as far as can be seen: read again when the file changed meanwhile.
+
+        `at_most`: TOO_LARGE beyond that many bytes (the file may have grown since `size` was looked at). Blocks; any thread."""
+        data = b""
+        try:
+            for _ in range(_READ_TRIES):
+                before = Stat.of(os.fstat(self._descriptor))
+                if at_most is not None and before.size > at_most:
+                    return refuse(Kind.TOO_LARGE, self.requested, size=before.size, limit=at_most)
+                data = self._read_all(at_most)
+                self._stat = os.fstat(self._descriptor)
+                if Stat.of(self._stat) == before:
+                    break
+        except OSError as error:
+            return from_os_error(error, self.requested, "read")
+        if at_most is not None and len(data) > at_most:
+            return refuse(Kind.TOO_LARGE, self.requested, size=len(data), limit=at_most)
+        return data
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from byte `offset`; empty at the end. Raises OSError."""
+        return os.pread(self._descriptor, size, offset)
+
+    def _read_all(self, at_most: int | None) -> bytes:
+        parts: list[bytes] = []
+        offset = 0
+        ask = self._stat.st_size + 1
+        while part := os.pread(self._descriptor, ask, offset):
+            parts.append(part)
+            offset += len(part)
+            ask = max(1 << 16, self._stat.st_size - offset + 1)
+            if at_most is not None and offset > at_most:
+                break
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_descriptor", -1) >= 0:
+            warnings.warn(f"unclosed {self.path!r}", ResourceWarning, stacklevel=2, source=self)
+            self.close()
+
+
+def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | Refusal:
+    """The file `path` means, or Missing, or why it may not be touched. Reads no content.
+
+    Refusals: BAD_PATH before any system call; OUTSIDE or SYMLINK_ESCAPE whether or not the file exists; NOT_A_FILE for folders, FIFOs,
+    sockets, devices and the system's folders, at once; READ_ONLY (write) or IO_ERROR (read) where permission is missing."""
+    bad = check_request(path)
+    if bad is not None:
+        return bad
+    if path.endswith(("/", "/.", "/..")):
+        return refuse(Kind.NOT_A_FILE, path)  # names a folder, whatever is there
+
+    canonical = path
+    is_physical = False
+    if _DOTS.search(path):  # resolved physically, never by text
+        followed = _follow(roots, path)
+        if isinstance(followed, Refusal):
+            return followed
+        canonical, is_physical = followed, True
+
+    for _ in range(_ATTEMPTS):
+        found = roots.match(canonical)
+        if found is None:
+            if is_physical:
+                return _outside(roots, path)
+            # Perhaps another spelling of a root (/tmp for /private/tmp).
+            followed = _follow(roots, path)
+            if isinstance(followed, Refusal):
+                return followed
+            canonical, is_physical = followed, True
+            continue
+        root, spelling, relative = found
+        canonical = root.prefix + relative
+        if in_system_folder(canonical, root.path):
+            return refuse(Kind.NOT_A_FILE, path)
+        if not root.still_there(spelling):
+            return refuse(Kind.OUTSIDE, path)
+        try:
+            descriptor = beneath.open_beneath(root.descriptor, relative, READ)
+        except OSError as error:
+            code = error.errno
+            if code == errno.ENOENT and is_physical:
+                return _missing(root, relative, canonical, path, access)
+            if code not in (errno.ENOENT, errno.ELOOP, errno.EXDEV):
+                return from_os_error(error, path, access)
+        else:
+            stat = os.fstat(descriptor)
+            special = stat.st_dev != root.identity[0] and on_special_filesystem(descriptor)
+            if special or not mode_bits.S_ISREG(stat.st_mode):
+                os.close(descriptor)
+                return refuse(Kind.NOT_A_FILE, path)
+            return Resolved(canonical, path, root, relative, descriptor, stat)
+        followed = _follow(roots, path)
+        if isinstance(followed, Refusal):
+            return followed
+        canonical, is_physical = followed, True
+    return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """(device, inode) by a fresh stat, links followed; None when there is nothing. Never trusted over time: saving changes it."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def fresh_stat(path: str) -> Stat | None:
+    """The state of a file by name, links followed; for documents the editor has open. Opens nothing."""
+    try:
+        return Stat.of(os.stat(path))
+    except (OSError, ValueError):
+        return None
+
+
+def order_key(path: str) -> str:
+    """A canonical name used only to queue requests about one file in order: links followed, one letter case where the system folds it.
+
+    Advisory and cheap; works for missing files; never opens anything and decides nothing."""
+    try:
+        return os.path.normcase(physical(path))
+    except (LinkLoop, DotsAfterMissing, OSError, ValueError):
+        return os.path.normcase(os.path.normpath(path))
+
+
+def _follow(roots: Roots, path: str) -> str | Refusal:
+    try:
+        return physical(path, roots.is_known)
+    except LeftKnownFolders:
+        return _outside(roots, path)
+    except LinkLoop:
+        return refuse(Kind.BAD_PATH, path)
+    except DotsAfterMissing:
+        return refuse(Kind.NOT_FOUND, path)
+
+
+def _outside(roots: Roots, path: str) -> Refusal:
+    """Which of the two depends on the requested text alone, never on what is there."""
+    lexically_inside = roots.match(path) is not None and roots.match(os.path.normpath(path)) is not None
+    return refuse(Kind.SYMLINK_ESCAPE if lexically_inside else Kind.OUTSIDE, path)
+
+
+def _missing(root: Root, relative: str, canonical: str, requested: str, access: Access) -> Missing | Refusal:
+    parent = relative.rpartition("/")[0]
+    try:
+        os.close(beneath.open_beneath(root.descriptor, parent or ".", FOLDER))
+    except FileNotFoundError:
+        return Missing(canonical, requested, root, relative, False)
+    except OSError as error:
+        return from_os_error(error, requested, access)
+    return Missing(canonical, requested, root, relative, True)
