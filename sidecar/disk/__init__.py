@@ -3,6 +3,8 @@
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
+    save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
+    metadata.py, temporaries.py   what save keeps, what it leaves after a crash
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
     refusals.py  the fixed texts of refusals
 
@@ -15,6 +17,8 @@ from __future__ import annotations
 from sidecar.disk.codec import Decoded, decode, encode
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key, resolve
 from sidecar.disk.roots import Root, Roots
+from sidecar.disk.save import check_writable, create, save
+from sidecar.disk.temporaries import sweep_temporaries
 
 __all__ = [
     "Decoded",
@@ -23,10 +27,14 @@ __all__ = [
     "Root",
     "Roots",
     "Stat",
+    "check_writable",
+    "create",
     "decode",
     "encode",
     "fresh_stat",
     "identity",
     "order_key",
     "resolve",
+    "save",
+    "sweep_temporaries",
 ]

@@ -12,7 +12,13 @@ open_beneath = openat2.open_beneath if openat2.available() else walk.open_beneat
 
 # O_NONBLOCK: a FIFO without a writer must not hang us; O_NOCTTY: a terminal must not become ours.
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""To read a file."""
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+"""To look things up in a folder."""
+LIST = (
+    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+"""To list a folder, or to fsync it (not possible through O_PATH)."""
 
 _MAX_LINKS = 40  # Linux's own limit (path_resolution(7))
 

@@ -45,7 +45,21 @@ class Stat(NamedTuple):
     """Set by the system alone, so it shows a write that put the old mtime back. Also moved by chmod: a needless second look."""
 
     @property
-    def identity(self) -> tuple[int, int]:
+    def read_all(descriptor: int, at_most: int | None = None) -> bytes:
+    """All bytes of an open file, wherever its offset is; a little more than `at_most` if there are more. Raises OSError."""
+    parts: list[bytes] = []
+    offset = 0
+    ask = os.fstat(descriptor).st_size + 1
+    while part := os.pread(descriptor, ask, offset):
+        parts.append(part)
+        offset += len(part)
+        if at_most is not None and offset > at_most:
+            break
+        ask = max(1 << 16, ask - len(part))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def identity(self) -> tuple[int, int]:
         return self.dev, self.ino
 
     @classmethod
@@ -107,7 +121,8 @@ class Resolved:
         """Whether it may be written to now. A file without any write bit is read-only to root too, as people mean it."""
         if not self._stat.st_mode & 0o222:
             return False
-        return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=True)
+        effective = os.access in os.supports_effective_ids
+        return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=effective)
 
     def read_bytes(self, at_most: int | None = None) -> bytes | Refusal:
         """The exact bytes of one moment, as far as can be seen: read again when the file changed meanwhile.
@@ -119,7 +134,7 @@ class Resolved:
                 before = Stat.of(os.fstat(self._descriptor))
                 if at_most is not None and before.size > at_most:
                     return refuse(Kind.TOO_LARGE, self.requested, size=before.size, limit=at_most)
-                data = self._read_all(at_most)
+                data = read_all(self._descriptor, at_most)
                 self._stat = os.fstat(self._descriptor)
                 if Stat.of(self._stat) == before:
                     break
@@ -132,18 +147,6 @@ class Resolved:
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from byte `offset`; empty at the end. Raises OSError."""
         return os.pread(self._descriptor, size, offset)
-
-    def _read_all(self, at_most: int | None) -> bytes:
-        parts: list[bytes] = []
-        offset = 0
-        ask = self._stat.st_size + 1
-        while part := os.pread(self._descriptor, ask, offset):
-            parts.append(part)
-            offset += len(part)
-            ask = max(1 << 16, self._stat.st_size - offset + 1)
-            if at_most is not None and offset > at_most:
-                break
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
         if self._descriptor >= 0:

@@ -1,0 +1,84 @@
+"""Temporaries: the files a save writes before it renames them, and their removal after a crash.
+
+A temporary is locked by its writer while it lives; the kernel drops the lock with the process. So a sweep takes what nobody holds,
+also when several sidecars work in one folder, and needs no clock and no process ids.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+import time
+
+from sidecar.disk.beneath import LIST
+
+_NAME = re.compile(r"\.acp-sidecar-[0-9a-f]{16}\.tmp\Z")
+_WINDOWS_AGE = 60.0
+"""Seconds a temporary must be old to be swept where files are not locked; a save takes milliseconds."""
+
+
+def make_temporary(folder: int, mode: int) -> tuple[str, int]:
+    """A new locked file in the open `folder`: its name there and a descriptor for writing. `mode` before the umask. Raises OSError."""
+    name = f".acp-sidecar-{secrets.token_hex(8)}.tmp"
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, mode, dir_fd=folder)
+    _lock(descriptor)
+    return name, descriptor
+
+
+def sweep_temporaries(path: str) -> int:
+    """Removes what crashed saves left in the folder `path` (not beneath it); the number of files removed. Never raises OSError."""
+    try:
+        if sys.platform == "win32":
+            return _sweep_by_age(path)
+        folder = os.open(path, LIST)
+    except OSError:
+        return 0
+    try:
+        return sum(_sweep(folder, name) for name in os.listdir(folder) if _NAME.match(name))
+    except OSError:
+        return 0
+    finally:
+        os.close(folder)
+
+
+def _sweep(folder: int, name: str) -> bool:
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            if os.fstat(descriptor).st_uid != os.geteuid() or not _lock(descriptor):
+                return False
+            os.unlink(name, dir_fd=folder)
+            return True
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return False
+
+
+def _sweep_by_age(path: str) -> int:
+    removed = 0
+    for name in os.listdir(path):
+        if _NAME.match(name):
+            full = os.path.join(path, name)
+            if time.time() - os.stat(full).st_mtime > _WINDOWS_AGE:
+                os.unlink(full)
+                removed += 1
+    return removed
+
+
+def _lock(descriptor: int) -> bool:
+    """True when the lock is ours now, or where there are no locks (some network file systems) and none can be held."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
