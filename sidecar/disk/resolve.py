@@ -45,21 +45,7 @@ class Stat(NamedTuple):
     """Set by the system alone, so it shows a write that put the old mtime back. Also moved by chmod: a needless second look."""
 
     @property
-    def read_all(descriptor: int, at_most: int | None = None) -> bytes:
-    """All bytes of an open file, wherever its offset is; a little more than `at_most` if there are more. Raises OSError."""
-    parts: list[bytes] = []
-    offset = 0
-    ask = os.fstat(descriptor).st_size + 1
-    while part := os.pread(descriptor, ask, offset):
-        parts.append(part)
-        offset += len(part)
-        if at_most is not None and offset > at_most:
-            break
-        ask = max(1 << 16, ask - len(part))
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def identity(self) -> tuple[int, int]:
+    def identity(self) -> tuple[int, int]:
         return self.dev, self.ino
 
     @classmethod
@@ -223,6 +209,20 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
             return followed
         canonical, is_physical = followed, True
     return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
+
+
+def read_all(descriptor: int, at_most: int | None = None) -> bytes:
+    """All bytes of an open file, wherever its offset is; a little more than `at_most` if there are more. Raises OSError."""
+    parts: list[bytes] = []
+    offset = 0
+    ask = os.fstat(descriptor).st_size + 1
+    while part := os.pread(descriptor, ask, offset):
+        parts.append(part)
+        offset += len(part)
+        if at_most is not None and offset > at_most:
+            break
+        ask = max(1 << 16, ask - len(part))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def identity(path: str) -> tuple[int, int] | None:
