@@ -1,0 +1,56 @@
+"""What holds for every test: nothing of the person's own is read or written, real parts run last, missing ones are named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support import tools
+
+settings.register_profile(
+    "default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("fuzz", max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("default")
+
+BY_HAND = {"gauntlet", "agents"}
+"""Markers of tests that run only when -m names them (make gauntlet, make agents)."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """State, settings and caches of the sidecar go to a folder of the run's own, in this process and its children."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("STATE", "CACHE", "CONFIG", "DATA"):
+            patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        for name in list(os.environ):
+            if name.startswith("ACP_SIDECAR_") and not name.startswith(
+                ("ACP_SIDECAR_TOOL_", "ACP_SIDECAR_MAY_SKIP")
+            ):
+                patch.delenv(name)
+        yield
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    e2e = Path(__file__).parent / "e2e"
+    for item in items:
+        if item.path.is_relative_to(e2e):
+            item.add_marker(pytest.mark.e2e)
+    # Quick ones first: a failure in them makes waiting for editors pointless
+    items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
+    if not config.getoption("markexpr"):
+        chosen = [item for item in items if not any(item.get_closest_marker(name) for name in BY_HAND)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if tools.missing:
+        terminalreporter.section("not tested here", yellow=True)
+        for name, why in sorted(tools.missing.items()):
+            terminalreporter.line(f"{name}: {why}")

@@ -1,0 +1,34 @@
+"""Waiting for a condition in another process, with a bound: the only kind of waiting that tests of real parts do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+INTERVAL = 0.02
+"""Seconds between two looks: short against an editor's debounce (150 ms), long against the cost of a look."""
+
+
+class NeverHappened(AssertionError):
+    pass
+
+
+def eventually(
+    look: Callable[[], T],
+    what: str,
+    *,
+    within: float = 20.0,
+    otherwise: Callable[[], str] = lambda: "",
+) -> T:
+    """The first true value that `look` gives; NeverHappened after `within` seconds, with the last value and `otherwise`."""
+    deadline = time.monotonic() + within
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        if time.monotonic() > deadline:
+            raise NeverHappened(f"within {within:g} s never: {what}; last seen: {seen!r}\n{otherwise()}")
+        time.sleep(INTERVAL)
