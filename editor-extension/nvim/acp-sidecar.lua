@@ -1,0 +1,418 @@
+-- acp-sidecar for Neovim 0.7 and newer. Copy this file to ~/.config/nvim/lua/acp-sidecar.lua and put into init.lua:
+--
+--   require('acp-sidecar').setup {
+--     agents = { ['fast-agent'] = { command = 'fast-agent-acp', args = { '--model', 'passthrough' } } },
+--     defaultAgent = 'fast-agent',
+--   }
+--
+-- setup() takes every setting of the sidecar, and three of its own: cmd (how to start the sidecar), root_dir (a folder;
+-- default: the working directory when it starts) and on_turn_ended (a function of sidecar/turnEnded's parameters).
+--
+-- Commands:  :AcpPrompt TEXT   :AcpChat   :AcpNew [AGENT]   :AcpCancel   :AcpAnswer   :AcpStatus   :AcpStop
+--
+-- What Neovim's own client does not do and this file adds: one client for all file buffers whatever their type; the custom
+-- requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload; a version check that covers version 0 and is
+-- answered truthfully; questions that never take the keys somebody is typing.
+
+local M = {}
+
+local api = vim.api
+local has_0_11 = vim.fn.has('nvim-0.11') == 1
+
+local state = {
+  client_id = nil,
+  config = nil,
+  ticks = {}, -- buffer → changedtick of its last change since didOpen; 0 when there was none
+  stats = {}, -- buffer → what its file looked like when it was last read or written
+  opened = {}, -- buffer → true: opened for an agent, nobody has looked at it
+  questions = {}, -- open questions, oldest first: { message, actions, answer = function(action) }
+}
+
+local function notify(message, level)
+  vim.notify('acp-sidecar: ' .. message, level or vim.log.levels.INFO)
+end
+
+-- Buffers -----------------------------------------------------------------------------------------------------------
+
+--- A buffer that stands for a file: no terminals, no quickfix, no fugitive://…
+local function is_file(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  return api.nvim_buf_is_loaded(bufnr)
+    and api.nvim_buf_get_option(bufnr, 'buftype') == ''
+    and name ~= ''
+    and not name:match('^%a[%w+.-]+://')
+end
+
+--- The loaded buffer of a URI, without making one (vim.uri_to_bufnr would).
+local function loaded(uri)
+  local path = vim.uri_to_fname(uri)
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_get_name(bufnr) == path and is_file(bufnr) then
+      return bufnr
+    end
+  end
+end
+
+--- What tells one state of a file from another; nil when there is no file.
+local function stat(bufnr)
+  local found = vim.loop.fs_stat(api.nvim_buf_get_name(bufnr))
+  return found and string.format('%d.%d %d', found.mtime.sec, found.mtime.nsec, found.size)
+end
+
+local function remember_file(bufnr)
+  state.stats[bufnr] = stat(bufnr) or 'none'
+end
+
+--- Whether somebody changed the buffer after `version`. Neovim's own check never refuses version 0, which is didOpen's,
+--- and shares its table with every other client; this one counts for itself.
+local function moved_on(bufnr, version)
+  return (state.ticks[bufnr] or 0) > (version or 0)
+end
+
+local function watch(bufnr)
+  if state.ticks[bufnr] then
+    return
+  end
+  state.ticks[bufnr] = 0
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function(_, _, tick)
+      state.ticks[bufnr] = tick
+    end,
+    on_reload = function()
+      -- Neovim 0.7 opens the document again, at version 0; 0.11 keeps counting, and so it is never behind
+      if not has_0_11 then
+        state.ticks[bufnr] = 0
+      end
+    end,
+    on_detach = function()
+      state.ticks[bufnr] = nil
+      state.stats[bufnr] = nil
+      state.opened[bufnr] = nil
+    end,
+  })
+end
+
+local function attach(bufnr)
+  if state.client_id and is_file(bufnr) then
+    if not state.stats[bufnr] then
+      remember_file(bufnr)
+    end
+    if vim.lsp.buf_attach_client(bufnr, state.client_id) then
+      watch(bufnr)
+    end
+  end
+end
+
+local function attach_all()
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    attach(bufnr)
+  end
+end
+
+-- Requests from the sidecar -------------------------------------------------------------------------------------------
+
+local handlers = {}
+
+--- Saving is the editor's own, with the user's own autocommands; it never asks: where Neovim would ask whether to write
+--- over a file that changed behind it, the answer is no.
+handlers['sidecar/save'] = function(_, params)
+  local bufnr = loaded(params.uri)
+  if not bufnr or moved_on(bufnr, params.version) then
+    return { saved = false }
+  end
+  if (stat(bufnr) or 'none') ~= (state.stats[bufnr] or 'none') then
+    return { saved = false }
+  end
+  pcall(api.nvim_buf_call, bufnr, function()
+    vim.cmd('silent update')
+  end)
+  return { saved = not api.nvim_buf_get_option(bufnr, 'modified') }
+end
+
+handlers['sidecar/open'] = function(_, params)
+  local bufnr = loaded(params.uri)
+  if not bufnr then
+    bufnr = vim.uri_to_bufnr(params.uri)
+    vim.fn.bufload(bufnr) -- also where a swap file exists, without its dialogue
+    api.nvim_buf_set_option(bufnr, 'buflisted', true)
+    state.opened[bufnr] = true
+  end
+  attach(bufnr)
+  return { version = state.ticks[bufnr] or 0 }
+end
+
+--- Only what sidecar/open opened, and only while nobody looks at it and nothing in it is unsaved.
+handlers['sidecar/close'] = function(_, params)
+  local bufnr = loaded(params.uri)
+  local idle = bufnr
+    and state.opened[bufnr]
+    and vim.fn.bufwinid(bufnr) == -1
+    and not api.nvim_buf_get_option(bufnr, 'modified')
+  if idle then
+    api.nvim_buf_delete(bufnr, {})
+  end
+  return { closed = idle == true }
+end
+
+handlers['sidecar/reload'] = function(_, params, context)
+  local bufnr = loaded(params.uri)
+  if not bufnr or moved_on(bufnr, params.version) then
+    return { refused = 'version' }
+  end
+  local done = pcall(api.nvim_buf_call, bufnr, function()
+    vim.cmd('silent keepalt edit!') -- one undoable change, as long as the file has no more than 'undoreload' lines
+  end)
+  if not done then
+    return { refused = 'not-active' }
+  end
+  attach(bufnr)
+  local client = vim.lsp.get_client_by_id(context.client_id)
+  vim.lsp.util.apply_text_edits(params.edits, bufnr, client.offset_encoding)
+  return { version = state.ticks[bufnr] or 0 }
+end
+
+--- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
+--- (two printed lines are a hit-enter prompt, which stops everything).
+handlers['workspace/applyEdit'] = function(_, params, context)
+  local client = vim.lsp.get_client_by_id(context.client_id)
+  for _, change in ipairs(params.edit.documentChanges or {}) do
+    if change.textDocument and change.textDocument.version and change.textDocument.version ~= vim.NIL then
+      local bufnr = loaded(change.textDocument.uri)
+      if bufnr and moved_on(bufnr, change.textDocument.version) then
+        return { applied = false, failureReason = 'version' }
+      end
+    end
+  end
+  local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
+  attach_all() -- a document that the edit made
+  return { applied = done, failureReason = not done and tostring(problem) or nil }
+end
+
+-- Questions -----------------------------------------------------------------------------------------------------------
+
+--- Neovim 0.7 must have the answer before it goes on, so it asks in the command line. What was typed before the question
+--- is kept for the buffer, and so is what was typed into it without being an answer.
+local function ask_now(question)
+  local lines = { question.message }
+  for index, action in ipairs(question.actions) do
+    table.insert(lines, string.format('  %d. %s', index, action.title))
+  end
+  table.insert(lines, 'number and Enter (empty: not now): ')
+  local typing = api.nvim_get_mode().mode:sub(1, 1) == 'i'
+  vim.fn.inputsave()
+  local asked, typed = pcall(vim.fn.input, table.concat(lines, '\n'))
+  vim.fn.inputrestore()
+  if not asked then
+    return vim.NIL -- interrupted
+  end
+  local chosen = question.actions[tonumber(typed:match('^%s*(%d+)%s*$'))]
+  if chosen == nil and typing and typed ~= '' then
+    api.nvim_feedkeys(typed, 'n', false)
+  end
+  return chosen or vim.NIL
+end
+
+--- Newer ones go on: the question waits until :AcpAnswer.
+handlers['window/showMessageRequest'] = function(_, params)
+  local question = { message = params.message, actions = params.actions or {} }
+  local thread, is_main = coroutine.running()
+  if not thread or is_main then
+    return ask_now(question)
+  end
+  question.answer = function(action)
+    coroutine.resume(thread, action or vim.NIL)
+  end
+  table.insert(state.questions, question)
+  notify(params.message .. '  (:AcpAnswer)', vim.log.levels.WARN)
+  return coroutine.yield()
+end
+
+function M.answer()
+  local question = table.remove(state.questions, 1)
+  if not question then
+    notify('nothing is asked')
+    return
+  end
+  local format = function(action)
+    return action.title
+  end
+  vim.ui.select(question.actions, { prompt = question.message, format_item = format }, question.answer)
+end
+
+handlers['sidecar/turnEnded'] = function(_, params)
+  if state.config.on_turn_ended then
+    state.config.on_turn_ended(params)
+  else
+    notify(string.format('turn ended (%s), files changed: %d', params.stopReason or '?', #(params.changes or {})))
+  end
+end
+
+-- The client ----------------------------------------------------------------------------------------------------------
+
+local own_settings = { cmd = true, root_dir = true, on_turn_ended = true }
+
+local function start()
+  if state.client_id then
+    return state.client_id
+  end
+  local options = {}
+  for name, value in pairs(state.config) do
+    if not own_settings[name] then
+      options[name] = value
+    end
+  end
+  options.client = vim.tbl_extend('force', { save = true, open = true, reload = true }, options.client or {})
+  local config = {
+    name = 'acp-sidecar',
+    cmd = state.config.cmd or { 'acp-sidecar', 'lsp' },
+    root_dir = state.config.root_dir or vim.loop.cwd(),
+    init_options = options,
+    handlers = handlers,
+    get_language_id = function(_, filetype)
+      return filetype == '' and 'plaintext' or filetype
+    end,
+    on_exit = function(code)
+      state.client_id = nil
+      state.questions = {}
+      if code ~= 0 then
+        vim.schedule(function()
+          notify(string.format('ended with code %d; :AcpPrompt or :AcpChat starts it again', code), vim.log.levels.ERROR)
+        end)
+      end
+    end,
+  }
+  if has_0_11 then
+    state.client_id = vim.lsp.start(config, { attach = false })
+  else
+    state.client_id = vim.lsp.start_client(config)
+  end
+  if state.client_id then
+    attach_all()
+  else
+    notify('cannot start ' .. table.concat(config.cmd, ' '), vim.log.levels.ERROR)
+  end
+  return state.client_id
+end
+
+--- Runs a sidecar.* command; `done(error, result)` is called when it has answered (default: errors are shown).
+--- Waits for the server's start without blocking: Neovim sends nothing before initialize is answered.
+function M.command(name, argument, done)
+  local client = start() and vim.lsp.get_client_by_id(state.client_id)
+  if not client then
+    return
+  end
+  local function answered(problem, result)
+    if done then
+      done(problem, result)
+    elseif problem then
+      notify(problem.message or tostring(problem), vim.log.levels.ERROR)
+    end
+  end
+  local params = { command = name, arguments = argument ~= nil and { argument } or {} }
+  local tries = 0
+  local function send()
+    if client.initialized then
+      if has_0_11 then
+        client:request('workspace/executeCommand', params, answered)
+      else
+        client.request('workspace/executeCommand', params, answered)
+      end
+    elseif tries < 200 and state.client_id then
+      tries = tries + 1
+      vim.defer_fn(send, 50)
+    else
+      notify('the server did not start', vim.log.levels.ERROR)
+    end
+  end
+  send()
+end
+
+function M.status()
+  M.command('sidecar.status', nil, function(problem, result)
+    if problem then
+      notify(problem.message, vim.log.levels.ERROR)
+    else
+      print(vim.inspect(result))
+    end
+  end)
+end
+
+function M.setup(config)
+  state.config = config or {}
+  local group = api.nvim_create_augroup('acp-sidecar', { clear = true })
+  local function on(events, action)
+    api.nvim_create_autocmd(events, {
+      group = group,
+      callback = function(event)
+        action(event.buf)
+      end,
+    })
+  end
+  on({ 'BufReadPost', 'BufNewFile' }, function(bufnr)
+    remember_file(bufnr)
+    start()
+    attach(bufnr)
+  end)
+  on({ 'BufWritePost', 'FileChangedShellPost' }, remember_file)
+  on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
+    state.opened[bufnr] = nil -- somebody looks at it now
+  end)
+  -- Another name is another document; Neovim would go on under the new one without opening it
+  on('BufFilePre', function(bufnr)
+    local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
+    if client and state.ticks[bufnr] then
+      local closing = { textDocument = { uri = vim.uri_from_bufnr(bufnr) } }
+      if has_0_11 then
+        client:notify('textDocument/didClose', closing)
+      else
+        client.notify('textDocument/didClose', closing)
+      end
+    end
+  end)
+  on('BufFilePost', function(bufnr)
+    local client = state.client_id and vim.lsp.get_client_by_id(state.client_id)
+    if client and state.ticks[bufnr] and is_file(bufnr) then
+      remember_file(bufnr)
+      if has_0_11 then
+        client:_text_document_did_open_handler(bufnr)
+      else
+        client._on_attach(bufnr)
+        state.ticks[bufnr] = 0
+      end
+    end
+  end)
+
+  local function command(name, action, attributes)
+    api.nvim_create_user_command(name, function(call)
+      action(call.args)
+    end, attributes or {})
+  end
+  command('AcpPrompt', function(text)
+    M.command('sidecar.prompt', { prompt = text })
+  end, { nargs = '+' })
+  command('AcpNew', function(agent)
+    M.command('sidecar.newSession', agent ~= '' and { agent = agent } or vim.empty_dict())
+  end, { nargs = '?' })
+  command('AcpChat', function()
+    M.command('sidecar.openChat', vim.empty_dict())
+  end)
+  command('AcpCancel', function()
+    M.command('sidecar.cancel', vim.empty_dict())
+  end)
+  command('AcpAnswer', M.answer)
+  command('AcpStatus', M.status)
+  command('AcpStop', function()
+    if state.client_id then
+      vim.lsp.stop_client(state.client_id)
+    end
+  end)
+
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    if is_file(bufnr) then
+      start()
+    end
+  end
+  attach_all()
+end
+
+return M

@@ -1,0 +1,41 @@
+"""Fixtures of the end-to-end tests: each gives a real part in folders of its own and ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.nvim import Neovim
+from tests.e2e.probe import Probe
+from tests.support import tools
+
+NEOVIMS = ("nvim-0.7", "nvim-0.11")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=NEOVIMS)
+def nvim(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Neovim]:
+    with Neovim(tools.require(request.param), tmp_path / "nvim") as editor:
+        yield editor
+
+
+@pytest.fixture
+def start_nvim(tmp_path: Path) -> Generator[Callable[[str], Neovim]]:
+    """Starts more than one, or one of a certain version."""
+    with ExitStack() as stack:
+        count = iter(range(10))
+        yield lambda name: stack.enter_context(Neovim(tools.require(name), tmp_path / f"nvim{next(count)}"))
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Probe:
+    return Probe(tmp_path)

@@ -1,0 +1,65 @@
+"""The test's end of probe_server.py: order a request to the editor, look at what the editor has sent."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.waiting import eventually
+
+SERVER = Path(__file__).with_name("probe_server.py")
+Message = dict[str, Any]
+
+
+class Probe:
+    def __init__(self, folder: Path, encoding: str = "utf-16") -> None:
+        self._socket = folder / "probe"
+        self.command = [sys.executable, str(SERVER), str(self._socket), "--encoding", encoding]
+        """How an editor starts it."""
+
+    def request(self, method: str, params: object, *, within: float = 20) -> Any:
+        """The editor's result; AssertionError when it answered an error or nothing in time."""
+        answer = self._order({"request": method, "params": params, "within": within}, within + 5)
+        assert "result" in answer, f"{method}: {answer or f'no answer within {within:g} s'}"
+        return answer["result"]
+
+    def notify(self, method: str, params: object) -> None:
+        self._order({"notify": method, "params": params}, 20)
+
+    def seen(self, method: str = "") -> list[Message]:
+        """Every message of the editor so far, in order; only those of a method when one is given."""
+        messages: list[Message] = self._order({"seen": 0}, 20)
+        return [message for message in messages if not method or message.get("method") == method]
+
+    def wait_for(self, method: str, count: int = 1) -> list[Message]:
+        def enough() -> list[Message]:
+            found = self.seen(method)
+            return found if len(found) >= count else []
+
+        return eventually(enough, f"{count} × {method}", otherwise=lambda: self._summary())
+
+    def version(self, uri: str) -> int:
+        """The last version that the editor told for a document."""
+        told = [
+            message["params"]["textDocument"]
+            for message in self.seen()
+            if message.get("method") in {"textDocument/didOpen", "textDocument/didChange"}
+        ]
+        versions: list[int] = [document["version"] for document in told if document["uri"] == uri]
+        return versions[-1]
+
+    def _summary(self) -> str:
+        return "\n".join(json.dumps(message)[:300] for message in self.seen())
+
+    def _order(self, order: Message, within: float) -> Any:
+        eventually(self._socket.exists, "the editor starts its server")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(within)
+            connection.connect(str(self._socket))
+            with connection.makefile("rwb") as stream:
+                stream.write(json.dumps(order).encode() + b"\n")
+                stream.flush()
+                return json.loads(stream.readline())

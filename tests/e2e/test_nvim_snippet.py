@@ -1,0 +1,202 @@
+"""The Neovim snippet against a server that only asks: what the sidecar may rely on, with both Neovims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.nvim import Neovim
+from tests.e2e.probe import Probe
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def file(workspace: Path) -> Path:
+    path = workspace / "a.py"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+@pytest.fixture
+def ready(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
+    nvim.setup(probe.command, {"defaultAgent": "x"}, file.parent)
+    nvim.open(file)
+    nvim.wait_until_ready()
+    probe.wait_for("textDocument/didOpen")
+    return nvim
+
+
+def replace_line(line: int, text: str) -> dict[str, Any]:
+    return {
+        "range": {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}},
+        "newText": text,
+    }
+
+
+def apply(probe: Probe, path: Path, version: int, *edits: dict[str, Any]) -> Any:
+    document = {"uri": path.as_uri(), "version": version}
+    change = {"textDocument": document, "edits": list(edits)}
+    return probe.request("workspace/applyEdit", {"label": "probe", "edit": {"documentChanges": [change]}})
+
+
+def test_announces_what_it_handles(ready: Neovim, probe: Probe) -> None:
+    options = probe.seen("initialize")[0]["params"]["initializationOptions"]
+    assert options == {"client": {"save": True, "open": True, "reload": True}, "defaultAgent": "x"}
+
+
+def test_every_file_buffer_is_told_whatever_its_type(ready: Neovim, probe: Probe, workspace: Path) -> None:
+    other = workspace / "no-extension"
+    other.write_text("x\n")
+    ready.open(other)
+    ready.ex("enew | setlocal buftype=nofile | file scratch")
+    uris = [m["params"]["textDocument"]["uri"] for m in probe.wait_for("textDocument/didOpen", 2)]
+    assert other.as_uri() in uris
+    assert not any("scratch" in uri for uri in uris)
+
+
+def test_typing_arrives_without_saving(ready: Neovim, probe: Probe, file: Path) -> None:
+    ready.type("zero ")
+    probe.wait_for("textDocument/didChange")
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+def test_edit_then_one_undo(ready: Neovim, probe: Probe, file: Path) -> None:
+    assert apply(probe, file, 0, replace_line(1, "TWO\nand a half\n"))["applied"]
+    ready.wait_for_text("one\nTWO\nand a half\nthree\n")
+    ready.undo()
+    assert ready.text() == "one\ntwo\nthree\n"
+
+
+def test_edit_keeps_typing_before_it_undoable_alone(ready: Neovim, probe: Probe, file: Path) -> None:
+    ready.type("mine ")
+    probe.wait_for("textDocument/didChange")
+    assert apply(probe, file, probe.version(file.as_uri()), replace_line(2, "THREE\n"))["applied"]
+    ready.undo()
+    assert ready.text() == "mine one\ntwo\nthree\n"
+    ready.undo()
+    assert ready.text() == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_edit_for_a_version_that_was_typed_over_is_refused_and_says_so(
+    ready: Neovim, probe: Probe, file: Path, version: int
+) -> None:
+    ready.type("mine ")
+    answer = apply(probe, file, version, replace_line(0, "theirs\n"))
+    assert answer == {"applied": False, "failureReason": "version"}
+    assert ready.text() == "mine one\ntwo\nthree\n"
+
+
+def test_save_writes_and_is_told(ready: Neovim, probe: Probe, file: Path) -> None:
+    ready.type("mine ")
+    probe.wait_for("textDocument/didChange")
+    version = probe.version(file.as_uri())
+    assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": version}) == {"saved": True}
+    assert file.read_text() == "mine one\ntwo\nthree\n"
+    assert probe.wait_for("textDocument/didSave")[0]["params"]["text"] == "mine one\ntwo\nthree\n"
+    assert not ready.modified()
+
+
+def test_save_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: Probe, file: Path) -> None:
+    ready.type("mine ")
+    assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": 0}) == {"saved": False}
+    assert file.read_text() == "one\ntwo\nthree\n"
+
+
+def test_save_over_a_file_that_changed_on_disk_is_refused_without_asking(
+    ready: Neovim, probe: Probe, file: Path
+) -> None:
+    ready.type("mine ")
+    probe.wait_for("textDocument/didChange")
+    file.write_text("somebody else's, of another length\n")
+    version = probe.version(file.as_uri())
+    assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": version}) == {"saved": False}
+    assert file.read_text() == "somebody else's, of another length\n"
+    assert ready.mode() == "n"
+
+
+def test_open_edit_save_close_of_a_file_nobody_looks_at(ready: Neovim, probe: Probe, workspace: Path) -> None:
+    other = workspace / "other.txt"
+    other.write_text("x\n")
+    uri = other.as_uri()
+    version = probe.request("sidecar/open", {"uri": uri})["version"]
+    assert [m["params"]["textDocument"]["uri"] for m in probe.seen("textDocument/didOpen")][-1] == uri
+    assert version == probe.version(uri)
+    assert apply(probe, other, version, replace_line(0, "y\n"))["applied"]
+    probe.wait_for("textDocument/didChange")
+    assert probe.request("sidecar/close", {"uri": uri}) == {"closed": False}, "unsaved"
+    assert probe.request("sidecar/save", {"uri": uri, "version": probe.version(uri)}) == {"saved": True}
+    assert other.read_text() == "y\n"
+    assert probe.request("sidecar/close", {"uri": uri}) == {"closed": True}
+    assert probe.wait_for("textDocument/didClose")[0]["params"]["textDocument"]["uri"] == uri
+
+
+def test_close_leaves_what_the_user_opened(ready: Neovim, probe: Probe, file: Path) -> None:
+    assert probe.request("sidecar/close", {"uri": file.as_uri()}) == {"closed": False}
+
+
+def mirror(probe: Probe, path: Path) -> str:
+    """The text that a server holds after all it was told: full text of the last didOpen and the changes since."""
+    text = ""
+    for message in probe.seen():
+        params = message.get("params") or {}
+        if message.get("method") == "textDocument/didOpen" and params["textDocument"]["uri"] == path.as_uri():
+            text = params["textDocument"]["text"]
+        if (
+            message.get("method") == "textDocument/didChange"
+            and params["textDocument"]["uri"] == path.as_uri()
+        ):
+            for change in params["contentChanges"]:
+                if "range" not in change:
+                    text = change["text"]
+                    continue
+                lines = [*text.splitlines(keepends=True), ""]
+                at = [
+                    sum(map(len, lines[: point["line"]])) + point["character"]
+                    for point in (change["range"]["start"], change["range"]["end"])
+                ]
+                text = text[: at[0]] + change["text"] + text[at[1] :]
+    return text
+
+
+def test_reload_takes_the_disk_then_the_edits_and_both_are_undoable(
+    ready: Neovim, probe: Probe, file: Path
+) -> None:
+    file.write_text("one\ntwo\nthree and more\n")
+    answer = probe.request(
+        "sidecar/reload", {"uri": file.as_uri(), "version": 0, "edits": [replace_line(0, "ONE\n")]}
+    )
+    assert "version" in answer, answer
+    assert ready.text() == "ONE\ntwo\nthree and more\n"
+    eventually(lambda: mirror(probe, file) == "ONE\ntwo\nthree and more\n", "the server's copy is the same")
+    assert probe.version(file.as_uri()) == answer["version"]
+    ready.undo()
+    ready.undo()
+    assert ready.text() == "one\ntwo\nthree\n"
+    eventually(lambda: mirror(probe, file) == "one\ntwo\nthree\n", "the server's copy is the same")
+
+
+def test_reload_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: Probe, file: Path) -> None:
+    ready.type("mine ")
+    answer = probe.request("sidecar/reload", {"uri": file.as_uri(), "version": 0, "edits": []})
+    assert answer == {"refused": "version"}
+    assert ready.text() == "mine one\ntwo\nthree\n"
+
+
+def test_another_name_is_another_document(ready: Neovim, probe: Probe, workspace: Path) -> None:
+    ready.ex("file renamed.py")
+    ready.type("x")
+    probe.wait_for("textDocument/didChange")
+    told = [
+        (m["method"], m["params"]["textDocument"]["uri"].rpartition("/")[2])
+        for m in probe.seen()
+        if "textDocument" in str(m.get("method"))
+    ]
+    assert told[:4] == [
+        ("textDocument/didOpen", "a.py"),
+        ("textDocument/didClose", "a.py"),
+        ("textDocument/didOpen", "renamed.py"),
+        ("textDocument/didChange", "renamed.py"),
+    ]
