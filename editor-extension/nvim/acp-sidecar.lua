@@ -69,6 +69,13 @@ local function moved_on(bufnr, version)
   return (state.ticks[bufnr] or 0) > (version or 0)
 end
 
+--- The version that the sidecar knows the document by, all changes so far included.
+local function current_version(bufnr)
+  -- 0.11 opens a document at the version another client brought it to; 0.7 opens it at 0
+  local shared = has_0_11 and vim.lsp.util.buf_versions[bufnr] or 0
+  return math.max(state.ticks[bufnr] or 0, shared)
+end
+
 local function watch(bufnr)
   if state.ticks[bufnr] then
     return
@@ -138,7 +145,7 @@ handlers['sidecar/open'] = function(_, params)
     state.opened[bufnr] = true
   end
   attach(bufnr)
-  return { version = state.ticks[bufnr] or 0 }
+  return { version = current_version(bufnr) }
 end
 
 --- Only what sidecar/open opened, and only while nobody looks at it and nothing in it is unsaved.
@@ -168,7 +175,7 @@ handlers['sidecar/reload'] = function(_, params, context)
   attach(bufnr)
   local client = vim.lsp.get_client_by_id(context.client_id)
   vim.lsp.util.apply_text_edits(params.edits, bufnr, client.offset_encoding)
-  return { version = state.ticks[bufnr] or 0 }
+  return { version = current_version(bufnr) }
 end
 
 --- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
@@ -239,6 +246,34 @@ function M.answer()
   vim.ui.select(question.actions, { prompt = question.message, format_item = format }, question.answer)
 end
 
+--- Neovim 0.7 has none of its own; the transcript of :AcpChat is opened by it.
+if not vim.lsp.handlers['window/showDocument'] then
+  handlers['window/showDocument'] = function(_, params)
+    if params.external then
+      return { success = false }
+    end
+    local bufnr = vim.uri_to_bufnr(params.uri)
+    vim.fn.bufload(bufnr)
+    api.nvim_buf_set_option(bufnr, 'buflisted', true)
+    local window = vim.fn.bufwinid(bufnr)
+    if window == -1 then
+      local before = api.nvim_get_current_win()
+      vim.cmd('sbuffer ' .. bufnr)
+      window = api.nvim_get_current_win()
+      api.nvim_set_current_win(before)
+    end
+    if params.takeFocus then
+      api.nvim_set_current_win(window)
+    end
+    if params.selection then
+      local at = params.selection.start
+      local last = api.nvim_buf_line_count(bufnr)
+      api.nvim_win_set_cursor(window, { math.min(at.line + 1, last), 0 })
+    end
+    return { success = true }
+  end
+end
+
 handlers['sidecar/turnEnded'] = function(_, params)
   if state.config.on_turn_ended then
     state.config.on_turn_ended(params)
@@ -262,8 +297,11 @@ local function start()
     end
   end
   options.client = vim.tbl_extend('force', { save = true, open = true, reload = true }, options.client or {})
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.window = vim.tbl_extend('force', capabilities.window or {}, { showDocument = { support = true } })
   local config = {
     name = 'acp-sidecar',
+    capabilities = capabilities,
     cmd = state.config.cmd or { 'acp-sidecar', 'lsp' },
     root_dir = state.config.root_dir or vim.loop.cwd(),
     init_options = options,

@@ -141,9 +141,13 @@ class Neovim:
 
     def keys(self, keys: str) -> None:
         """As typed, in Neovim's notation (<Esc>, <CR>, <lt>); returns when they were taken in."""
-        self._nvim.request("nvim_input", keys)
+        self.raw_keys(keys)
         # Input is handled before the next request that may not run at any time
         self._request("nvim_eval", "1")
+
+    def raw_keys(self, keys: str) -> None:
+        """As typed, also into a prompt; returns at once."""
+        self._nvim.request("nvim_input", keys)
 
     def type(self, text: str) -> None:
         """Text typed in insert mode from where the cursor is; ends in normal mode."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,17 @@ def file(workspace: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def ready(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
+def started(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
     nvim.setup(probe.command, {"defaultAgent": "x"}, file.parent)
     nvim.open(file)
     nvim.wait_until_ready()
     probe.wait_for("textDocument/didOpen")
     return nvim
+
+
+@pytest.fixture
+def ready(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
+    return started(nvim, probe, file)
 
 
 def replace_line(line: int, text: str) -> dict[str, Any]:
@@ -183,6 +189,72 @@ def test_reload_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe
     answer = probe.request("sidecar/reload", {"uri": file.as_uri(), "version": 0, "edits": []})
     assert answer == {"refused": "version"}
     assert ready.text() == "mine one\ntwo\nthree\n"
+
+
+QUESTION = {
+    "type": 3,
+    "message": "agent wants to write b.py",
+    "actions": [{"title": "Reject"}, {"title": "Allow once"}],
+}
+
+
+def ask(probe: Probe) -> Future[Any]:
+    pool = ThreadPoolExecutor(max_workers=1)
+    answer = pool.submit(probe.request, "window/showMessageRequest", QUESTION, within=30)
+    pool.shutdown(wait=False)
+    return answer
+
+
+def test_a_question_takes_no_keys_and_waits(
+    start_nvim: Callable[[str], Neovim], probe: Probe, file: Path
+) -> None:
+    nvim = started(start_nvim("nvim-0.11"), probe, file)
+    nvim.keys("i")
+    answer = ask(probe)
+    eventually(lambda: "wants to write b.py" in nvim.messages(), "the question is shown")
+    nvim.keys("12y<CR><Esc>")
+    assert nvim.text() == "12y\none\ntwo\nthree\n"
+    assert not answer.done()
+    nvim.ex("lua vim.ui.select = function(items, _, done) done(items[2]) end")
+    nvim.ex("AcpAnswer")
+    assert answer.result(timeout=20) == {"title": "Allow once"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen", "text"),
+    [
+        ("2<CR>", {"title": "Allow once"}, "one\ntwo\nthree\n"),
+        ("1<CR>", {"title": "Reject"}, "one\ntwo\nthree\n"),
+        ("<CR>", None, "one\ntwo\nthree\n"),
+        ("x = 12<CR>", None, "x = 12one\ntwo\nthree\n"),
+        ("7<CR>", None, "7one\ntwo\nthree\n"),
+    ],
+)
+def test_an_old_neovim_asks_in_the_command_line_and_loses_no_text(
+    start_nvim: Callable[[str], Neovim], probe: Probe, file: Path, typed: str, chosen: object, text: str
+) -> None:
+    nvim = started(start_nvim("nvim-0.7"), probe, file)
+    nvim.keys("i")
+    answer = ask(probe)
+    eventually(lambda: nvim.mode().startswith("c"), "the prompt is there")
+    nvim.raw_keys(typed)
+    assert answer.result(timeout=20) == chosen
+    nvim.keys("<Esc>")
+    assert nvim.text() == text
+
+
+def test_shows_a_document_beside_and_leaves_the_focus(
+    ready: Neovim, probe: Probe, file: Path, workspace: Path
+) -> None:
+    assert probe.seen("initialize")[0]["params"]["capabilities"]["window"]["showDocument"] == {
+        "support": True
+    }
+    other = workspace / "chat.md"
+    other.write_text("hello\n")
+    shown = probe.request("window/showDocument", {"uri": other.as_uri(), "takeFocus": False})
+    assert shown == {"success": True}
+    assert ready.text(other) == "hello\n"
+    assert ready.text() == "one\ntwo\nthree\n"
 
 
 def test_another_name_is_another_document(ready: Neovim, probe: Probe, workspace: Path) -> None:
