@@ -3,6 +3,7 @@
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
+    lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     metadata.py, temporaries.py   what save keeps, what it leaves after a crash
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
@@ -15,6 +16,7 @@ Deciding what may be touched is core.policy's; call it between `resolve` and the
 from __future__ import annotations
 
 from sidecar.disk.codec import Decoded, decode, encode
+from sidecar.disk.lines import read_lines
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key, resolve
 from sidecar.disk.roots import Root, Roots
 from sidecar.disk.save import check_writable, create, save
@@ -34,6 +36,7 @@ __all__ = [
     "fresh_stat",
     "identity",
     "order_key",
+    "read_lines",
     "resolve",
     "save",
     "sweep_temporaries",

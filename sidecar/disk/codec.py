@@ -35,7 +35,7 @@ def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refu
     """Encoding and mark by the first bytes (8 KiB, or all there are)."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         # UTF-32-LE begins with UTF-16-LE's mark and would decode to NULs between the characters.
-        return _undecodable("utf-32", requested)
+        return undecodable("utf-32", requested)
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             if encoding == "utf-8" and b"\0" in head[:SNIFF_BYTES]:
@@ -56,7 +56,7 @@ def decode(data: bytes, requested: str = "") -> Decoded | Refusal:
         # str(buffer, …) decodes behind the mark without copying the rest.
         return Decoded(str(memoryview(data)[len(mark) :], encoding, "strict"), encoding, mark)
     except UnicodeDecodeError:
-        return _undecodable(encoding, requested)
+        return undecodable(encoding, requested)
 
 
 def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> bytes | Refusal:
@@ -73,5 +73,6 @@ def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str 
         )
 
 
-def _undecodable(encoding: str, requested: str) -> Refusal:
+def undecodable(encoding: str, requested: str) -> Refusal:
+    """The refusal of a file whose bytes are not what its mark, or the lack of one, promises."""
     return Refusal(Kind.UNDECODABLE, f"The file is not valid {encoding}: {requested}", {"encoding": encoding})

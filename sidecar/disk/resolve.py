@@ -30,7 +30,8 @@ from sidecar.disk.roots import Root, Roots
 _ATTEMPTS = 8
 """How often a path may turn out to have a link in it that was not there a moment ago."""
 
-_READ_TRIES = 3
+READ_TRIES = 3
+"""How often a file is read again that changed while it was read."""
 _DOTS = re.compile(r"/\.{0,2}/")
 
 
@@ -81,7 +82,7 @@ class Resolved:
 
     @property
     def stat(self) -> Stat:
-        """As of the opening or the last `read_bytes`; the `expected` of a later save."""
+        """As of the opening, the last `look` or `read_bytes`; the `expected` of a later save."""
         return Stat.of(self._stat)
 
     @property
@@ -116,19 +117,23 @@ class Resolved:
         `at_most`: TOO_LARGE beyond that many bytes (the file may have grown since `size` was looked at). Blocks; any thread."""
         data = b""
         try:
-            for _ in range(_READ_TRIES):
-                before = Stat.of(os.fstat(self._descriptor))
+            for _ in range(READ_TRIES):
+                before = self.look()
                 if at_most is not None and before.size > at_most:
                     return refuse(Kind.TOO_LARGE, self.requested, size=before.size, limit=at_most)
                 data = read_all(self._descriptor, at_most)
-                self._stat = os.fstat(self._descriptor)
-                if Stat.of(self._stat) == before:
+                if self.look() == before:
                     break
         except OSError as error:
             return from_os_error(error, self.requested, "read")
         if at_most is not None and len(data) > at_most:
             return refuse(Kind.TOO_LARGE, self.requested, size=len(data), limit=at_most)
         return data
+
+    def look(self) -> Stat:
+        """The open file's state now; `stat` from here on. Raises OSError."""
+        self._stat = os.fstat(self._descriptor)
+        return Stat.of(self._stat)
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from byte `offset`; empty at the end. Raises OSError."""

@@ -7,11 +7,13 @@ next request: taken over if it is a real folder of the same owner at the same ca
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from sidecar.disk.beneath import FOLDER, LinkLoop, physical
+from sidecar.disk import beneath
+from sidecar.disk.beneath import FOLDER
 
 _MAX_REPLACEMENTS = 16
 """How often one root may be taken over; old descriptors stay open until `close` because another thread may be using them."""
@@ -29,7 +31,7 @@ class Root:
         self.prefix = self.path if self.path.endswith("/") else self.path + "/"
         self.aliases: tuple[str, ...] = () if given == self.path else (given,)
         self._old: list[int] = []
-        self.descriptor = os.open(self.path, FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self.descriptor = _open_without_links(self.path)
         stat = os.fstat(self.descriptor)
         self.identity = (stat.st_dev, stat.st_ino)
         self.owner = stat.st_uid
@@ -46,13 +48,13 @@ class Root:
             if (stat.st_dev, stat.st_ino) == self.identity:
                 return True
             return spelling == self.path and self._take_over()
-        except (OSError, LinkLoop):
+        except OSError:
             return False
 
     def _take_over(self) -> bool:
-        if len(self._old) >= _MAX_REPLACEMENTS or physical(self.path) != self.path:
+        if len(self._old) >= _MAX_REPLACEMENTS:
             return False
-        descriptor = os.open(self.path, FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = _open_without_links(self.path)
         stat = os.fstat(descriptor)
         if stat.st_uid != self.owner:
             os.close(descriptor)
@@ -122,3 +124,14 @@ class Roots:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _open_without_links(path: str) -> int:
+    """The folder at a canonical path; OSError when any component of it is a link by now."""
+    if sys.platform == "darwin":  # the walk would need read permission on every folder above
+        return os.open(path, FOLDER | os.O_NOFOLLOW_ANY | os.O_CLOEXEC)
+    top = os.open("/", FOLDER | os.O_CLOEXEC)
+    try:
+        return beneath.open_beneath(top, path[1:] or ".", FOLDER)
+    finally:
+        os.close(top)
