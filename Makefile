@@ -14,6 +14,8 @@ CHECKED := sidecar tests scripts benchmarks
 
 # pyright's wrapper otherwise asks the package index for a newer one at every run
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# the tests start the sidecar hundreds of times: without byte code each start would compile it
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test unit lint types format tools bench fuzz gauntlet agents clean env-run env-dev env-bench

@@ -51,17 +51,16 @@ def say(message: str) -> None:
     sys.stderr.flush()
 
 
-def run(command: Sequence[str], *, seconds: float = 600, env: dict[str, str] | None = None) -> str:
-    """Runs to the end without input; stdout. A failure or silence past the bound is a Problem with the last words."""
+def run(command: Sequence[str], *, seconds: float = 600, words: str = "") -> str:
+    """Runs to the end with `words` as its whole input; stdout. A failure, or no end in time, is a Problem with its last words."""
     try:
         done = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=words,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=seconds,
-            env=env,
             check=False,
         )
     except FileNotFoundError:
@@ -69,8 +68,8 @@ def run(command: Sequence[str], *, seconds: float = 600, env: dict[str, str] | N
     except subprocess.TimeoutExpired:
         raise Problem(f"{Path(command[0]).name} did not finish within {seconds:.0f} s") from None
     if done.returncode != 0:
-        words = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-        raise Problem(f"{Path(command[0]).name} failed: {words}")
+        last = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
+        raise Problem(f"{Path(command[0]).name} failed: {last}")
     return done.stdout
 
 
@@ -280,9 +279,20 @@ def fast_agent(python: Sequence[str]) -> Entry:
         str(FAST_AGENT),
     )
     main = "from fast_agent.cli.commands.acp import main; main()"
-    entry = checked(launcher("fast-agent-acp", [*python, "-c", main], {"PYTHONPATH": str(target)}), "--help")
+    # Byte code is written by the first start (pip could only write that of its own Python): seconds less at every other
+    environment = {"PYTHONPATH": str(target), "PYTHONDONTWRITEBYTECODE": ""}
+    path = launcher("fast-agent-acp", [*python, "-c", main], environment)
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    home = TOOLS / "fast-agent.home"
+    said = run(
+        [str(path), "--model", "passthrough", "--home", str(home)],
+        seconds=120,
+        words=json.dumps(hello) + "\n",
+    )
+    if '"protocolVersion"' not in said:
+        raise Problem(f"fast-agent does not answer initialize: {said[:200]!r}")
     pinned = re.search(r"^fast-agent-mcp==(\S+)", FAST_AGENT.read_text(), re.MULTILINE)
-    return entry | {"version": f"fast-agent {pinned[1] if pinned else '?'}"}
+    return {"command": str(path), "version": f"fast-agent {pinned[1] if pinned else '?'}"}
 
 
 # --- all of it ---------------------------------------------------------------------------------------------------
