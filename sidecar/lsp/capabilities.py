@@ -1,0 +1,77 @@
+"""Reads `initialize` into EditorCapabilities.
+
+Reads plain JSON and takes nothing on trust: an enum value from a newer LSP or a member of the wrong type means "not announced",
+where a typed reader would refuse the whole message and leave the editor without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from sidecar.config import ClientFlags, parse
+from sidecar.core.text import Encoding
+from sidecar.workspace.ports import EditorCapabilities, Json
+
+_WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
+"""Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""
+
+_ENCODINGS = frozenset(encoding.value for encoding in Encoding)
+
+
+def editor_capabilities(
+    params: Json, client: ClientFlags | None = None, encoding: Encoding | None = None
+) -> EditorCapabilities:
+    """From the raw `initialize` params; `client` and `encoding` replace what would be read from them."""
+    announced = _at(params, "capabilities")
+    workspace, window = _at(announced, "workspace"), _at(announced, "window")
+    edit = _at(workspace, "workspaceEdit")
+    flags = client if client is not None else parse(params.get("initializationOptions"))[0].client
+    apply_edit = workspace.get("applyEdit") is True
+    document_changes = edit.get("documentChanges") is True
+    info = _at(params, "clientInfo")
+    name = _text(info.get("name"))
+    return EditorCapabilities(
+        name=name,
+        version=_text(info.get("version")),
+        encoding=encoding or negotiated_encoding(params),
+        apply_edit=apply_edit,
+        document_changes=document_changes,
+        create_files=document_changes and "create" in _list(edit.get("resourceOperations")),
+        change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
+        # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
+        # announces nothing. So: everybody except who is known to lack it; an error answer leads to the transcript.
+        show_message_request="showMessage" in window or name.lower() not in _WITHOUT_MESSAGE_REQUESTS,
+        show_document=_at(window, "showDocument").get("support") is True,
+        work_done_progress=window.get("workDoneProgress") is True,
+        watched_files=_at(workspace, "didChangeWatchedFiles").get("dynamicRegistration") is True,
+        code_lens_refresh=_at(workspace, "codeLens").get("refreshSupport") is True,
+        diagnostics_refresh=_at(workspace, "diagnostics").get("refreshSupport") is True,
+        save=flags.save,
+        open=flags.open,
+        reload=flags.reload,
+        session_updates=flags.session_updates,
+        permissions=flags.permissions,
+        changes=flags.changes,
+    )
+
+
+def negotiated_encoding(params: Json) -> Encoding:
+    """The client's first choice among those we know; UTF-16 when it names none (LSP 3.17, PositionEncodingKind)."""
+    for wish in _list(_at(_at(params, "capabilities"), "general").get("positionEncodings")):
+        if isinstance(wish, str) and wish in _ENCODINGS:
+            return Encoding(wish)
+    return Encoding.UTF_16
+
+
+def _at(value: Json, key: str) -> Json:
+    inner = value.get(key)
+    return cast(Json, inner) if isinstance(inner, Mapping) else {}
+
+
+def _list(value: object) -> Sequence[object]:
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,205 @@
+"""Commands: `workspace/executeCommand` as calls of the workspace. Names, arguments and answers are ext.py's.
+
+Nothing here waits for an agent's turn unless the caller asked for it (`wait`): Emacs blocks on a command for at most 10 s, and
+whoever starts a turn follows it by progress, `sidecar/turnEnded` and the transcript. Every failure has words for a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import msgspec
+from pygls.exceptions import JsonRpcException
+
+from sidecar.lsp import ext
+from sidecar.lsp.protocol import Failed, InvalidParams
+from sidecar.lsp.service import Service, TaskStarter, words_of
+from sidecar.lsp.transcript import Transcripts
+from sidecar.workspace.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
+
+_log = logging.getLogger(__name__)
+A = TypeVar("A", bound=ext.Arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    shape: type[ext.Arguments]
+    run: Callable[[Any], object]
+
+
+class Commands:
+    """All commands of one connection by name; more are added with `add` before the server starts."""
+
+    def __init__(
+        self, service: Service, transcripts: Transcripts, editor: Editor, tasks: TaskStarter
+    ) -> None:
+        self._service = service
+        self._transcripts = transcripts
+        self._editor = editor
+        self._tasks = tasks
+        self._commands: dict[str, _Command] = {}
+        self.add(ext.NEW_SESSION, ext.NewSession, self._new_session)
+        self.add(ext.PROMPT, ext.Prompt, self._prompt)
+        self.add(ext.CANCEL, ext.OfSession, self._cancel)
+        self.add(ext.CLOSE_SESSION, ext.OfSession, self._close_session)
+        self.add(ext.OPEN_CHAT, ext.OfSession, self._open_chat)
+        self.add(ext.SEND, ext.Send, self._send)
+        self.add(ext.ANSWER, ext.Answer, self._answer)
+        self.add(ext.LIST_AGENTS, ext.NoArguments, self._list_agents)
+        self.add(ext.STATUS, ext.NoArguments, self._status)
+
+    def add(self, name: str, shape: type[A], run: Callable[[A], object]) -> None:
+        """`run` gives the answer as JSON, or an awaitable of it."""
+        self._commands[name] = _Command(shape, run)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._commands)
+
+    def execute(self, name: str, argument: object = None) -> Awaitable[object]:
+        """The answer as JSON, when awaited. What a command does at once it has done when this returns, in the order of arrival.
+
+        Raises InvalidParams or Failed, whose messages are for people."""
+        command = self._commands.get(name)
+        if command is None:
+            raise InvalidParams(f"no such command: {name}")
+        try:
+            result = command.run(parse(name, command.shape, argument))
+        except Exception as error:
+            raise _failure(name, error) from error
+        return _answer_of(name, result)
+
+    async def _new_session(self, given: ext.NewSession) -> object:
+        opened = await self._service.new_session(
+            given.agent, given.cwd, given.additional_directories, given.mcp_servers
+        )
+        self._transcripts.session_used(opened.session_id)
+        return _opened(opened)
+
+    def _prompt(self, given: ext.Prompt) -> object:
+        prompt = given.prompt
+        blocks: list[dict[str, Any]] = (
+            [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
+        )
+        if not blocks or (isinstance(prompt, str) and not prompt.strip()):
+            raise InvalidParams(f"{ext.PROMPT}: the prompt is empty")
+        session_id, turn, outcome = self._service.start_prompt(given.session_id, blocks)
+        self._transcripts.session_used(session_id)
+        if given.wait:
+            return self._wait(session_id, outcome)
+        self._tasks.start_soon(self._follow, outcome)
+        return {"sessionId": session_id, "turn": turn}
+
+    async def _wait(self, session_id: str, outcome: Awaitable[Mapping[str, object]]) -> object:
+        try:
+            ended = dict(await outcome)
+        except asyncio.CancelledError:
+            self._service.cancel(session_id)  # `$/cancelRequest` means the work, not only the answer
+            raise
+        error = ended.get("error")
+        if isinstance(error, str):
+            raise Failed(error, data=ended)
+        return ended
+
+    async def _follow(self, outcome: Awaitable[Mapping[str, object]]) -> None:
+        """The end of a turn that no command waits for. A failed turn is told by its outcome; this is for what should not happen.
+        Never raises: it is the top of a task."""
+        try:
+            await outcome
+        except EditorGone:
+            return
+        except Exception as error:  # noqa: BLE001 - a task must not end the others
+            self._editor.show("error", _failure(ext.PROMPT, error).message)
+
+    def _cancel(self, given: ext.OfSession) -> object:
+        self._service.cancel(given.session_id)
+        return None
+
+    async def _close_session(self, given: ext.OfSession) -> object:
+        await self._service.close_session(given.session_id)
+        if given.session_id is not None:
+            self._transcripts.session_closed(given.session_id)
+        return None
+
+    def _open_chat(self, given: ext.OfSession) -> object:
+        return self._transcripts.open(given.session_id)
+
+    def _send(self, given: ext.Send) -> object:
+        return self._transcripts.send(given.uri)
+
+    def _answer(self, given: ext.Answer) -> object:
+        self._transcripts.answer(given.question_id, given.option_id)
+        return None
+
+    def _list_agents(self, _: ext.NoArguments) -> object:
+        return [_agent(agent) for agent in self._service.list_agents()]
+
+    def _status(self, _: ext.NoArguments) -> object:
+        return dict(self._service.status())
+
+
+async def _answer_of(name: str, result: object) -> object:
+    if not inspect.isawaitable(result):
+        return result
+    try:
+        return await cast("Awaitable[object]", result)
+    except Exception as error:
+        raise _failure(name, error) from error
+
+
+def _failure(name: str, error: Exception) -> JsonRpcException:
+    """The error to answer with: its message is for a person, never a traceback; that is for the log."""
+    if isinstance(error, JsonRpcException):
+        return error
+    if isinstance(error, EditorGone):
+        return Failed(f"{name}: the editor's connection has ended")
+    words = words_of(error)
+    if words is None:
+        _log.error("%s failed", name, exc_info=error)
+        return Failed(f"{name} failed inside the sidecar; its log says why")
+    if isinstance(error, AgentFailed):
+        return Failed(words, data={"kind": error.kind, **error.data})
+    return Failed(f"{name}: {words}" if isinstance(error, OSError) else words)
+
+
+def parse(name: str, shape: type[A], argument: object) -> A:
+    """The argument in its shape: an object, a string for the field that a shape names, nothing. Raises InvalidParams."""
+    if argument is None:
+        argument = {}
+    elif isinstance(argument, str) and shape.TEXT:
+        argument = {shape.TEXT: argument}
+    if not isinstance(argument, dict):
+        wish = "an object or a string" if shape.TEXT else "an object"
+        raise InvalidParams(f"{name} takes {wish} as its argument")
+    try:
+        return msgspec.convert(cast("dict[str, object]", argument), shape)
+    except msgspec.ValidationError as error:
+        raise InvalidParams(f"{name}: {error}") from error
+
+
+def _opened(opened: OpenedSession) -> dict[str, object]:
+    answer: dict[str, object] = {"sessionId": opened.session_id, "agent": opened.agent}
+    if opened.modes is not None:
+        answer["modes"] = opened.modes
+    if opened.config_options is not None:
+        answer["configOptions"] = opened.config_options
+    return answer
+
+
+def _agent(agent: AgentInfo) -> dict[str, object]:
+    row: dict[str, object] = {
+        "id": agent.id,
+        "name": agent.name,
+        "source": agent.source,
+        "installed": agent.installed,
+    }
+    if agent.version:
+        row["version"] = agent.version
+    if agent.needs:
+        row["needs"] = agent.needs
+    return row

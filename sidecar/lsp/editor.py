@@ -1,0 +1,253 @@
+"""LspEditor: the workspace's Editor port over one LSP connection.
+
+Requests are in the outgoing queue when a method returns its awaitable; answers are read leniently, because a client may answer
+anything. What a client did not announce is refused here, in words, and never sent. What is shown to people is in progress.py,
+questions.py, updates.py and transcript.py; this file joins them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from typing import Protocol, TypeVar, cast
+
+import msgspec
+
+from sidecar.lsp import ext
+from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
+from sidecar.lsp.progress import NoProgress, ProgressBoard
+from sidecar.lsp.questions import Place, Questions
+from sidecar.lsp.service import TaskStarter
+from sidecar.lsp.updates import Updates
+from sidecar.lsp.wire_port import Wire
+from sidecar.workspace.ports import (
+    DocumentEdit,
+    EditAnswer,
+    EditorCapabilities,
+    EditorGone,
+    EditorRefused,
+    EditorTimeout,
+    Json,
+    Level,
+    Progress,
+    Question,
+    TextEdit,
+)
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+ANSWER_WITHIN = 30.0
+"""Seconds for requests that the client answers by itself. A save may run a formatter first; callers may wait for less."""
+_MESSAGE_TYPES: Mapping[Level, int] = {"error": 1, "warning": 2, "info": 3, "log": 4}
+_MESSAGE_LIMIT = 4000
+"""Characters of a message box or a log entry: head and tail of a longer one."""
+
+
+class Chats(Place, Protocol):
+    """The transcripts, as far as the editor port feeds them."""
+
+    def session_update(self, session_id: str, update: Json) -> None: ...
+    def turn_ended(self, outcome: Json) -> None: ...
+
+
+class LspEditor:
+    """`announce` gives it the client's capabilities at `initialize`; before that it can do nothing but log."""
+
+    def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
+        self._wire = wire
+        self._capabilities = EditorCapabilities()
+        self._chats: Chats | None = None
+        self._updates = Updates(wire, lambda: self._capabilities.session_updates)
+        self._refreshes = {
+            method: _Refresh(wire, tasks, method)
+            for method in ("workspace/codeLens/refresh", "workspace/diagnostic/refresh")
+        }
+        self.progresses = ProgressBoard(wire, tasks)
+        self.questions = Questions(wire, lambda: self._capabilities)
+
+    @property
+    def capabilities(self) -> EditorCapabilities:
+        return self._capabilities
+
+    def announce(self, capabilities: EditorCapabilities) -> None:
+        self._capabilities = capabilities
+
+    def attach(self, chats: Chats) -> None:
+        """The transcripts exist later than the editor, which they write through."""
+        self._chats = chats
+        self.questions.place = chats
+
+    def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
+        """The request is sent before this returns, and giving up waiting does not withdraw it: the editor may be applying it.
+        The result may be awaited again later. Raises ValueError for an edit that must never be sent."""
+        try:
+            body = workspace_edit(edit, self._capabilities)
+        except Unsendable as refusal:
+            return _Kept(_done(EditAnswer(False, str(refusal))))
+        answer = self._wire.request("workspace/applyEdit", {"label": f"Agent: {label}", "edit": body})
+        return _Kept(asyncio.ensure_future(_edit_answer(answer)))
+
+    async def save(self, client_uri: str, version: int) -> bool:
+        if not self._capabilities.save:
+            return False
+        answer = await self._ask_client(ext.SAVE, {"uri": client_uri, "version": version}, ext.SaveAnswer)
+        return answer.saved
+
+    async def open(self, client_uri: str) -> int:
+        if not self._capabilities.open:
+            raise EditorRefused("this editor does not open documents for the sidecar (sidecar/open)")
+        return (await self._ask_client(ext.OPEN, {"uri": client_uri}, ext.OpenAnswer)).version
+
+    async def close(self, client_uri: str) -> None:
+        if self._capabilities.open:
+            await self._bounded(self._wire.request(ext.CLOSE, {"uri": client_uri}), ext.CLOSE)
+
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+        if not self._capabilities.reload:
+            raise EditorRefused("this editor does not reload documents for the sidecar (sidecar/reload)")
+        params = {"uri": client_uri, "version": version, "edits": text_edits(edits)}
+        answer = await self._ask_client(ext.RELOAD, params, ext.ReloadAnswer)
+        if answer.version is not None:
+            return answer.version
+        return answer.refused or "not-active"
+
+    async def ask(self, question: Question) -> str | None:
+        self._updates.flush()  # what the agent said before it asked is read before the question
+        return await self.questions.ask(question)
+
+    def show(self, level: Level, message: str) -> None:
+        self._message("window/showMessage", level, message)
+
+    def log(self, level: Level, message: str) -> None:
+        self._message("window/logMessage", level, message)
+
+    def session_update(self, session_id: str, update: Json) -> None:
+        self._updates.add(session_id, update)
+        if self._chats is not None:
+            self._chats.session_update(session_id, update)
+
+    def turn_ended(self, outcome: Json) -> None:
+        session_id = outcome.get("sessionId")
+        if isinstance(session_id, str):
+            self._updates.end(session_id)
+        self._wire.notify(ext.TURN_ENDED, dict(outcome))
+        if self._chats is not None:
+            self._chats.turn_ended(outcome)
+
+    def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Progress:
+        if not self._capabilities.work_done_progress:
+            return NoProgress()
+        return self.progresses.begin(title, on_cancel)
+
+    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool:
+        if not self._capabilities.show_document:
+            return False
+        params = {"uri": client_uri, "external": False, "takeFocus": take_focus}
+        try:
+            answer = await self._bounded(self._wire.request("window/showDocument", params), "showDocument")
+        except (EditorRefused, EditorTimeout):
+            return False
+        return isinstance(answer, Mapping) and cast(Json, answer).get("success") is True
+
+    def changes_moved(self, client_uris: Sequence[str]) -> None:
+        if self._capabilities.changes:
+            self._wire.notify(ext.CHANGES, {"uris": list(client_uris)})
+        if self._capabilities.code_lens_refresh:
+            self._refreshes["workspace/codeLens/refresh"].want()
+        if self._capabilities.diagnostics_refresh:
+            self._refreshes["workspace/diagnostic/refresh"].want()
+
+    def lenses_moved(self) -> None:
+        """Lenses changed for another reason than hunks."""
+        if self._capabilities.code_lens_refresh:
+            self._refreshes["workspace/codeLens/refresh"].want()
+
+    def _message(self, method: str, level: Level, message: str) -> None:
+        if len(message) > _MESSAGE_LIMIT:
+            half = _MESSAGE_LIMIT // 2
+            message = f"{message[:half]} … {message[-half:]}"
+        self._wire.notify(method, {"type": _MESSAGE_TYPES[level], "message": message})
+
+    async def _ask_client(self, method: str, params: Json, shape: type[T]) -> T:
+        answer = await self._bounded(self._wire.request(method, params), method)
+        try:
+            return msgspec.convert(answer, shape)
+        except msgspec.ValidationError as error:
+            raise EditorRefused(f"the editor's answer to {method} is not understood: {error}") from error
+
+    async def _bounded(self, answer: Awaitable[object], what: str) -> object:
+        try:
+            async with asyncio.timeout(ANSWER_WITHIN):
+                return await answer
+        except TimeoutError:
+            raise EditorTimeout(f"the editor did not answer {what} within {ANSWER_WITHIN:g} s") from None
+
+
+class _Kept(Awaitable[EditAnswer]):
+    """An answer that can be awaited any number of times; cancelling an await leaves it alone."""
+
+    def __init__(self, answer: asyncio.Future[EditAnswer]) -> None:
+        self._answer = answer
+        answer.add_done_callback(_looked_at)
+
+    def __await__(self) -> Generator[object, None, EditAnswer]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> EditAnswer:
+        await asyncio.wait([self._answer])
+        return self._answer.result()
+
+
+def _looked_at(answer: asyncio.Future[EditAnswer]) -> None:
+    if not answer.cancelled():
+        answer.exception()  # the connection's end is no news when nobody waits any more
+
+
+def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
+    future: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
+    future.set_result(answer)
+    return future
+
+
+async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:
+    """±32603, other errors, `false` and nonsense are all a "no"; what really happened is to be seen in the mirror."""
+    try:
+        result = await answer
+    except EditorRefused as refusal:
+        words = str(refusal.args[0]) if refusal.args else ""
+        return EditAnswer(False, words or "the editor answered with an error")
+    if not isinstance(result, Mapping):
+        return EditAnswer(False, "the editor's answer is not understood")
+    fields = cast(Json, result)
+    reason = fields.get("failureReason")
+    return EditAnswer(fields.get("applied") is True, reason if isinstance(reason, str) else "")
+
+
+class _Refresh:
+    """A refresh request, at most one unanswered; what is wanted meanwhile becomes one more afterwards."""
+
+    def __init__(self, wire: Wire, tasks: TaskStarter, method: str) -> None:
+        self._wire = wire
+        self._tasks = tasks
+        self._method = method
+        self._running = False
+        self._wanted = False
+
+    def want(self) -> None:
+        self._wanted = True
+        if not self._running:
+            self._running = True
+            self._tasks.start_soon(self._run)
+
+    async def _run(self) -> None:
+        try:
+            while self._wanted:
+                self._wanted = False
+                async with asyncio.timeout(ANSWER_WITHIN):
+                    await self._wire.request(self._method)
+        except (EditorRefused, EditorGone, TimeoutError) as error:
+            _log.info("%s: %s", self._method, error)
+        finally:
+            self._running = False

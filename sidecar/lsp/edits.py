@@ -1,0 +1,56 @@
+"""WorkspaceEdits as plain JSON, in the one form that every editor checks (HAZARDS of the field, in words):
+
+always `documentChanges` with the version the edits were computed for, never `changes`, whose edits land on whatever is there;
+a new file is CreateFile and its text in one edit, so that it is one undo step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sidecar.workspace.ports import DocumentEdit, EditorCapabilities, TextEdit
+
+
+class Unsendable(ValueError):
+    """The edit must not be sent, or not to this editor. The message says why."""
+
+
+def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict[str, object]:
+    """The `WorkspaceEdit`. Raises Unsendable."""
+    if not capabilities.apply_edit:
+        raise Unsendable("this editor does not take edits (workspace.applyEdit)")
+    if not capabilities.document_changes:
+        raise Unsendable("this editor does not take versioned edits (workspaceEdit.documentChanges)")
+    if edit.create and not capabilities.create_files:
+        raise Unsendable("this editor does not create files (workspaceEdit.resourceOperations)")
+    if edit.version is None and not edit.create:
+        raise ValueError("an edit of an existing document needs the version it was computed for")
+    if not edit.edits and not edit.create:
+        # Editors answer `true` to it and never send the didChange that success is judged by.
+        raise ValueError("an edit that changes nothing is never sent")
+    changes: list[object] = []
+    if edit.create:
+        changes.append({"kind": "create", "uri": edit.client_uri})
+    if edit.edits:
+        document = {"uri": edit.client_uri, "version": _checked_version(edit.version, capabilities)}
+        changes.append({"textDocument": document, "edits": text_edits(edit.edits)})
+    return {"documentChanges": changes}
+
+
+def _checked_version(version: int | None, capabilities: EditorCapabilities) -> int | None:
+    """Neovim (0.7 to 0.11) checks no version 0, which is what its didOpen says, so that an edit overwrites what was typed inside
+    its debounce. It takes 1 for an untouched buffer and refuses it once something was typed."""
+    return 1 if version == 0 and capabilities.name == "Neovim" else version
+
+
+def text_edits(edits: Sequence[TextEdit]) -> list[dict[str, object]]:
+    return [
+        {
+            "range": {
+                "start": {"line": edit.start.line, "character": edit.start.character},
+                "end": {"line": edit.end.line, "character": edit.end.character},
+            },
+            "newText": edit.new_text,
+        }
+        for edit in edits
+    ]

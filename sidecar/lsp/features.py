@@ -1,0 +1,70 @@
+"""Features: what the editor can ask for, registered on the server. Lenses and code actions come from several sources here.
+
+A source answers for the documents it knows and gives nothing for the others, so that transcripts and reviews do not know of each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lsprotocol import types
+
+from sidecar.lsp.capabilities import editor_capabilities
+from sidecar.lsp.commands import Commands
+from sidecar.lsp.editor import LspEditor
+from sidecar.lsp.server import SidecarServer
+
+
+class ActionSource(Protocol):
+    """Where lenses and code actions come from. URIs as the client spells them."""
+
+    def lenses(self, uri: str) -> Sequence[types.CodeLens]: ...
+    def code_actions(self, uri: str) -> Sequence[types.CodeAction]: ...
+
+
+@dataclass
+class Features:
+    """`register` puts everything on a server that has not started; call it once."""
+
+    editor: LspEditor
+    commands: Commands
+    sources: list[ActionSource] = field(default_factory=list[ActionSource])
+
+    def register(self, server: SidecarServer) -> None:
+        for name in self.commands.names:
+            server.command(name)(self._command(name))
+
+        def initialize(_: types.InitializeParams) -> None:
+            capabilities = editor_capabilities(server.initialize_params, encoding=server.encoding)
+            self.editor.announce(capabilities)
+
+        server.feature(types.INITIALIZE)(initialize)
+        server.feature(types.TEXT_DOCUMENT_CODE_LENS)(self._lenses)
+        server.feature(
+            types.TEXT_DOCUMENT_CODE_ACTION,
+            types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+        )(self._code_actions)
+        server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(self._progress_cancelled)
+
+    def _command(self, name: str) -> Callable[[object], object]:
+        def run(argument: object) -> object:
+            return self.commands.execute(name, argument)
+
+        return run
+
+    def _lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        uri = params.text_document.uri
+        return [lens for source in self.sources for lens in source.lenses(uri)]
+
+    def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        only = params.context.only
+        if only is not None and types.CodeActionKind.QuickFix not in only:
+            return []
+        uri = params.text_document.uri
+        return [action for source in self.sources for action in source.code_actions(uri)]
+
+    def _progress_cancelled(self, params: types.WorkDoneProgressCancelParams) -> None:
+        self.editor.progresses.cancelled(params.token)

@@ -1,0 +1,119 @@
+"""Narrator: ACP session updates as text for people. Pure: values in, pieces of text out.
+
+Agents send more than the protocol says (HAZARDS: repeated ids, missing titles and statuses, unknown kinds), so every member is
+read leniently and what is not understood says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from sidecar.core.escape import plain
+from sidecar.core.lineends import fold
+
+Json = Mapping[str, object]
+
+_TITLE_LIMIT = 200
+_REMEMBERED_CALLS = 256
+"""Tool calls of a turn whose titles are kept; the oldest are forgotten."""
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`agent` and `thought` are parts of a running text, to be joined as they are; `event` is a line of its own."""
+
+    kind: Literal["agent", "thought", "event"]
+    text: str
+
+
+def visible(text: str) -> str:
+    """Prose: line ends as `\\n`; control and bidi characters and lone surrogates escaped, so that no text can dress up as another.
+
+    Milder than `core.escape`: tabs, unusual blanks and joined emoji are what people write."""
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", fold(text))
+
+
+def one_line(text: str, limit: int = _TITLE_LIMIT) -> str:
+    """A name or a title: on one line, escaped strictly, about `limit` characters at most."""
+    return plain(" ".join(text.split()), limit)
+
+
+class Narrator:
+    """The narration of one session."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, str]] = {}
+
+    def tell(self, update: Json) -> list[Piece]:
+        """What one update says; often nothing."""
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                return _spoken("agent", update.get("content"))
+            case "agent_thought_chunk":
+                return _spoken("thought", update.get("content"))
+            case "tool_call" | "tool_call_update":
+                return self._tool_call(update)
+            case "plan":
+                return _plan(update.get("entries"))
+            case "current_mode_update":
+                mode = _text(update.get("currentModeId"))
+                return [Piece("event", f"mode: {one_line(mode)}")] if mode else []
+            case _:
+                return []
+
+    def _tool_call(self, update: Json) -> list[Piece]:
+        call = _text(update.get("toolCallId"))
+        title, status = self._calls.get(call, ("", ""))
+        new_title = one_line(_text(update.get("title"))) or title or call or "tool call"
+        new_status = _text(update.get("status")) or status or "pending"
+        self._calls.pop(call, None)
+        self._calls[call] = (new_title, new_status)
+        if len(self._calls) > _REMEMBERED_CALLS:
+            del self._calls[next(iter(self._calls))]
+        if not title:
+            return [Piece("event", f"{new_title}{_ending(new_status)}")]
+        if new_status != status and _ending(new_status):
+            return [Piece("event", f"{new_title}{_ending(new_status)}")]
+        return []
+
+
+def _ending(status: str) -> str:
+    return {"completed": " — done", "failed": " — failed"}.get(status, "")
+
+
+def _spoken(kind: Literal["agent", "thought"], content: object) -> list[Piece]:
+    if not isinstance(content, Mapping):
+        return []
+    block = cast(Json, content)
+    match block.get("type"):
+        case "text":
+            text = visible(_text(block.get("text")))
+        case "resource_link":
+            text = f"[{one_line(_text(block.get('name')) or _text(block.get('uri')))}]"
+        case "resource" | "image" | "audio" as other:
+            text = f"[{other}]"
+        case _:
+            text = ""
+    return [Piece(kind, text)] if text else []
+
+
+def _plan(entries: object) -> list[Piece]:
+    marks = {"completed": "x", "in_progress": "~"}
+    lines: list[str] = []
+    for entry in cast("Sequence[object]", entries) if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            step = cast(Json, entry)
+            lines.append(
+                f"[{marks.get(_text(step.get('status')), ' ')}] {one_line(_text(step.get('content')))}"
+            )
+    return [Piece("event", "plan: " + " · ".join(lines))] if lines else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,174 @@
+"""Questions: permission questions brought to the person at the editor, and their one answer back.
+
+`sidecar/requestPermission` where the client announced it, else `window/showMessageRequest`, else lenses and code actions in the
+session's transcript. A session that has a transcript open shows its question there too; the first answer counts and withdraws
+the other. Cancelling `ask` withdraws everything, and a later answer finds nobody.
+
+Texts are shown as they come: whoever builds a Question escapes it (ports.Question).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Protocol, cast
+
+import msgspec
+
+from sidecar.lsp import ext
+from sidecar.lsp.wire_port import Wire
+from sidecar.workspace.ports import EditorCapabilities, EditorRefused, Json, Option, Question
+
+_log = logging.getLogger(__name__)
+
+OPEN_AT_MOST = 64
+"""Questions open at once; an agent that asks more is not answered by a person any more, so they count as dismissed."""
+_TEXT_LIMIT = 2000
+"""Characters in a message box: head and tail of a longer text."""
+_NOT_NOW = "Not now"
+"""Leads a list that has no rejection: Neovim's list is answered by a typed `1`, so the first entry must never allow."""
+_WARNING = 2  # LSP MessageType
+_DETAILS = ("target", "argv", "cwd", "env", "diff")
+
+Ways = list[Coroutine[object, object, str | None]]
+
+
+class Place(Protocol):
+    """Where a question can be put beside, or instead of, a message box: the transcripts."""
+
+    def has(self, session_id: str) -> bool:
+        """A transcript of this session exists."""
+        ...
+
+    async def ask(self, question: Question) -> str | None:
+        """Shows the question, in a new transcript if need be; the chosen id. Cancelling takes it back.
+
+        Raises EditorRefused when there is no way to show it."""
+        ...
+
+
+class Questions:
+    """The open questions of one connection."""
+
+    def __init__(self, wire: Wire, capabilities: Callable[[], EditorCapabilities]) -> None:
+        self._wire = wire
+        self._capabilities = capabilities
+        self.place: Place | None = None
+        self._open = 0
+
+    async def ask(self, question: Question) -> str | None:
+        """The id of the chosen option; None when dismissed. Raises EditorGone."""
+        if self._open >= OPEN_AT_MOST:
+            _log.warning("question %s of session %s: too many are open", question.id, question.session_id)
+            return None
+        self._open += 1
+        try:
+            return await self._ask(question)
+        finally:
+            self._open -= 1
+
+    async def _ask(self, question: Question) -> str | None:
+        capabilities, place = self._capabilities(), self.place
+        if capabilities.permissions:
+            try:
+                return await self._request(question)
+            except EditorRefused as refusal:
+                _log.warning("%s: %s", ext.REQUEST_PERMISSION, refusal)
+        ways: Ways = [self._box(question)] if capabilities.show_message_request else []
+        if place is not None and (not ways or place.has(question.session_id)):
+            ways.append(place.ask(question))
+        try:
+            return await _first(ways)
+        except EditorRefused as refusal:
+            _log.info("question %s: %s", question.id, refusal)
+        if place is None or len(ways) != 1 or not capabilities.show_message_request:
+            return None
+        try:
+            return await place.ask(question)  # the client has no message requests after all
+        except EditorRefused as refusal:
+            _log.warning("question %s: %s", question.id, refusal)
+            return None
+
+    async def _request(self, question: Question) -> str | None:
+        details = {key: question.details[key] for key in _DETAILS if key in question.details}
+        params: dict[str, object] = {
+            "sessionId": question.session_id,
+            "requestId": question.id,
+            "action": question.action,
+            "text": question.text,
+            "reason": question.reason,
+            "options": [
+                {"optionId": option.id, "kind": option.kind, "label": option.label}
+                for option in rejections_first(question.options)
+            ],
+            **details,
+        }
+        answer = await self._wire.request(ext.REQUEST_PERMISSION, params)
+        try:
+            chosen = msgspec.convert(answer, ext.PermissionAnswer)
+        except msgspec.ValidationError as error:
+            _log.warning("%s: the answer is not understood: %s", ext.REQUEST_PERMISSION, error)
+            return None
+        offered = {option.id for option in question.options}
+        return chosen.option_id if not chosen.cancelled and chosen.option_id in offered else None
+
+    async def _box(self, question: Question) -> str | None:
+        titles = action_titles(question.options)
+        params: dict[str, object] = {
+            "type": _WARNING,
+            "message": _shortened("\n".join(part for part in (question.text, question.reason) if part)),
+            "actions": [{"title": title} for title in titles],
+        }
+        answer = await self._wire.request("window/showMessageRequest", params)
+        title = cast(Json, answer).get("title") if isinstance(answer, Mapping) else None
+        return titles.get(title) if isinstance(title, str) else None
+
+
+def rejections_first(options: tuple[Option, ...]) -> list[Option]:
+    """Rejections, then what allows once, then what allows for longer or is unknown; the agent's order among equals."""
+    ranks = {"reject_once": 0, "reject_always": 1, "allow_once": 2, "allow_always": 3}
+    return sorted(options, key=lambda option: ranks.get(option.kind, 3))
+
+
+def action_titles(options: tuple[Option, ...]) -> dict[str, str | None]:
+    """Title → option id, in the order of display. Titles are the answer's only mark, so equal labels are told apart by number."""
+    ordered = rejections_first(options)
+    titles: dict[str, str | None] = {}
+    if not ordered or not ordered[0].kind.startswith("reject"):
+        titles[_NOT_NOW] = None
+    for option in ordered:
+        label = option.label.strip() or option.id
+        title, number = label, 2
+        while title in titles:
+            title, number = f"{label} ({number})", number + 1
+        titles[title] = option.id
+    return titles
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    return f"{text[: _TEXT_LIMIT // 2]} … {text[-_TEXT_LIMIT // 2 :]}"
+
+
+async def _first(ways: Ways) -> str | None:
+    """The first way's answer, the others cancelled. A way that the editor refuses is out as long as another is open.
+
+    Raises the last refusal when there is no way left."""
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        refused = EditorRefused("this editor has no way to show a question")
+        pending = set(tasks)
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                try:
+                    return task.result()
+                except EditorRefused as refusal:
+                    refused = refusal
+        raise refused
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

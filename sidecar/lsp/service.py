@@ -1,0 +1,58 @@
+"""What commands and transcripts call in the workspace, as Protocols: sessions on one side, open documents on the other.
+
+Every method raises AgentFailed (an agent could not), LookupError (no such session) or ValueError (a wrong argument), each with
+words that a person can act on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol
+
+from sidecar.core.overlay import Document
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.ports import AgentFailed, AgentInfo, EditorRefused, OpenedSession
+
+Json = Mapping[str, object]
+
+
+class Service(Protocol):
+    """The workspace facade as far as this folder uses it. Session ids are the sidecar's own."""
+
+    async def new_session(
+        self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]
+    ) -> OpenedSession: ...
+
+    def start_prompt(
+        self, session_id: str | None, blocks: Sequence[Json]
+    ) -> tuple[str, int, Awaitable[Json]]:
+        """(session id, turn, outcome). Without a session: the default agent's current one, made if there is none.
+
+        The outcome is `{sessionId, turn, stopReason, changes}`."""
+        ...
+
+    def cancel(self, session_id: str | None) -> None: ...
+    async def close_session(self, session_id: str | None) -> None: ...
+    def status(self) -> Json: ...
+    def list_agents(self) -> Sequence[AgentInfo]: ...
+
+
+Documents = Callable[[DocumentUri], Document | None]
+"""Looks an open document up (`core.overlay.Overlay.get`)."""
+
+
+class TaskStarter(Protocol):
+    """Where background work is started; an anyio TaskGroup is one."""
+
+    def start_soon(self, func: Callable[..., Coroutine[Any, Any, Any]], /, *args: Any) -> object: ...
+
+
+def words_of(error: Exception) -> str | None:
+    """The words for a person that an error carries; None for one that nobody raised for people (KeyError is a LookupError too)."""
+    if isinstance(error, AgentFailed):
+        return error.message
+    if type(error) in (LookupError, ValueError) or isinstance(error, EditorRefused):
+        return str(error.args[0]) if error.args else None
+    if isinstance(error, OSError):
+        return error.strerror  # without the path: it may be none of the reader's business
+    return None

@@ -1,0 +1,467 @@
+"""Transcripts: a conversation with an agent in a markdown file that any editor can show. The whole product without an extension.
+
+`sidecar.openChat` makes and shows one; its last section is the prompt, which *Send* (lens or code action) sends. What the agent
+says and does, and what it asks, is appended above the prompt, through the editor while the file is open there. The text's form is
+transcript_text.py's; how an edit gets into it is transcript_edit.py's; here is who says what when.
+
+One transcript is one session; it gets its session at the first Send, or at openChat when a session without transcript was used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from lsprotocol import types
+
+from sidecar.core.change import Edit
+from sidecar.core.text import Position
+from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
+from sidecar.lsp import ext
+from sidecar.lsp.narration import Narrator, Piece, one_line, visible
+from sidecar.lsp.questions import rejections_first
+from sidecar.lsp.service import Documents, Service, TaskStarter, words_of
+from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
+from sidecar.lsp.transcript_folder import TranscriptFolder
+from sidecar.lsp.transcript_text import (
+    NEW,
+    Stream,
+    appended,
+    prompt_section,
+    question_block,
+    question_line,
+    sent,
+)
+from sidecar.workspace.ports import (
+    Editor,
+    EditorGone,
+    EditorRefused,
+    EditorTimeout,
+    Json,
+    Option,
+    Question,
+)
+
+_log = logging.getLogger(__name__)
+
+PACE = 0.25
+"""Seconds between two appendings: text that arrives meanwhile goes together, so that undo and didChange stay few."""
+TURN_LIMIT = 512 * 1024
+"""Characters that one turn may add to a transcript; the editor's log has the rest."""
+_WORDS_FOR_STOPS = {
+    "cancelled": "cancelled",
+    "refusal": "the agent refused to go on",
+    "max_tokens": "stopped: the agent's limit of tokens is reached",
+    "max_turn_requests": "stopped: the agent's limit of requests is reached",
+}
+
+
+@dataclass(slots=True)
+class _Asked:
+    number: int
+    question: Question
+    answer: asyncio.Future[str | None]
+
+
+@dataclass(slots=True)
+class _Chat:
+    uri: DocumentUri
+    path: Path
+    session_id: str | None = None
+    narrator: Narrator = field(default_factory=Narrator)
+    stream: Stream = field(default_factory=Stream)
+    pending: list[str] = field(default_factory=list[str])
+    size: int = 0
+    """Characters added in this turn."""
+    lane: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One edit at a time."""
+    pumping: bool = False
+    turn: Literal["none", "starting", "running"] = "none"
+    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
+
+
+class Transcripts:
+    """All transcripts of one connection. Methods without `async` never block; they start what takes time."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        service: Service,
+        documents: Documents,
+        tasks: TaskStarter,
+        *,
+        folder: TranscriptFolder | None = None,
+        lenses_moved: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = datetime.now,
+        pace: float = PACE,
+    ) -> None:
+        self._editor = editor
+        self._service = service
+        self._tasks = tasks
+        self._documents = documents
+        self._folder = folder if folder is not None else TranscriptFolder()
+        self._writing = TranscriptEditor(editor, documents, self._folder)
+        self._lenses_moved = lenses_moved
+        self._now = now
+        self._pace = pace
+        self._chats: dict[DocumentUri, _Chat] = {}
+        self._current: _Chat | None = None
+        self._last_session: str | None = None
+        self._numbers = 0
+
+    # What commands call
+
+    def open(self, session_id: str | None = None) -> dict[str, object]:
+        """Shows the session's transcript, the last one, or a new one → `{uri, sessionId?}` at once. Raises OSError."""
+        if session_id is not None:
+            chat = self._of(session_id) or self._create(session_id)
+        elif self._last_session is not None and self._of(self._last_session) is None:
+            chat = self._create(self._last_session)
+        elif self._current is not None and self._current.path.exists():
+            chat = self._current
+        else:
+            chat = self._create(None)
+        self._current = chat
+        self._tasks.start_soon(self._show, chat)
+        answer: dict[str, object] = {"uri": str(chat.uri)}
+        if chat.session_id is not None:
+            answer["sessionId"] = chat.session_id
+        return answer
+
+    def session_used(self, session_id: str) -> None:
+        """A session was made or prompted by another way: the next `open` shows it."""
+        self._last_session = session_id
+
+    def session_closed(self, session_id: str) -> None:
+        """Its transcript stays; the next Send makes a new session."""
+        if self._last_session == session_id:
+            self._last_session = None
+        chat = self._of(session_id)
+        if chat is not None:
+            self._note(chat, "session closed")
+            chat.session_id = None
+
+    def send(self, uri: str | None = None) -> dict[str, object]:
+        """Sends the prompt section → `{uri}` at once. Raises LookupError or ValueError with words."""
+        chat = self._current if uri is None else self._at(uri)
+        if chat is None:
+            raise LookupError("there is no transcript to send; sidecar.openChat opens one")
+        document = self._documents(chat.uri)
+        if document is None:
+            raise ValueError(
+                f"{chat.path} is not open in the editor with this language server; open it as markdown and send again"
+            )
+        if chat.turn != "none":
+            raise ValueError("the agent is still working on the last prompt; wait for it or cancel it")
+        text = str(document.snapshot())
+        if prompt_section(text) is None:
+            chat.pending.append("")
+            self._pump_soon(chat, always=True)
+            raise ValueError(
+                'the transcript had lost its last heading, "## Prompt"; write below it and send again'
+            )
+        if sent(text) is None:
+            raise ValueError('nothing to send: write something below the last heading, "## Prompt"')
+        self._current = chat
+        chat.turn = "starting"
+        self._tasks.start_soon(self._run, chat)
+        return {"uri": str(chat.uri)}
+
+    def answer(self, question_id: str, option_id: str) -> None:
+        """Answers an open question. Raises LookupError."""
+        asked = next((c.asked[question_id] for c in self._chats.values() if question_id in c.asked), None)
+        if asked is None or asked.answer.done():
+            raise LookupError("this question is no longer open")
+        if option_id not in {option.id for option in asked.question.options}:
+            raise LookupError("this question has no such answer")
+        asked.answer.set_result(option_id)
+
+    # What the editor port feeds (editor.Chats)
+
+    def has(self, session_id: str) -> bool:
+        return self._of(session_id) is not None
+
+    def session_update(self, session_id: str, update: Json) -> None:
+        chat = self._of(session_id)
+        if chat is None:
+            return
+        for piece in chat.narrator.tell(update):
+            self._append(chat, chat.stream.add(piece))
+
+    def turn_ended(self, outcome: Json) -> None:
+        session_id = outcome.get("sessionId")
+        chat = self._of(session_id) if isinstance(session_id, str) else None
+        if chat is None:
+            return
+        self._append(chat, chat.stream.flush())
+        reason, error = outcome.get("stopReason"), outcome.get("error")
+        if isinstance(error, str):
+            self._note(chat, f"**failed:** {visible(error)}")
+        elif isinstance(reason, str) and reason != "end_turn":
+            self._note(chat, _WORDS_FOR_STOPS.get(reason, one_line(reason)))
+        for line in _change_lines(outcome.get("changes")):
+            self._note(chat, line)
+        chat.size = 0
+        chat.turn = "none"
+        self._pump_soon(chat, save=True)
+        self._lenses_moved()
+
+    async def ask(self, question: Question) -> str | None:
+        """The answer given by lens or code action. Raises EditorRefused when no transcript can be made."""
+        chat = self._of(question.session_id)
+        if chat is None:
+            try:
+                chat = self._create(question.session_id)
+            except OSError as error:
+                raise EditorRefused(f"no transcript could be made: {error.strerror}") from error
+            self._tasks.start_soon(self._show, chat)
+        self._numbers += 1
+        asked = _Asked(self._numbers, question, asyncio.get_running_loop().create_future())
+        chat.asked[question.id] = asked
+        labels = [one_line(option.label) for option in rejections_first(question.options)]
+        block = question_block(asked.number, visible(question.text), visible(question.reason), labels)
+        chat.pending.append(chat.stream.block(block))  # whatever the turn's size: a person has to see it
+        self._pump_soon(chat, lenses=True)
+        said = "withdrawn"
+        try:
+            chosen = await asked.answer
+            said = next((option.label for option in question.options if option.id == chosen), "dismissed")
+            return chosen
+        finally:
+            chat.asked.pop(question.id, None)
+            chat.pending.append(chat.stream.add(Piece("event", f"question {asked.number}: {one_line(said)}")))
+            self._pump_soon(chat, lenses=True)
+
+    # What the editor asks (features.py)
+
+    def lenses(self, uri: str) -> list[types.CodeLens]:
+        """Send above the prompt, Cancel while a turn runs, the answers above each open question."""
+        return [
+            types.CodeLens(_at_line(line), types.Command(title, command, arguments=[argument]))
+            for line, title, command, argument in self._actions(uri)
+        ]
+
+    def code_actions(self, uri: str) -> list[types.CodeAction]:
+        """The same wherever the cursor is, for editors that show no lenses."""
+        return [
+            types.CodeAction(
+                title,
+                kind=types.CodeActionKind.QuickFix,
+                command=types.Command(title, command, arguments=[argument]),
+            )
+            for _, title, command, argument in self._actions(uri)
+        ]
+
+    def _actions(self, uri: str) -> list[tuple[int, str, str, types.LSPAny]]:
+        chat = self._at(uri)
+        document = self._documents(normalise(uri))
+        if chat is None or document is None:
+            return []
+        snapshot = document.snapshot()
+        text = str(snapshot)
+        encoding = self._editor.capabilities.encoding
+        actions: list[tuple[int, str, str, types.LSPAny]] = []
+        for asked in chat.asked.values():
+            line = question_line(text, asked.number)
+            if line is None:
+                continue
+            several = len(chat.asked) > 1
+            for option in rejections_first(asked.question.options):
+                title = _option_title(option, asked.number if several else None)
+                answer = {"questionId": asked.question.id, "optionId": option.id}
+                actions.append((line, title, ext.ANSWER, cast(types.LSPAny, answer)))
+        section = prompt_section(text)
+        if section is not None:
+            line = snapshot.position_at(section.heading_start, encoding).line
+            if chat.turn == "none":
+                actions.append((line, "Send", ext.SEND, cast(types.LSPAny, {"uri": uri})))
+            elif chat.session_id is not None:
+                session: Any = {"sessionId": chat.session_id}
+                actions.append((line, "Cancel the turn", ext.CANCEL, session))
+        return actions
+
+    # One transcript
+
+    def _of(self, session_id: str) -> _Chat | None:
+        return next((chat for chat in self._chats.values() if chat.session_id == session_id), None)
+
+    def _at(self, uri: str) -> _Chat | None:
+        """The transcript at a URI; one of an earlier run is taken up again, with a new session at its next Send."""
+        key = normalise(uri)
+        if key in self._chats:
+            return self._chats[key]
+        path = to_path(key)
+        if path is None or not self._folder.owns(path):
+            return None
+        return self._chats.setdefault(key, _Chat(key, Path(path)))
+
+    def _create(self, session_id: str | None) -> _Chat:
+        path = self._folder.create(NEW, self._now())
+        chat = _Chat(from_path(str(path)), path, session_id)
+        self._chats[chat.uri] = chat
+        return chat
+
+    async def _show(self, chat: _Chat) -> None:
+        try:
+            shown = await self._editor.show_document(chat.uri, take_focus=not chat.asked)
+        except EditorGone:
+            return
+        if not shown:
+            level = "warning" if chat.asked else "info"
+            what = (
+                "The agent asks something in its transcript" if chat.asked else "The transcript of this chat"
+            )
+            self._editor.show(
+                level, f"{what}: {chat.path} (open it as markdown; Send is a code action there)"
+            )
+
+    async def _run(self, chat: _Chat) -> None:
+        """One turn from Send to its end. Never raises: it is the top of a task."""
+        try:
+            prompt = await self._take_prompt(chat)
+            if prompt is None:
+                return
+            if not self._alive(chat.session_id):
+                chat.session_id = None
+                opened = await self._service.new_session(None, None, [], [])
+                chat.session_id = self._last_session = opened.session_id
+                self._note(chat, f"{one_line(opened.agent)}, a new session")
+            chat.turn = "running"
+            blocks = [{"type": "text", "text": prompt}]
+            chat.session_id, _, outcome = self._service.start_prompt(chat.session_id, blocks)
+            self._lenses_moved()
+            await outcome
+        except EditorGone:
+            return
+        except Exception as error:  # noqa: BLE001 - a task must not end the others
+            words = words_of(error)
+            if words is None:
+                _log.exception("a turn of transcript %s failed", chat.path.name)
+            self._failed(chat, words or "the prompt could not be sent; the sidecar's log says why")
+        finally:
+            chat.turn = "none"
+            self._lenses_moved()
+
+    async def _take_prompt(self, chat: _Chat) -> str | None:
+        """Moves the prompt into the history; None when the editor does not let it."""
+        prompt: str | None = None
+
+        def plan(text: str) -> Sequence[Edit]:
+            nonlocal prompt
+            taken = sent(text)
+            if taken is None:
+                return ()
+            prompt = taken[0]
+            return taken[1]
+
+        chat.stream = Stream()
+        if not await self._edit(chat, plan):
+            self._editor.show(
+                "warning", "The transcript could not be changed; the prompt was not sent. Send it again."
+            )
+            return None
+        return prompt
+
+    def _alive(self, session_id: str | None) -> bool:
+        """Whether the workspace still has the session, its agent running; a transcript outlives both."""
+        rows = self._service.status().get("sessions")
+        for row in cast("list[object]", rows) if isinstance(rows, list) else ():
+            session = cast("dict[str, object]", row) if isinstance(row, dict) else None
+            if session is not None and session_id is not None and session.get("sessionId") == session_id:
+                return session.get("alive") is not False
+        return False
+
+    def _failed(self, chat: _Chat, message: str) -> None:
+        self._note(chat, f"**failed:** {visible(message)}")
+        self._editor.show("error", message)
+
+    def _note(self, chat: _Chat, line: str) -> None:
+        self._append(chat, chat.stream.add(Piece("event", line)))
+
+    def _append(self, chat: _Chat, text: str) -> None:
+        if not text or chat.size > TURN_LIMIT:
+            return
+        chat.size += len(text)
+        if chat.size > TURN_LIMIT:
+            text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
+        chat.pending.append(text)
+        self._pump_soon(chat)
+
+    def _pump_soon(
+        self, chat: _Chat, *, lenses: bool = False, save: bool = False, always: bool = False
+    ) -> None:
+        if save or lenses or always:
+            self._tasks.start_soon(self._pump_once, chat, lenses, save)
+        elif not chat.pumping:
+            chat.pumping = True
+            self._tasks.start_soon(self._pump, chat)
+
+    async def _pump(self, chat: _Chat) -> None:
+        """Appends what is pending until nothing is. Never raises: it is the top of a task."""
+        try:
+            while chat.pending:
+                await asyncio.sleep(self._pace)
+                if not await self._drain(chat):
+                    return
+        finally:
+            chat.pumping = False
+
+    async def _pump_once(self, chat: _Chat, lenses: bool, save: bool) -> None:
+        """Without waiting for company: a person waits for this."""
+        if not await self._drain(chat):
+            return
+        if lenses:
+            self._lenses_moved()
+        document = self._documents(chat.uri)
+        if save and document is not None:
+            try:
+                await self._editor.save(document.client_uri, document.version)
+            except (EditorGone, EditorRefused, EditorTimeout) as error:
+                _log.info("transcript %s: %s", chat.path.name, error)
+
+    async def _drain(self, chat: _Chat) -> bool:
+        try:
+            await self._edit(chat, None)
+        except EditorGone:
+            return False
+        except OSError as error:
+            _log.warning("transcript %s: %s", chat.path.name, error.strerror)
+        return True
+
+    async def _edit(self, chat: _Chat, plan: Plan | None) -> bool:
+        """Appends what is pending, then makes `plan`'s edit."""
+        async with chat.lane:
+            if chat.pending:
+                addition = "".join(chat.pending)
+                chat.pending.clear()
+                await self._writing.edit(chat.uri, chat.path, lambda text: appended(text, addition))
+            return plan is None or await self._writing.edit(chat.uri, chat.path, plan)
+
+
+def _at_line(line: int) -> types.Range:
+    start = Position(line, 0)
+    return types.Range(types.Position(*start), types.Position(*start))
+
+
+def _option_title(option: Option, number: int | None) -> str:
+    label = one_line(option.label) or option.id
+    return label if number is None else f"{label} (question {number})"
+
+
+def _change_lines(changes: object) -> list[str]:
+    lines: list[str] = []
+    for change in cast("list[object]", changes) if isinstance(changes, list) else ():
+        if isinstance(change, dict):
+            fields = cast("dict[str, object]", change)
+            uri = fields.get("uri")
+            if isinstance(uri, str):
+                name = to_path(normalise(uri)) or uri
+                lines.append(
+                    f"changed {one_line(name)}: +{fields.get('added', 0)} −{fields.get('removed', 0)}"
+                )
+    return lines

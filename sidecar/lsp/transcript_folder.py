@@ -1,0 +1,69 @@
+"""The transcripts' files: in the user's state folder, readable by the user alone (0700/0600).
+
+Workspace files are not this module's business (disk.py opens those); here are only files that the sidecar made itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+import platformdirs
+
+_NAME = re.compile(r"chat-\d{8}-\d{6}(-\d+)?\.md")
+
+
+def default_folder() -> Path:
+    """The folder below the state folder of this user and machine; not made yet."""
+    return platformdirs.user_state_path("acp-sidecar", appauthor=False) / "chats"
+
+
+class TranscriptFolder:
+    """Makes the folder when it is first needed. All methods raise OSError."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path if path is not None else default_folder()
+
+    def path(self) -> Path:
+        """The folder, made if need be, without symbolic links in it, so that the editor's URIs and ours are the same."""
+        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.name == "posix":
+            self._path.chmod(0o700)
+        return Path(os.path.realpath(self._path))
+
+    def create(self, text: str, now: datetime) -> Path:
+        """A new file with this text; its name tells the time."""
+        stem = self.path() / f"chat-{now:%Y%m%d-%H%M%S}"
+        for number in range(100):
+            path = Path(f"{stem}{f'-{number}' if number else ''}.md")
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                continue
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode())
+            return path
+        raise FileExistsError(f"no free name beside {stem}.md")
+
+    def owns(self, path: str) -> bool:
+        """Whether a path names a transcript, of this run or of an earlier one."""
+        return _NAME.fullmatch(os.path.basename(path)) is not None and Path(path).parent == self.path()
+
+    def read(self, path: Path) -> str:
+        return path.read_bytes().decode("utf-8", "replace")
+
+    def write(self, path: Path, text: str) -> None:
+        """Replaces the file's text at once: a reader sees the old text or the new one."""
+        descriptor, temporary = tempfile.mkstemp(prefix=".chat-", dir=path.parent)  # 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode("utf-8", "replace"))
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise

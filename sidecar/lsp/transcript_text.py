@@ -1,0 +1,158 @@
+"""The text of a transcript: where its prompt is, what sending does to it, what is appended to it. Pure: texts in, edits out.
+
+    # Chat                       a heading that nobody reads back
+    ## You                       a prompt that was sent
+    ## Agent                     answers, one line for each tool call, questions
+    ### Question 3               an open or answered question
+    ## Prompt                    the last one of these: everything below it is what Send sends
+
+Only the last `## Prompt` means anything, and what agents say goes above it with such lines escaped, so no agent can put words
+into the user's prompt or dress up as a question. Edits never start behind the last line's end (Neovim would add a blank line)
+and never touch what the user wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sidecar.core.change import Edit
+from sidecar.core.lineends import dominant, expand, fold
+from sidecar.lsp.narration import Piece
+
+PROMPT = "## Prompt"
+YOU = "## You"
+AGENT = "## Agent"
+QUESTION = "### Question"
+_MARKERS = (PROMPT, YOU, AGENT, QUESTION)
+
+NEW = f"""# Chat
+
+Write below the last heading, then choose *Send* (code lens or code action).
+
+{PROMPT}
+
+"""
+_HEADING = re.compile(rf"(?:^|(?<=\r)){PROMPT}[ \t]*(?=[\r\n]|\Z)", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSection:
+    """Offsets in code points. `body` is the prompt without the blank lines around it."""
+
+    heading_start: int
+    heading_end: int
+    body: str
+    body_end: int
+
+
+def prompt_section(text: str) -> PromptSection | None:
+    """The last `## Prompt` section; None when there is no such heading any more."""
+    headings = list(_HEADING.finditer(text))
+    if not headings:
+        return None
+    heading = headings[-1]
+    below = text[heading.end() :]
+    body = _BLANK_LINES.sub("", fold(below)).rstrip()
+    return PromptSection(heading.start(), heading.end(), body, heading.end() + len(below.rstrip()))
+
+
+def sent(text: str) -> tuple[str, list[Edit]] | None:
+    """The prompt and the edits that make it history and open the next one; None when there is nothing to send."""
+    section = prompt_section(text)
+    if section is None or not section.body:
+        return None
+    ends = dominant(text)
+    return section.body, [
+        Edit(section.heading_start, section.heading_end, YOU),
+        Edit(section.body_end, section.body_end, expand(f"\n\n{AGENT}\n\n{PROMPT}\n", ends)),
+    ]
+
+
+def appended(text: str, addition: str) -> list[Edit]:
+    """The edits that put `addition` at the end of the history; a lost prompt heading is put back below it."""
+    section = prompt_section(text)
+    head = text if section is None else text[: section.heading_start]
+    at = len(head.rstrip("\r\n"))
+    new = addition
+    if section is None:
+        new = f"{addition}\n\n{PROMPT}\n"
+    elif addition and not head:
+        new = f"{addition.lstrip()}\n\n"
+    return [Edit(at, at, expand(new, dominant(text)))] if new else []
+
+
+def history(text: str) -> str:
+    """What is above the prompt, comparable: line ends folded, none at the end."""
+    section = prompt_section(text)
+    return fold(text if section is None else text[: section.heading_start]).rstrip("\n")
+
+
+def question_line(text: str, number: int) -> int | None:
+    """The line (from 0) of a question's heading, the last if there are several."""
+    wanted = f"{QUESTION} {number}"
+    found = [index for index, line in enumerate(fold(text).split("\n")) if line.rstrip() == wanted]
+    return found[-1] if found else None
+
+
+def question_block(number: int, text: str, reason: str, labels: list[str]) -> str:
+    quoted = "\n".join(f"> {line}".rstrip() for line in fold(text).split("\n"))
+    why = f"\n>\n> {' '.join(reason.split())}" if reason else ""
+    return f"{QUESTION} {number}\n\n{quoted}{why}\n\nAnswer by code lens or code action: {' · '.join(labels)}"
+
+
+class Stream:
+    """Turns pieces of narration into what is appended next. Blank lines at the end wait for what comes after them."""
+
+    def __init__(self) -> None:
+        self._kind = ""
+        self._held = ""
+        self._line_start = True
+
+    def add(self, piece: Piece) -> str:
+        if piece.kind == "event":
+            lead = "\n" if self._kind == "event" else "\n\n"
+            return self._block("event", f"{lead}- {piece.text}")
+        text = self._held + piece.text
+        rest = ""
+        if piece.kind != self._kind:
+            rest = self.flush()
+            text = piece.text.lstrip("\n")
+            if not text.strip("\n"):
+                return rest
+            rest += "\n\n> " if piece.kind == "thought" else "\n\n"
+            self._kind, self._line_start = piece.kind, True
+        body, self._held = _split(text, self._line_start)
+        self._line_start = self._line_start and not body
+        return rest + (body.replace("\n", "\n> ") if piece.kind == "thought" else body)
+
+    def block(self, text: str) -> str:
+        """A paragraph of our own."""
+        return self._block("block", f"\n\n{text}")
+
+    def flush(self) -> str:
+        """What was held back of an unfinished line."""
+        held, self._held = self._held.rstrip("\n"), ""
+        return held
+
+    def _block(self, kind: str, text: str) -> str:
+        rest = self.flush()
+        self._kind, self._line_start = kind, False
+        return rest + text
+
+
+def _split(text: str, line_start: bool) -> tuple[str, str]:
+    """(what can be appended now, what waits). Lines that look like our headings get a backslash; a last line that may still
+    become one waits, as do line ends at the end."""
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if (index > 0 or line_start) and line.startswith(_MARKERS):
+            lines[index] = "\\" + line
+    last = lines[-1]
+    at_start = len(lines) > 1 or line_start
+    waits = last if at_start and last and any(marker.startswith(last) for marker in _MARKERS) else ""
+    shown = "\n".join(lines)
+    shown = shown[: len(shown) - len(waits)]
+    body = shown.rstrip("\n")
+    return body, shown[len(body) :] + waits

@@ -1,0 +1,156 @@
+"""Updates: session updates on their way to the editor, joined while they wait so that a slow editor is not flooded.
+
+Chunks of one text are concatenated, a tool call's later update overrides the members of an earlier one, states (plan, mode,
+commands) are replaced; the order of what remains is kept. A client without `sidecar/sessionUpdate` gets lines in its log instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from sidecar.lsp import ext
+from sidecar.lsp.narration import Narrator, Piece, one_line
+from sidecar.lsp.wire_port import Wire
+
+Json = Mapping[str, object]
+
+FLUSH_AFTER = 0.03
+"""Seconds that an update waits for company: two frames, unnoticed by a reader, at most 33 messages a second and session."""
+FLUSH_AT = 256
+"""Updates of one session that wait at most."""
+_CHUNK_LIMIT = 256 * 1024
+"""Characters of a chunk that still grows by joining."""
+_LOOK_BACK = 64
+"""How far back an earlier update to join is looked for: bounds the work for one update."""
+_CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+_STATES = frozenset({"plan", "available_commands_update", "current_mode_update", "config_option_update"})
+_LINE_LIMIT = 4000
+"""Characters of one line in the editor's log; a longer one is cut into several."""
+_LOG_INFO, _LOG_LOG = 3, 4  # LSP MessageType
+
+
+class Updates:
+    """All sessions of one connection. What an editor does not read is dropped at last, the oldest first (writer.py)."""
+
+    def __init__(self, wire: Wire, announced: Callable[[], bool]) -> None:
+        self._wire = wire
+        self._announced = announced
+        self._waiting: dict[str, list[dict[str, object]]] = {}
+        self._logs: dict[str, LineLog] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._serial = 0
+
+    def add(self, session_id: str, update: Json) -> None:
+        waiting = self._waiting.setdefault(session_id, [])
+        join(waiting, update)
+        if len(waiting) >= FLUSH_AT:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER, self.flush)
+
+    def flush(self) -> None:
+        """Sends what waits: before something that a person is to see after it, and at a turn's end."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, {}
+        for session_id, updates in waiting.items():
+            if self._announced():
+                for update in updates:
+                    self._send(ext.SESSION_UPDATE, {"sessionId": session_id, "update": update})
+                continue
+            log = self._logs.setdefault(session_id, LineLog())
+            self._write([line for update in updates for line in log.add(update)])
+
+    def end(self, session_id: str) -> None:
+        """A turn ended: everything of the session is sent, an unfinished line too, and its narration forgotten."""
+        self.flush()
+        log = self._logs.pop(session_id, None)
+        if log is not None:
+            self._write(log.rest())
+
+    def _send(self, method: str, params: dict[str, object]) -> None:
+        """Every message under a key of its own: none replaces another, all may be dropped."""
+        self._serial += 1
+        self._wire.notify(method, params, ("update", self._serial))
+
+    def _write(self, lines: list[tuple[int, str]]) -> None:
+        """Neighbouring lines of one level are one message."""
+        block: list[str] = []
+        for index, (level, line) in enumerate(lines):
+            block.append(line)
+            if index + 1 == len(lines) or lines[index + 1][0] != level:
+                self._send("window/logMessage", {"type": level, "message": "\n".join(block)})
+                block = []
+
+
+def join(updates: list[dict[str, object]], update: Json) -> None:
+    """Adds an update to a list that waits, into an earlier one where that loses nothing."""
+    kind = update.get("sessionUpdate")
+    if kind in _CHUNKS and updates and (joined := _joined_chunk(updates[-1], update)) is not None:
+        updates[-1] = joined
+        return
+    if kind in _STATES or kind == "tool_call_update":
+        for index in range(len(updates) - 1, max(-1, len(updates) - 1 - _LOOK_BACK), -1):
+            one = updates[index]
+            if one.get("sessionUpdate") == kind and one.get("toolCallId") == update.get("toolCallId"):
+                updates[index] = dict(update) if kind in _STATES else {**one, **update}
+                return
+    updates.append(dict(update))
+
+
+def _joined_chunk(last: Json, update: Json) -> dict[str, object] | None:
+    """One chunk with both texts; None where they differ in more than their text (another message, annotations, an image)."""
+    if {**last, "content": None} != {**update, "content": None}:
+        return None
+    first, second = last.get("content"), update.get("content")
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return None
+    head, tail = cast("dict[str, object]", first), cast("dict[str, object]", second)
+    texts = head.get("text"), tail.get("text")
+    if {**head, "text": ""} != {**tail, "text": ""} or head.get("type") != "text":
+        return None
+    if not isinstance(texts[0], str) or not isinstance(texts[1], str) or len(texts[0]) > _CHUNK_LIMIT:
+        return None
+    return {**last, "content": {**head, "text": texts[0] + texts[1]}}
+
+
+class LineLog:
+    """One session's narration cut into log lines: chunks are held until their line is complete."""
+
+    def __init__(self) -> None:
+        self._narrator = Narrator()
+        self._open: Piece | None = None
+
+    def add(self, update: Json) -> list[tuple[int, str]]:
+        """Complete lines, with their LSP message type."""
+        lines: list[tuple[int, str]] = []
+        for piece in self._narrator.tell(update):
+            if piece.kind == "event":
+                lines += self.rest()
+                lines.append((_LOG_LOG, f"tool: {one_line(piece.text, _LINE_LIMIT)}"))
+                continue
+            if self._open is not None and self._open.kind != piece.kind:
+                lines += self.rest()
+            text = piece.text if self._open is None else self._open.text + piece.text
+            *whole, last = text.split("\n")
+            while len(last) > _LINE_LIMIT:
+                whole.append(last[:_LINE_LIMIT])
+                last = last[_LINE_LIMIT:]
+            for line in whole:
+                lines += _lines(piece.kind, line)
+            self._open = Piece(piece.kind, last)
+        return lines
+
+    def rest(self) -> list[tuple[int, str]]:
+        """The unfinished line, which is thereby finished."""
+        piece, self._open = self._open, None
+        return _lines(piece.kind, piece.text) if piece is not None else []
+
+
+def _lines(kind: str, line: str) -> list[tuple[int, str]]:
+    level = _LOG_INFO if kind == "agent" else _LOG_LOG
+    parts = [line[at : at + _LINE_LIMIT] for at in range(0, len(line), _LINE_LIMIT)] if line.strip() else []
+    return [(level, f"{kind}: {part}") for part in parts]
