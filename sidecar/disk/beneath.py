@@ -15,9 +15,7 @@ READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 """To read a file."""
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 """To look things up in a folder."""
-LIST = (
-    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-)
+LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 """To list a folder, or to fsync it (not possible through O_PATH)."""
 
 _MAX_LINKS = 40  # Linux's own limit (path_resolution(7))

@@ -14,6 +14,9 @@ import time
 
 from sidecar.disk.beneath import LIST
 
+if sys.platform != "win32":
+    import fcntl
+
 _NAME = re.compile(r"\.acp-sidecar-[0-9a-f]{16}\.tmp\Z")
 _WINDOWS_AGE = 60.0
 """Seconds a temporary must be old to be swept where files are not locked; a save takes milliseconds."""
@@ -33,7 +36,7 @@ def sweep_temporaries(path: str) -> int:
     try:
         if sys.platform == "win32":
             return _sweep_by_age(path)
-        folder = os.open(path, LIST)
+        folder = os.open(path, LIST | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return 0
     try:
@@ -73,8 +76,6 @@ def _lock(descriptor: int) -> bool:
     """True when the lock is ours now, or where there are no locks (some network file systems) and none can be held."""
     if sys.platform == "win32":
         return True
-    import fcntl
-
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
