@@ -18,7 +18,7 @@ import enum
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +31,7 @@ from pygls.uris import from_fs_path
 
 from sidecar.core.text import Encoding
 from sidecar.lsp import sync
+from sidecar.lsp.greeting import position_encoding
 from sidecar.lsp.pending import Pending
 from sidecar.workspace.ports import AgentFailed, EditorGone, EditorRefused
 
@@ -94,6 +95,8 @@ class SidecarProtocol(LanguageServerProtocol):
         self.encoding = Encoding.UTF_16
         self.folders: dict[str, types.WorkspaceFolder] = {}
         """Workspace folders by the editor's URI, in its order."""
+        self.announced: dict[str, Any] | None = None
+        """The result of `initialize` when it was answered before this object existed (see greeting)."""
         self.client_capabilities = types.ClientCapabilities()
         self.initialize_params: dict[str, Any] = {}
         self.on_modification: Callable[[Modification], None] = lambda _: None
@@ -167,6 +170,9 @@ class SidecarProtocol(LanguageServerProtocol):
                 rest = text[error.pos :].encode()
         except (ValueError, RecursionError) as error:
             self.refuse(f"not JSON: {error}" if flaw is None else flaw)
+            lost = sync.lost_in(text)
+            if lost is not None and self.state is State.RUNNING:
+                self._modify(lost)
             return b""
         try:
             self._dispatch(message, flaw)
@@ -250,6 +256,10 @@ class SidecarProtocol(LanguageServerProtocol):
             self._answer_error(msg_id, *refusal)
             return
         try:
+            if method in sync.DECODERS:  # a notification with an id: odd, but an edit is not to be lost
+                self._on_sync(method, params, None)
+                self._answer(msg_id, method, None)
+                return
             if method == types.WORKSPACE_EXECUTE_COMMAND:
                 handler, arguments = self._command(params)
             else:
@@ -261,7 +271,12 @@ class SidecarProtocol(LanguageServerProtocol):
         except Exception as error:  # noqa: BLE001 - every request is answered
             self._answer_exception(msg_id, method, error)
             return
-        self._start(msg_id, method, handler, arguments)
+        self._start(
+            None if method == types.INITIALIZE and self.announced is not None else msg_id,
+            method,
+            handler,
+            arguments,
+        )
 
     def _inadmissible(self, msg_id: Id, method: str) -> tuple[int, str] | None:
         if self.state is State.NEW and method != types.INITIALIZE:
@@ -362,6 +377,8 @@ class SidecarProtocol(LanguageServerProtocol):
 
         def done(task: asyncio.Future[Any]) -> None:
             self._tasks.discard(task)
+            if inspect.iscoroutine(result):
+                result.close()  # cancelled before it began: nobody else closes it
             if msg_id is not None:
                 self._running.pop(msg_id, None)
             if task.cancelled():
@@ -412,12 +429,14 @@ class SidecarProtocol(LanguageServerProtocol):
         self._send = send
 
     def _post(self, body: str, key: Hashable | None = None) -> None:
-        if self._send is not None and not self._gone:
+        if self._send is not None:
             self._send(body.encode("ascii"), key)
 
     def notify(self, method: str, params: Any = None, coalesce_key: Hashable | None = None) -> None:
         """Queues a notification; never blocks. With `coalesce_key` it replaces an unsent one of the same key, and may be dropped
         when the editor does not read."""
+        if self._gone:
+            return
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
@@ -453,7 +472,8 @@ class SidecarProtocol(LanguageServerProtocol):
             pending.fail(EditorRefused(str(fields.get("message", "")), fields.get("code")))
 
     def disconnect(self) -> None:
-        """The editor is gone: whoever waits for it is told, its own requests are cancelled."""
+        """The editor is gone, or going: whoever waits for it is told, its own requests are cancelled. Their answers are still
+        sent, for an editor that only said `exit`."""
         self._gone = True
         for pending in list(self._pending.values()):
             pending.fail(EditorGone("the editor's connection has ended"))
@@ -517,9 +537,7 @@ class SidecarProtocol(LanguageServerProtocol):
     def _initialize(self, params: types.InitializeParams, feature: Handler | None) -> object:
         self._server.process_id = params.process_id
         self.client_capabilities = params.capabilities
-        self.encoding = Encoding(
-            str(_value(ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)))
-        )
+        self.encoding = Encoding(position_encoding(self.initialize_params))
         folders = list(params.workspace_folders or ())
         if not folders and (root := params.root_uri or (params.root_path and from_fs_path(params.root_path))):
             folders = [types.WorkspaceFolder(uri=root, name="")]
@@ -528,7 +546,10 @@ class SidecarProtocol(LanguageServerProtocol):
         if feature is not None:
             feature(params)
         self.server_capabilities = self._capabilities()
-        return types.InitializeResult(capabilities=self.server_capabilities, server_info=self.server_info)
+        result = types.InitializeResult(capabilities=self.server_capabilities, server_info=self.server_info)
+        if self.announced is not None and self.announced != json.loads(self._encode(result)):
+            _log.error("what was announced is not what is registered: %s", self._encode(result))
+        return result
 
     def _capabilities(self) -> types.ServerCapabilities:
         capabilities = ServerCapabilitiesBuilder(
@@ -592,21 +613,13 @@ def _valid(msg_id: object) -> Id | None:
     return msg_id if isinstance(msg_id, int | str) and not isinstance(msg_id, bool) else None
 
 
-def _value(item: object) -> object:
-    return item.value if isinstance(item, enum.Enum) else item
-
-
 async def _resolved(result: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-def _contained(work: Awaitable[Any]) -> Coroutine[Any, Any, Any]:
+async def _contained(work: Awaitable[Any]) -> Any:
     """SystemExit in a task would end the whole event loop."""
-
-    async def run() -> Any:
-        try:
-            return await work
-        except SystemExit as error:
-            raise RuntimeError("a handler called sys.exit") from error
-
-    return run()
+    try:
+        return await work
+    except SystemExit as error:
+        raise RuntimeError("a handler called sys.exit") from error

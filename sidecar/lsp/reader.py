@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import stat
 import sys
 import threading
@@ -82,6 +83,9 @@ class Reader:
         while data and not self._ended:
             try:
                 data = os.read(self._fd, READ)
+            except BlockingIOError:  # somebody who shares the description made it non-blocking
+                select.select([self._fd], [], [])
+                continue
             except OSError:
                 data = b""
             self._slots.acquire()

@@ -18,8 +18,11 @@ lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
+import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
@@ -33,8 +36,9 @@ from sidecar import __version__
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp.framing import Fault, Framing
+from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
-from sidecar.lsp.protocol import SidecarProtocol
+from sidecar.lsp.protocol import Handler, SidecarProtocol
 from sidecar.lsp.reader import Reader
 from sidecar.lsp.writer import Writer
 
@@ -43,6 +47,9 @@ SLICE = 0.005
 
 FLUSH = 2.0
 """Seconds that the last answers may take to be written."""
+
+EDITOR_CHECK = 5.0
+"""Seconds between looks at whether the editor's process lives."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +85,18 @@ class SidecarServer(LanguageServer):
         """What the editor sent with `initialize`, as plain JSON; empty before."""
         return self.protocol.initialize_params
 
+    def feature(self, feature_name: str, options: Any | None = None) -> Callable[[Handler], Handler]:
+        register = super().feature(feature_name, options)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] - untyped in pygls
+
+        def decorate(handler: Handler) -> Handler:
+            if feature_name == types.INITIALIZE and inspect.iscoroutinefunction(handler):
+                raise TypeError(
+                    "what initialize needs must be there before the next message: use a plain def"
+                )
+            return register(handler)
+
+        return decorate
+
     def notify(self, method: str, params: Any = None, coalesce_key: Hashable | None = None) -> None:
         """Queues a notification; see SidecarProtocol.notify."""
         self.protocol.notify(method, params, coalesce_key)
@@ -92,11 +111,15 @@ class SidecarServer(LanguageServer):
 
 
 async def serve(
-    stdin: int, stdout: int, build: Callable[[], AbstractAsyncContextManager[SidecarServer]]
+    stdin: int,
+    stdout: int,
+    build: Callable[[], AbstractAsyncContextManager[SidecarServer]],
+    greeting: Greeting | None = None,
 ) -> int:
     """Runs one connection on two descriptors until `exit`, end of input or a signal; returns the exit code.
 
     `build` makes the object graph and takes it down again: it is left before the last answers are flushed.
+    `greeting`: what was read, and perhaps answered, before. See `main.run`, which has the process's own stdin and stdout.
     0: exit after shutdown. 1: without, or the editor vanished. 128 + n: signal n."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
@@ -112,14 +135,18 @@ async def serve(
             protocol = server.protocol
             protocol.attach(writer.send)
             protocol.on_exit = lambda: end(0 if protocol.clean else 1)
-            feeder = _Feeder(protocol, loop, lambda: end(1))
+            feeder = _Feeder(protocol, loop, greeting or Greeting(Framing()), lambda: end(1))
             reader = Reader(stdin, feeder.on_data)
-            feeder.reader = reader
-            code = await ended
-            reader.close()
-            protocol.disconnect()
-            await protocol.settle(FLUSH)
-        return code
+            feeder.start(reader)
+            watch = asyncio.ensure_future(_editor_dead(server))
+            watch.add_done_callback(lambda done: done.cancelled() or end(1))
+            try:
+                return await ended
+            finally:
+                watch.cancel()
+                reader.close()
+                protocol.disconnect()
+                await protocol.settle(FLUSH)
     finally:
         restore()
         writer.close()
@@ -130,14 +157,26 @@ class _Feeder:
     """Data → messages → protocol, in slices."""
 
     def __init__(
-        self, protocol: SidecarProtocol, loop: asyncio.AbstractEventLoop, on_end: Callable[[], None]
+        self,
+        protocol: SidecarProtocol,
+        loop: asyncio.AbstractEventLoop,
+        greeting: Greeting,
+        on_end: Callable[[], None],
     ) -> None:
         self._protocol = protocol
         self._loop = loop
         self._on_end = on_end
-        self._framing = Framing()
+        self._framing = greeting.framing
+        self._first = greeting.first
+        protocol.announced = greeting.announced
         self._ended = False
-        self.reader: Reader | None = None
+        self._reader: Reader | None = None
+
+    def start(self, reader: Reader) -> None:
+        self._reader = reader
+        if self._first is not None:
+            self._handle(self._first)
+        self._work()
 
     def on_data(self, data: bytes) -> None:
         if data:
@@ -146,25 +185,51 @@ class _Feeder:
             self._ended = True
         self._work()
 
+    def _handle(self, item: bytes | Fault) -> None:
+        if isinstance(item, Fault):
+            self._protocol.refuse(item.reason)
+        elif rest := self._protocol.receive(item):
+            self._framing.unread(rest)
+
     def _work(self) -> None:
-        framing, receive = self._framing, self._protocol.receive
+        framing, reader = self._framing, self._reader
+        assert reader is not None
         until = time.monotonic() + SLICE
         while (item := framing.next()) is not None:
-            if isinstance(item, Fault):
-                self._protocol.refuse(item.reason)
-            elif rest := receive(item):
-                framing.unread(rest)
+            self._handle(item)
             if time.monotonic() > until:
-                if self.reader is not None:
-                    self.reader.pause()
+                reader.pause()
                 self._loop.call_soon(self._work)
                 return
         if self._ended:
             if framing.pending:
                 _log.warning("the input ended within a message")
             self._on_end()
-        elif self.reader is not None:
-            self.reader.resume()
+        else:
+            reader.resume()
+
+
+async def _editor_dead(server: SidecarServer) -> None:
+    """Returns when the process named in `initialize` has ended (LSP, `processId`).
+
+    The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there from the
+    start lives on another machine or in another container. Not on Windows, where `os.kill(pid, 0)` is no question."""
+    known: int | None = None
+    while sys.platform != "win32":
+        await asyncio.sleep(EDITOR_CHECK)
+        pid = server.process_id
+        if not isinstance(pid, int) or pid <= 0:
+            continue
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            if pid == known:
+                _log.warning("the editor's process has ended")
+                return
+            continue
+        except (PermissionError, OverflowError):
+            pass
+        known = pid
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument: int) -> None:

@@ -9,14 +9,17 @@ marking the document desynchronised until the editor sends its whole text.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
 
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Position, Range
-from sidecar.core.uri import normalise
+from sidecar.core.uri import DocumentUri, normalise
 
 DID_OPEN = "textDocument/didOpen"
 DID_CHANGE = "textDocument/didChange"
@@ -25,6 +28,14 @@ DID_CLOSE = "textDocument/didClose"
 
 _NOWHERE = Position(-1, -1)
 _IMPOSSIBLE = (ContentChange(Range(_NOWHERE, _NOWHERE), ""),)
+
+
+_normalised = lru_cache(maxsize=256)(normalise)
+
+
+def _uri(raw: str) -> DocumentUri:
+    """A burst of changes is one document's; what is kept is bounded in number and in length."""
+    return _normalised(raw) if len(raw) <= 1024 else normalise(raw)
 
 
 class Malformed(ValueError):
@@ -83,7 +94,7 @@ class _DidClose(msgspec.Struct, gc=False):
 def _opened(params: _DidOpen) -> Modification:
     item = params.textDocument
     return Modification(
-        normalise(item.uri),
+        _uri(item.uri),
         Action.OPEN,
         item.version,
         text=item.text,
@@ -108,18 +119,18 @@ def _changed(params: _DidChange) -> Modification:
                 )
             )
     return Modification(
-        normalise(document.uri), Action.CHANGE, document.version, tuple(changes), client_uri=document.uri
+        _uri(document.uri), Action.CHANGE, document.version, tuple(changes), client_uri=document.uri
     )
 
 
 def _saved(params: _DidSave) -> Modification:
     uri = params.textDocument.uri
-    return Modification(normalise(uri), Action.SAVE, None, text=params.text, client_uri=uri)
+    return Modification(_uri(uri), Action.SAVE, None, text=params.text, client_uri=uri)
 
 
 def _closed(params: _DidClose) -> Modification:
     uri = params.textDocument.uri
-    return Modification(normalise(uri), Action.CLOSE, None, client_uri=uri)
+    return Modification(_uri(uri), Action.CLOSE, None, client_uri=uri)
 
 
 _open_decoder = msgspec.json.Decoder(_DidOpen)
@@ -161,8 +172,25 @@ def from_json(method: str, params: object) -> Modification:
 
 
 def lost(params: object) -> Modification | None:
+    """The impossible change of the document that these params name."""
     try:
-        uri = cast(Any, params)["textDocument"]["uri"]
-        return Modification(normalise(uri), Action.CHANGE, None, _IMPOSSIBLE, client_uri=uri)
+        return _impossible(cast(Any, params)["textDocument"]["uri"])
     except (TypeError, KeyError, ValueError, AttributeError):
         return None
+
+
+_METHOD = re.compile(r'"textDocument/did(?:Open|Change|Save)"')
+_URI = re.compile(r'"uri"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def lost_in(text: str) -> Modification | None:
+    """The same for a body that is not JSON, if it looks like a text event (a length counted in characters, say, cuts it)."""
+    found = _URI.search(text) if _METHOD.search(text) else None
+    try:
+        return _impossible(json.loads(found[1])) if found else None
+    except ValueError:
+        return None
+
+
+def _impossible(uri: str) -> Modification:
+    return Modification(_uri(uri), Action.CHANGE, None, _IMPOSSIBLE, client_uri=uri)

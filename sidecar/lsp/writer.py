@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -139,11 +140,12 @@ class Writer:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _write(self, data: bytes) -> None:
-        written = os.write(self._fd, data)
-        if written < len(data):
-            rest = memoryview(data)
-            while written < len(data):
-                written += os.write(self._fd, rest[written:])
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._fd, rest) :]
+            except BlockingIOError:  # somebody who shares the description made it non-blocking
+                select.select([], [self._fd], [])
 
     def _break(self, reason: str) -> None:
         with self._changed:
@@ -153,5 +155,6 @@ class Writer:
             self._queue.clear()
             self._firm = self._soft = 0
             self._changed.notify()
+        self._done.set()
         _log.error("%s", reason)
         self._on_broken(reason)

@@ -13,8 +13,9 @@ from typing import Any
 
 from sidecar.core.overlay import Modification, Overlay
 from sidecar.core.uri import normalise
+from sidecar.lsp.main import run
 from sidecar.lsp.protocol import Failed
-from sidecar.lsp.server import SidecarServer, serve
+from sidecar.lsp.server import SidecarServer
 
 
 @asynccontextmanager
@@ -95,4 +96,4 @@ async def build() -> AsyncIterator[SidecarServer]:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(serve(0, 1, build)))
+    sys.exit(run(build))

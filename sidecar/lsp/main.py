@@ -1,0 +1,40 @@
+"""Main: one editor connection on this process's stdin and stdout, from the first byte to the exit code.
+
+Imports little, on purpose: what is heavy is imported after the editor has its answer to `initialize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from sidecar.lsp.greeting import Announce, greet
+from sidecar.lsp.stdio import claim
+
+if TYPE_CHECKING:
+    from sidecar.lsp.server import SidecarServer
+
+
+def run(
+    build: Callable[[], AbstractAsyncContextManager[SidecarServer]], announce: Announce | None = None
+) -> int:
+    """Serves until the editor ends it; returns the exit code (see `server.serve`).
+
+    `build` is called on the event loop and should import what it needs only then. `announce` gives the result of
+    `initialize` early; without it the registered features are asked, after they were imported."""
+    try:
+        stdin, stdout = claim()
+        greeting = greet(stdin, stdout, announce)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 1
+    if greeting.first is None:
+        return 1  # the editor went away before it said anything
+
+    import anyio
+
+    from sidecar.lsp.server import serve
+
+    return anyio.run(serve, stdin, stdout, build, greeting)

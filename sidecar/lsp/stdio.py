@@ -1,0 +1,30 @@
+"""Stdio: takes the two protocol streams away from everybody else in the process.
+
+stdout belongs to the protocol, and anything may print: a dependency, a C library, a child process. So the real streams are
+kept under other numbers, descriptor 1 leads to stderr from then on and descriptor 0 to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def claim() -> tuple[int, int]:
+    """(stdin, stdout) as descriptors that children do not inherit. To be called once, before anything is read or written."""
+    stdin, stdout = os.dup(0), os.dup(1)  # not inheritable (PEP 446)
+    if sys.platform == "win32":
+        import msvcrt
+
+        for fd in (stdin, stdout):
+            msvcrt.setmode(fd, os.O_BINARY)
+    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a console on Windows
+        sys.stdout.flush()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without stderr
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    return stdin, stdout

@@ -1,0 +1,160 @@
+"""The writer: everything that must arrive does, in order; the newest state wins; a blocked editor costs bounded memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.lsp.writer import Writer
+
+TIMEOUT = 10.0
+
+
+class Pipe:
+    """A pipe whose reading end reads when told, and what the writer said of it."""
+
+    def __init__(self) -> None:
+        self.reading, self.writing = os.pipe()
+        self.broken: list[str] = []
+        self.broke = threading.Event()
+
+    def on_broken(self, reason: str) -> None:
+        self.broken.append(reason)
+        self.broke.set()
+
+    def block(self, writer: Writer) -> None:
+        """Fills the pipe, so that the writer's thread hangs in write."""
+        writer.send(b"#" * 2**20)
+        deadline = time.monotonic() + TIMEOUT
+        while writer.unsent and time.monotonic() < deadline:
+            os.sched_yield() if sys.platform != "win32" else time.sleep(0)
+
+    def rest(self) -> list[bytes]:
+        """Everything until the end, as bodies; without the filling of `block`."""
+        data = b""
+        while piece := os.read(self.reading, 2**20):
+            data += piece
+        bodies: list[bytes] = []
+        while data:
+            header, _, data = data.partition(b"\r\n\r\n")
+            length = int(header.removeprefix(b"Content-Length: "))
+            bodies.append(data[:length])
+            data = data[length:]
+        return [body for body in bodies if not body.startswith(b"#")]
+
+    def finish(self, writer: Writer) -> list[bytes]:
+        writer.close()
+        threading.Thread(target=self._end, args=(writer,)).start()
+        return self.rest()
+
+    def _end(self, writer: Writer) -> None:
+        writer.wait(TIMEOUT)
+        os.close(self.writing)
+        self.writing = -1
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    pipe = Pipe()
+    yield pipe
+    for fd in (pipe.reading, pipe.writing):
+        if fd >= 0:
+            try:
+                os.close(fd)
+            except OSError:
+                pass  # closed by the test
+
+
+Step = tuple[str, str | None]
+"""(body, key)"""
+
+TABLE: list[tuple[str, list[Step], list[str]]] = [
+    ("in order", [("a", None), ("b", None), ("c", None)], ["a", "b", "c"]),
+    ("one of a key", [("1", "k")], ["1"]),
+    ("the newest wins", [("1", "k"), ("2", "k"), ("3", "k")], ["3"]),
+    ("keys apart", [("1", "k"), ("2", "l"), ("3", "k")], ["2", "3"]),
+    ("the newest keeps its place among the others", [("1", "k"), ("a", None), ("2", "k"), ("b", None)], ["a", "2", "b"]),
+    ("what must arrive is never replaced", [("a", None), ("a", None), ("a", None)], ["a", "a", "a"]),
+    ("a key is no serial number", [("a", None), ("x", "1"), ("b", None)], ["a", "x", "b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_what_a_blocked_editor_reads_later(pipe: Pipe, steps: list[Step], expected: list[str]) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken)
+    pipe.block(writer)
+    for body, key in steps:
+        writer.send(body.encode(), key)
+    assert pipe.finish(writer) == [body.encode() for body in expected]
+
+
+def test_many_messages_of_all_sizes_arrive_unharmed(pipe: Pipe) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken)
+    bodies = [bytes([65 + n % 26]) * (n * n % 70_000) for n in range(300)]
+    for body in bodies:
+        writer.send(body)
+    assert pipe.finish(writer) == bodies
+
+
+def test_the_oldest_coalescible_messages_are_dropped_at_the_limit_and_the_others_are_not(pipe: Pipe) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken, soft_limit=10_000)
+    pipe.block(writer)
+    for number in range(1000):
+        writer.send(b"%03d" % number + b"." * 100, key=number)
+        writer.send(b"!%03d" % number)
+        assert writer.unsent < 10_000 + 1000 * 30
+    bodies = pipe.finish(writer)
+    assert [body for body in bodies if body.startswith(b"!")] == [b"!%03d" % n for n in range(1000)]
+    kept = [int(body[:3]) for body in bodies if not body.startswith(b"!")]
+    assert kept == sorted(kept)
+    assert kept[-1] == 999
+    assert 0 < len(kept) < 100
+    assert writer.dropped == 1000 - len(kept)
+
+
+def test_too_much_that_must_arrive_ends_the_connection(pipe: Pipe) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken, hard_limit=10_000)
+    pipe.block(writer)
+    writer.send(b"x" * 1_000_000)
+    assert not pipe.broken  # one message may be of any size
+    writer.send(b"y")
+    assert pipe.broken == ["the editor has not read 1000049 bytes"]
+    assert writer.unsent == 0
+    writer.send(b"z")
+    assert writer.unsent == 0
+    assert writer.wait(TIMEOUT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGPIPE and its absence")
+def test_an_editor_that_closes_its_end_is_noticed_once(pipe: Pipe) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken)
+    os.close(pipe.reading)
+    pipe.reading = -1
+    writer.send(b"a")
+    assert pipe.broke.wait(TIMEOUT)
+    writer.send(b"b")
+    writer.close()
+    assert writer.wait(TIMEOUT)
+    assert pipe.broken == ["writing to the editor failed: Broken pipe"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes there have no such mode")
+def test_a_descriptor_that_was_made_non_blocking_works(pipe: Pipe) -> None:
+    os.set_blocking(pipe.writing, False)
+    writer = Writer(pipe.writing, pipe.on_broken)
+    writer.send(b"x" * 500_000)
+    writer.send(b"y")
+    assert pipe.finish(writer) == [b"x" * 500_000, b"y"]
+
+
+def test_waiting_for_a_blocked_editor_ends(pipe: Pipe) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken)
+    pipe.block(writer)
+    writer.close()
+    assert not writer.wait(0.01)
+    pipe.finish(writer)
