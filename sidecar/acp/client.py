@@ -1,0 +1,519 @@
+"""AgentConnection: the client's half of ACP version 1 with one agent, over bytes that somebody else looks after.
+
+The SDK (`acp.Connection`) matches answers to requests and runs handlers; its routers are not used, because they let `_meta`
+override arguments. What arrives is recorded in `_admit`, synchronously and in order; handlers only carry it out.
+
+Importing this module imports the SDK (0.4 s): agents.py does that when the first agent is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, cast
+
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from acp.meta import AGENT_METHODS, CLIENT_METHODS, PROTOCOL_VERSION
+from acp.schema import InitializeResponse
+from pydantic import ValidationError
+
+from sidecar import __version__
+from sidecar.acp import errors, files, permission
+from sidecar.acp.errors import Failure
+from sidecar.acp.limits import Limits
+from sidecar.acp.noise import Noise
+from sidecar.acp.service import AnyService, Ticket, Written
+from sidecar.acp.transport import LineTransport, Params, Sink
+from sidecar.core.escape import plain
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.ports import AgentFailed, Json, SessionRequest
+
+log = logging.getLogger(__name__)
+
+UPDATE = CLIENT_METHODS["session_update"]
+ASK = CLIENT_METHODS["session_request_permission"]
+CANCEL_REQUEST = "$/cancel_request"
+
+_EARLY = 4096
+"""Updates kept for sessions whose `session/new` is not answered yet."""
+
+
+class Gone(Exception):
+    """The connection ended before an answer came. Whoever looks after the process knows why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the agent said of itself at `initialize`."""
+
+    name: str = ""
+    version: str = ""
+    embedded_context: bool = False
+    additional_directories: bool = False
+    close: bool = False
+    mcp_http: bool = False
+    mcp_sse: bool = False
+    auth_methods: tuple[Json, ...] = ()
+    """`{id, name, description}` of each way to log in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The answer to `session/new`; `agent_session_id` is the agent's own."""
+
+    agent_session_id: str
+    modes: Json | None
+    config_options: Sequence[Json] | None
+
+
+@dataclass(slots=True, eq=False)
+class _Session:
+    id: str
+    """The sidecar's."""
+    calls: permission.ToolCalls = field(default_factory=permission.ToolCalls)
+    asks: dict[int, asyncio.Future[str | None]] = field(
+        default_factory=dict[int, "asyncio.Future[str | None]"]
+    )
+    taken_back: set[int] = field(default_factory=set[int])
+    """Those of `asks` that the agent itself withdrew."""
+    cancelled: bool = False
+    """The running turn was cancelled: no more questions in it."""
+
+
+@dataclass(slots=True)
+class _File:
+    """A well formed fs request with its place in the queue."""
+
+    params: files.FileParams
+    ticket: Ticket
+
+    def release(self) -> None:
+        self.ticket.release()
+
+
+@dataclass(slots=True)
+class _Refused:
+    failure: Failure
+
+    def release(self) -> None:
+        pass
+
+
+class AgentConnection:
+    """Speaks with one agent. `agent` is the id under which the user configured it.
+
+    Methods raise AgentFailed in words, and Gone when the connection ends under them."""
+
+    def __init__(
+        self,
+        agent: str,
+        reader: asyncio.StreamReader,
+        sink: Sink,
+        service: AnyService,
+        *,
+        fs: bool = True,
+        limits: Limits = Limits(),  # noqa: B008  # frozen
+    ) -> None:
+        self.agent = agent
+        self.facts = Facts()
+        self.transport = LineTransport(reader, sink, self._admit, name=agent, limits=limits.wire)
+        self._service = service
+        self._fs = fs
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._noise = Noise(log, agent)
+        self._sessions: dict[str, _Session] = {}
+        self._early: dict[str, list[Json]] = {}
+        self._early_count = 0
+        self._opening = 0
+        self._serial = itertools.count(1)
+        self._writes: set[asyncio.Future[Written | Refusal]] = set()
+        self._rpc = Connection(self._handle, self.transport)
+
+    # to the agent
+
+    async def initialize(self) -> None:
+        """Shakes hands; `facts` are known afterwards."""
+        answer = await self._request(
+            AGENT_METHODS["initialize"],
+            {
+                "protocolVersion": PROTOCOL_VERSION,
+                # both or neither: with one of them several agents write the disk
+                "clientCapabilities": {
+                    "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
+                    "terminal": False,
+                },
+                "clientInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
+            },
+            self._limits.initialize,
+        )
+        try:
+            said = InitializeResponse.model_validate(answer)
+        except ValidationError:
+            raise AgentFailed(
+                "protocol_version",
+                f"{self.agent} answered `initialize` with something that is not ACP. Is it an ACP agent, and started"
+                " with the option that makes it one?",
+            ) from None
+        if said.protocol_version != PROTOCOL_VERSION:
+            raise AgentFailed(
+                "protocol_version",
+                f"{self.agent} speaks version {said.protocol_version} of ACP, acp-sidecar speaks version"
+                f" {PROTOCOL_VERSION}. Use a version of {self.agent} that speaks it too.",
+                {"theirs": said.protocol_version, "ours": PROTOCOL_VERSION},
+            )
+        self.facts = _facts(answer)
+
+    async def new_session(self, request: SessionRequest) -> Opened:
+        """Opens a session; updates that came for it before the answer are handed over before this returns."""
+        params: dict[str, object] = {"cwd": request.cwd, "mcpServers": self._servers(request)}
+        if request.additional_directories and self.facts.additional_directories:
+            params["additionalDirectories"] = list(request.additional_directories)
+        self._opening += 1
+        try:
+            answer = await self._request(
+                AGENT_METHODS["session_new"], params, self._limits.silence, alive=True
+            )
+            fields = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+            session_id = fields.get("sessionId")
+            if not isinstance(session_id, str) or session_id in self._sessions:
+                what = (
+                    "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
+                )
+                raise AgentFailed("refused", f"{self.agent} answered `session/new` with {what}.")
+            self._sessions[session_id] = _Session(request.session_id)
+            for update in self._early.pop(session_id, ()):
+                self._early_count -= 1
+                self._deliver(self._sessions[session_id], update)
+        finally:
+            self._opening -= 1
+            if not self._opening:
+                self._early.clear()
+                self._early_count = 0
+        modes, config = fields.get("modes"), fields.get("configOptions")
+        return Opened(
+            session_id,
+            cast("Json", modes) if isinstance(modes, dict) else None,
+            [cast("Json", item) for item in cast("list[object]", config) if isinstance(item, dict)]
+            if isinstance(config, list)
+            else None,
+        )
+
+    async def prompt(self, agent_session_id: str, blocks: Sequence[Json]) -> str:
+        """Runs a turn to its end and returns the stop reason. Every update before the answer has been handed over then.
+
+        Has no limit of its own: turns last as long as they last, and the user can cancel."""
+        session = self._sessions.get(agent_session_id)
+        if session is None:
+            raise Gone
+        session.cancelled = False
+        answer = await self._request(
+            AGENT_METHODS["session_prompt"], {"sessionId": agent_session_id, "prompt": list(blocks)}, None
+        )
+        reason = cast("dict[str, object]", answer).get("stopReason") if isinstance(answer, dict) else None
+        if not isinstance(reason, str):
+            raise AgentFailed("refused", f"{self.agent} ended the turn without saying why.")
+        return reason
+
+    def cancel(self, agent_session_id: str) -> None:
+        """Asks the agent to end the turn; its open questions are withdrawn and answered `cancelled`, as ACP demands."""
+        session = self._sessions.get(agent_session_id)
+        if session is not None:
+            session.cancelled = True
+            self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
+            _withdraw(session)
+
+    async def close_session(self, agent_session_id: str) -> None:
+        """Ends a session, politely where the agent knows how; afterwards nothing of it is served."""
+        session = self._sessions.get(agent_session_id)
+        if session is None:
+            return
+        _withdraw(session)
+        try:
+            if self.facts.close:
+                await self._request(
+                    AGENT_METHODS["session_close"], {"sessionId": agent_session_id}, self._limits.close
+                )
+        except (AgentFailed, Gone) as failed:
+            log.info("%s: session/close: %s", self.agent, failed)
+        finally:
+            self._sessions.pop(agent_session_id, None)
+
+    def forget(self, agent_session_id: str) -> None:
+        """Ends a session on this side only."""
+        session = self._sessions.pop(agent_session_id, None)
+        if session is not None:
+            _withdraw(session)
+
+    def silent_for(self) -> float:
+        """Seconds since the agent's last byte."""
+        return self._loop.time() - self.transport.heard_at
+
+    async def close(self) -> None:
+        """Ends the connection: requests of ours raise Gone, questions are withdrawn, writes that run go on to their end."""
+        for session in self._sessions.values():
+            _withdraw(session)
+        self._sessions.clear()
+        try:
+            async with asyncio.timeout(1.0):
+                await self._rpc.close()
+        except TimeoutError:
+            log.warning("%s: a handler does not end", self.agent)
+        except Exception:
+            log.exception("%s: the connection did not close well", self.agent)
+
+    async def _request(
+        self, method: str, params: dict[str, object], limit: float | None, *, alive: bool = False
+    ) -> object:
+        """Asks; `limit` in seconds, with `alive` from the agent's last sign of life instead of from now."""
+        answer = asyncio.ensure_future(self._rpc.send_request(method, params))
+        started = self._loop.time()
+        try:
+            while limit is not None and not answer.done():
+                since = max(started, self.transport.heard_at) if alive else started
+                left = since + limit - self._loop.time()
+                if left <= 0:
+                    raise AgentFailed(
+                        "timeout", f"{self.agent} has not answered `{method}` within {limit:.0f} seconds."
+                    )
+                await asyncio.wait({answer}, timeout=left)
+            return await answer
+        except RequestError as error:
+            self._failed(method, error)
+        except ConnectionError:
+            raise Gone from None
+        finally:
+            answer.cancel()
+
+    def _failed(self, method: str, error: RequestError) -> NoReturn:
+        data: object = error.data
+        if error.code == errors.AUTH_REQUIRED:
+            methods = [plain(str(item.get("name") or item.get("id")), 60) for item in self.facts.auth_methods]
+            ways = f" It offers: {', '.join(methods)}." if methods else ""
+            raise AgentFailed(
+                "auth_required",
+                f"{self.agent} wants you to log in first.{ways} Log in with its own command in a terminal, or give it"
+                " its key under `env` in the settings, then try again.",
+                {"methods": list(self.facts.auth_methods)},
+            ) from None
+        told = (data, _at(data, "details"), _at(data, "message"))  # agents put the real reason there
+        more = next((value for value in told if isinstance(value, str)), "")
+        words = plain(str(error), 300) + (f" ({plain(more, 500)})" if more else "")
+        raise AgentFailed(
+            "refused", f"{self.agent} refused `{method}`: {words}", {"code": error.code, "data": data}
+        ) from None
+
+    def _notify(self, method: str, params: dict[str, object]) -> None:
+        self.transport.post({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _servers(self, request: SessionRequest) -> list[Json]:
+        """The MCP servers the agent can take (ACP, "session/new": stdio always, http and sse where it says so)."""
+        taken = {"http": self.facts.mcp_http, "sse": self.facts.mcp_sse}
+        kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
+        if len(kept) < len(request.mcp_servers):
+            log.warning("%s takes no MCP servers over http or sse; they are left out", self.agent)
+        return kept
+
+    # from the agent: recorded in order
+
+    def _admit(self, method: str, params: Params, request: bool) -> bool:
+        if method == UPDATE and not request:
+            self._update(params)
+            return True
+        if method in (files.READ, files.WRITE) and request:
+            params.decided = self._file(method, params)
+            return False
+        if method == CANCEL_REQUEST:
+            self._withdrawn(params.get("requestId"))
+            return True
+        return (
+            not request
+        )  # notifications we do not know are none of our business (JSON-RPC 2.0, section 4.1)
+
+    def _update(self, params: Params) -> None:
+        session_id, update = params.get("sessionId"), params.get("update")
+        if not isinstance(session_id, str) or not isinstance(update, dict):
+            self._noise.say("sent a session/update without a session or an update")
+            return
+        session = self._sessions.get(session_id)
+        if session is not None:
+            self._deliver(session, cast("Json", update))
+        elif self._opening and self._early_count < _EARLY:
+            # several agents (copilot, crow, vibe) send updates before they answer `session/new`
+            self._early.setdefault(session_id, []).append(cast("Json", update))
+            self._early_count += 1
+        else:
+            self._noise.say("sent a session/update for a session it does not have", session_id)
+
+    def _deliver(self, session: _Session, update: Json) -> None:
+        session.calls.heard(update)
+        try:
+            self._service.session_update(session.id, update)
+        except Exception:
+            log.exception("%s: an update could not be handed on", self.agent)
+
+    def _file(self, method: str, params: Params) -> _File | _Refused:
+        if not self._fs:
+            return _Refused(_unknown(method))
+        parsed = files.parse(method, params)
+        if isinstance(parsed, Failure):
+            return _Refused(parsed)
+        session = self._sessions.get(parsed.session_id)
+        if session is None:
+            return _Refused(errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION))
+        return _File(parsed, self._service.ticket(session.id, parsed.path, parsed.access))
+
+    def _withdrawn(self, request_id: object) -> None:
+        """The agent takes back a request of its own (`$/cancel_request`); only questions can still be taken back."""
+        for session in self._sessions.values():
+            for key, params in list(self.transport.handed_out.items()):
+                if params.request_id == request_id and key in session.asks:
+                    session.taken_back.add(key)
+                    session.asks[key].cancel()
+
+    # from the agent: carried out
+
+    async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
+        assert isinstance(params, Params)
+        try:
+            match method:
+                case files.READ:
+                    answer = await self._read(params)
+                case files.WRITE:
+                    answer = await self._write(params)
+                case _ if method == ASK:
+                    answer = await self._ask(params)
+                case _:
+                    answer = _unknown(method)
+        except Exception:
+            log.exception("%s: %s failed", self.agent, method)
+            answer = errors.INTERNAL
+        finally:
+            params.finish()
+        if isinstance(answer, Failure):
+            raise RequestError(answer.code, answer.message, answer.data)
+        return answer
+
+    async def _read(self, params: Params) -> Json | Failure:
+        match params.take():
+            case _File() as file:
+                pass
+            case _Refused(failure):
+                return failure
+            case _:
+                return errors.INTERNAL
+        wanted = file.params
+        try:
+            answer = await self._service.read(file.ticket, wanted.line, wanted.limit)
+        finally:
+            file.release()
+        if isinstance(answer, Refusal):
+            return errors.failure(answer, wanted.path)
+        return {"content": answer}
+
+    async def _write(self, params: Params) -> Json | Failure:
+        match params.take():
+            case _File(files.FileParams(content=str() as content)) as file:
+                pass
+            case _Refused(failure):
+                return failure
+            case _:
+                return errors.INTERNAL
+
+        async def write() -> Written | Refusal:
+            try:
+                return await self._service.write(file.ticket, content)
+            finally:
+                file.release()
+
+        # The end of the connection cancels handlers; half a write is worse than one nobody hears about
+        running = asyncio.ensure_future(write())
+        self._writes.add(running)
+        running.add_done_callback(self._writes.discard)
+        answer = await asyncio.shield(running)
+        if isinstance(answer, Refusal):
+            return errors.failure(answer, file.params.path)
+        if answer.saved is None and not answer.note:
+            return {}
+        return {"_meta": {"saved": answer.saved, **({"note": answer.note} if answer.note else {})}}
+
+    async def _ask(self, params: Params) -> Json | Failure:
+        session = self._sessions.get(str(params.get("sessionId")))
+        call = params.get("toolCall")
+        if session is None:
+            return errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION)
+        if not isinstance(call, dict):
+            return errors.invalid("toolCall must be an object", errors.Kind.BAD_RANGE)
+        options = permission.options_of(params)
+        if not options:
+            return errors.invalid("there is no option that could be chosen", errors.Kind.BAD_RANGE)
+        if session.cancelled:  # openhands asks again after a cancel
+            return _CANCELLED
+        question = permission.question(
+            f"{self.agent}:{next(self._serial)}",
+            self.agent,
+            session.id,
+            session.calls.merged(cast("Json", call)),
+            options,
+        )
+        params.park()
+        asked = asyncio.ensure_future(self._service.ask(question))
+        session.asks[id(params)] = asked
+        try:
+            await asyncio.wait({asked})
+            if asked.cancelled():
+                return _TAKEN_BACK if id(params) in session.taken_back else _CANCELLED
+            chosen = asked.result()
+        finally:
+            asked.cancel()
+            session.asks.pop(id(params), None)
+            session.taken_back.discard(id(params))
+        if chosen is None or chosen not in {option.id for option in options}:
+            return _CANCELLED
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+
+_CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
+_TAKEN_BACK = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
+
+
+def _unknown(method: str) -> Failure:
+    return Failure(errors.METHOD_NOT_FOUND, "Method not found", {"method": method})
+
+
+def _withdraw(session: _Session) -> None:
+    for asked in list(session.asks.values()):
+        asked.cancel()
+
+
+def _facts(answer: object) -> Facts:
+    """Read from the raw answer: where the SDK's model mends a bad field it leaves dicts in the place of models."""
+    info = _at(answer, "agentInfo")
+    can = _at(answer, "agentCapabilities")
+    methods = _at(answer, "authMethods")
+    name = _at(info, "title") or _at(info, "name")
+    version = _at(info, "version")
+    return Facts(
+        name=plain(name, 60) if isinstance(name, str) else "",
+        version=plain(version, 40) if isinstance(version, str) else "",
+        embedded_context=_at(can, "promptCapabilities", "embeddedContext") is True,
+        additional_directories=isinstance(_at(can, "sessionCapabilities", "additionalDirectories"), dict),
+        close=isinstance(_at(can, "sessionCapabilities", "close"), dict),
+        mcp_http=_at(can, "mcpCapabilities", "http") is True,
+        mcp_sse=_at(can, "mcpCapabilities", "sse") is True,
+        auth_methods=tuple(
+            {key: _at(method, key) for key in ("id", "name", "description")}
+            for method in (cast("list[object]", methods) if isinstance(methods, list) else ())
+            if isinstance(_at(method, "id"), str)
+        ),
+    )
+
+
+def _at(value: object, *keys: str) -> object:
+    for key in keys:
+        value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,141 @@
+"""How a configured agent becomes a program to run: look-up without a shell, and the environment it is given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from sidecar.workspace.ports import AgentFailed
+
+INHERITED = (
+    *(
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "PATH",
+        "PWD",
+        "TERM",
+        "TZ",
+        "LANG",
+        "LANGUAGE",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+    ),
+    # to reach the network and to trust what the user trusts
+    *(
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+    ),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    # to open a browser for a login, to reach the keyring and the ssh agent
+    *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "BROWSER"),
+    # Windows
+    *(
+        "APPDATA",
+        "LOCALAPPDATA",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "COMSPEC",
+        "PATHEXT",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+    ),
+    *("HOMEDRIVE", "HOMEPATH", "USERNAME", "USERPROFILE", "PROCESSOR_ARCHITECTURE", "WINDIR"),
+)
+"""Environment variables every agent gets, if set. Keys and tokens are not among them: one agent has no business with another's."""
+
+INHERITED_PREFIXES = ("LC_", "XDG_")
+
+_REFERENCE = "${env:"
+"""A value `${env:NAME}` in an agent's `env` stands for our own variable NAME: a key need not be written into settings."""
+
+_CMD_SPECIAL = frozenset('"%!^&|<>\r\n')
+
+
+class Command(Protocol):
+    """`config.AgentCommand`, as far as it is needed here."""
+
+    @property
+    def command(self) -> str: ...
+    @property
+    def args(self) -> Sequence[str]: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
+    def fs(self) -> bool: ...
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """What an agent's environment is: the variables named above, and the configured ones on top."""
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in INHERITED or name.upper() in INHERITED or name.startswith(INHERITED_PREFIXES)
+    }
+    for name, value in extra.items():
+        if value.startswith(_REFERENCE) and value.endswith("}"):
+            found = os.environ.get(value[len(_REFERENCE) : -1])
+            if found is not None:
+                env[name] = found
+        else:
+            env[name] = value
+    return env
+
+
+def find(command: str, path: str | None) -> str | None:
+    """The absolute path of a program: an absolute one that can be executed, or a bare name found in `path`.
+
+    Relative directories in `path`, and the current one (where Windows looks first), are left out: what is started must
+    not depend on the folder that is open. On Windows `npx` finds `npx.cmd`."""
+    command = os.path.expanduser(command)
+    if os.path.isabs(command):
+        return shutil.which(command)
+    if os.path.dirname(command):
+        return None
+    for folder in (path or os.defpath).split(os.pathsep):
+        if os.path.isabs(folder) and (found := shutil.which(os.path.join(folder, command))):
+            return found
+    return None
+
+
+def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
+    """The argv to run. Raises AgentFailed("not_installed") with what to do about it."""
+    program = find(command.command, env.get("PATH"))
+    if program is None:
+        raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command)}.')
+    argv = [program, *command.args]
+    if any("\0" in word for word in argv):
+        raise AgentFailed(
+            "start_failed", f'Agent "{agent}" cannot be started: its command has a NUL character in it.'
+        )
+    if sys.platform == "win32" and program.lower().endswith((".cmd", ".bat")):
+        # CreateProcess hands these to cmd.exe, whose quoting no argument list survives (CVE-2024-24576 and its kin)
+        odd = next((word for word in argv if _CMD_SPECIAL & set(word)), None)
+        if odd is not None:
+            raise AgentFailed(
+                "start_failed",
+                f'Agent "{agent}" cannot be started: {os.path.basename(program)} is a batch file, and the argument'
+                f' "{odd}" cannot be handed to one safely. Configure the program behind it instead.',
+            )
+    return argv
+
+
+def missing(command: Command) -> str:
+    """Why `find` found nothing, and what to do."""
+    name = command.command
+    if os.path.isabs(os.path.expanduser(name)):
+        return f"{name} does not exist or is not executable. Check the path in the settings"
+    if os.path.dirname(name):
+        return f"{name} is a relative path. Give an absolute path, or a command name that is on PATH"
+    return f'there is no command "{name}" on PATH. Install it, or give its absolute path in the settings'

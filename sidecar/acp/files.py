@@ -1,0 +1,73 @@
+"""fs/read_text_file and fs/write_text_file: the agent's params checked once more, exactly, on arrival.
+
+The SDK's models turn `line: -1` into None and `"3"` into 3 and let any path through; here a request is either well formed or
+answered with -32602. `_meta` is never looked at. Whether a path may be touched is the workspace's to say; this only keeps
+out what is not an absolute path at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecar.acp.errors import Failure, invalid
+from sidecar.core.refusal import Kind
+
+READ = "fs/read_text_file"
+WRITE = "fs/write_text_file"
+
+_LONGEST_PATH = 4096
+"""Bytes; PATH_MAX of Linux."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileParams:
+    """Well formed params. `content` is None for reads."""
+
+    access: Literal["read", "write"]
+    session_id: str
+    """The agent's own id."""
+    path: str
+    line: int | None = None
+    limit: int | None = None
+    content: str | None = None
+
+
+def parse(method: str, params: Mapping[str, object]) -> FileParams | Failure:
+    """The params of READ or WRITE, or the error to answer."""
+    session_id, path = params.get("sessionId"), params.get("path")
+    if not isinstance(session_id, str):
+        return invalid("sessionId must be a string", Kind.UNKNOWN_SESSION)
+    if not isinstance(path, str):
+        return invalid("path must be a string")
+    if (wrong := _wrong_with(path)) is not None:
+        return invalid(wrong)
+    if method == WRITE:
+        content = params.get("content")
+        if not isinstance(content, str):
+            return invalid("content must be a string", Kind.BAD_RANGE)
+        return FileParams("write", session_id, path, content=content)
+    for name in ("line", "limit"):
+        value = params.get(name)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            return invalid(f"{name} must be a whole number from 0", Kind.BAD_RANGE)
+    line, limit = params.get("line"), params.get("limit")
+    return FileParams("read", session_id, path, line, limit)  # type: ignore[arg-type]  # checked by name just above
+
+
+def _wrong_with(path: str) -> str | None:
+    if not path:
+        return "path is empty"
+    if "\0" in path:
+        return "path has a NUL character in it"
+    if path[:5].lower() == "file:":
+        return "path is a URI; ACP paths are absolute paths"
+    if not os.path.isabs(path):
+        return "path is not absolute"
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        return "path cannot be a file name"
+    return f"path is longer than {_LONGEST_PATH} bytes" if len(encoded) > _LONGEST_PATH else None

@@ -1,0 +1,179 @@
+"""Host: one running agent, which is a process, a connection over its pipes, and the reason for its end in words."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import importlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from sidecar.acp import process
+from sidecar.acp.command import Command, environment, resolve
+from sidecar.acp.limits import Ladder, Limits
+from sidecar.acp.process import AgentProcess
+from sidecar.acp.service import AnyService
+from sidecar.core.escape import plain
+from sidecar.workspace.ports import AgentFailed
+
+if TYPE_CHECKING:  # importing it imports the SDK
+    from sidecar.acp.client import AgentConnection
+
+log = logging.getLogger(__name__)
+
+CLOSED = "closed its output"
+
+
+async def load_sdk() -> None:
+    """Imports what speaks ACP (0.4 s) in a thread, so that the loop goes on meanwhile."""
+    await asyncio.to_thread(importlib.import_module, "sidecar.acp.client")
+
+
+class Ending(NamedTuple):
+    """How an agent ended."""
+
+    how: str
+    """In words that continue its name: `exited with code 3`."""
+    said: Sequence[str] = ()
+    """The last lines of its stderr, escaped."""
+
+    def sentence(self, agent: str, when: str = "") -> str:
+        """For a person; `when` is our side of it: `during the turn`."""
+        return f"{agent} {self.how}{f' {when}' if when else ''}.{_quoted(self.said)}"
+
+
+class Host:
+    """Made by `start`, ended by `stop` or by the agent itself."""
+
+    def __init__(
+        self,
+        agent: str,
+        running: AgentProcess,
+        connection: AgentConnection,
+        limits: Limits,
+        ladder: Ladder,
+        on_death: Callable[[Host, str], None],
+    ) -> None:
+        self.agent = agent
+        self.process = running
+        self.connection = connection
+        self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._limits = limits
+        self._ladder = ladder
+        self._on_death = on_death
+        self._ready = False
+        self._watching = asyncio.ensure_future(self._watch())
+        self._stopping: asyncio.Task[None] | None = None
+
+    @staticmethod
+    async def start(
+        agent: str,
+        command: Command,
+        cwd: str,
+        service: AnyService,
+        limits: Limits,
+        ladder: Ladder,
+        on_death: Callable[[Host, str], None],
+    ) -> Host:
+        """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that.
+
+        Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
+        env = environment(command.env)
+        argv = resolve(agent, command, env)
+        loading = asyncio.ensure_future(load_sdk())  # while the agent loads what it needs
+        running = await _started(agent, argv, env, cwd, ladder)
+        host = None
+        try:
+            await asyncio.shield(loading)
+            from sidecar.acp.client import AgentConnection, Gone
+
+            connection = AgentConnection(
+                agent, running.stdout, running.stdin, service, fs=command.fs, limits=limits
+            )
+            host = Host(agent, running, connection, limits, ladder, on_death)
+            try:
+                await connection.initialize()
+                if host.ended.done():
+                    raise Gone
+            except Gone:
+                raise AgentFailed("exited", await host.obituary("before it was ready")) from None
+            except AgentFailed as failed:
+                failed.message += _quoted(await running.last_lines())
+                raise
+        except BaseException:
+            await asyncio.shield(host.stop() if host is not None else running.stop(ladder))
+            raise
+        host._ready = True
+        return host
+
+    async def obituary(self, when: str) -> str:
+        """How it ended, once that is known; see `Ending.sentence`."""
+        await asyncio.wait({self.ended}, timeout=3 * self._limits.last_words)
+        ending = self.ended.result() if self.ended.done() else Ending("ended")
+        return ending.sentence(self.agent, when)
+
+    async def stop(self) -> None:
+        """Ends it and everything it started, within the ladder's bound."""
+        self._watching.cancel()
+        if not self.ended.done():
+            self.ended.set_result(Ending("was stopped"))
+        await self._stop()
+
+    async def _stop(self) -> None:
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._stopping)
+
+    async def _close(self) -> None:
+        await asyncio.gather(self.connection.close(), self.process.stop(self._ladder))
+
+    async def _watch(self) -> None:
+        exited, silent = self.process.exited, self.connection.transport.ended
+        await asyncio.wait({exited, silent}, return_when=asyncio.FIRST_COMPLETED)
+        if not silent.done() or silent.result() == CLOSED:
+            # the other half of the news is on its way: what it wrote before it ended, or how it ended
+            await asyncio.wait({exited, silent}, timeout=self._limits.last_words)
+        broken = silent.result() if silent.done() else CLOSED
+        how = str(exited.result()) if exited.done() and broken == CLOSED else broken
+        ending = Ending(how, await self.process.last_lines())
+        self.ended.set_result(ending)
+        log.warning("%s", ending.sentence(self.agent))
+        if self._ready:
+            self._on_death(self, ending.sentence(self.agent))
+        await self._stop()
+
+
+async def _started(
+    agent: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, ladder: Ladder
+) -> AgentProcess:
+    starting = asyncio.ensure_future(process.start(argv, env, cwd, agent))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:  # half started is not an option: it could never be ended
+        await (await starting).stop(ladder)
+        raise
+    except (OSError, TimeoutError) as error:
+        raise AgentFailed(
+            "start_failed", f"{agent} cannot be started: {_words(error, argv[0], cwd)}."
+        ) from error
+
+
+def _quoted(lines: Sequence[str]) -> str:
+    return "".join(["\nIts error output ends:", *(f"\n  {line}" for line in lines)]) if lines else ""
+
+
+def _words(error: Exception, program: str, cwd: str) -> str:
+    match error:
+        case OSError(filename=str() as name) if name == cwd:
+            return f"{plain(cwd)} is not a folder it could be started in"
+        case TimeoutError():
+            return "its start took too long"
+        case OSError(errno=errno.ENOENT):
+            return f"{plain(program)} names an interpreter that does not exist"
+        case OSError(errno=errno.ENOEXEC):
+            return f"{plain(program)} is not a program for this machine, or a script without a first line that says of what"
+        case OSError(strerror=str() as words):
+            return f"{plain(program)}: {words}"
+        case _:
+            return plain(program)

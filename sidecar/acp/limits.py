@@ -1,0 +1,42 @@
+"""Bounds of the agents' side, in one place. Times are seconds, sizes bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WireLimits:
+    """Of one connection."""
+
+    line: int = 64 * 1024 * 1024
+    """Longest message; agents send whole files and images in one line, nothing sane needs more."""
+    unfinished: int = 128
+    """Messages handed out and not yet dealt with before reading stops. Those that wait for a person do not count."""
+    stalled: float = 60.0
+    """How long an agent may leave its input unread while something waits to be written to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one agent."""
+
+    initialize: float = 30.0
+    silence: float = 60.0
+    """`session/new` may take long (servers are started for it), so this counts from the agent's last sign of life."""
+    cancel: float = 30.0
+    """From the last sign of life after `session/cancel` to the end of the turn."""
+    close: float = 5.0
+    """`session/close`."""
+    last_words: float = 1.0
+    """How long a process that ended may still be heard, and one that closed its output may take to end."""
+    wire: WireLimits = WireLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Patience at each rung of ending a process; the sum is the bound."""
+
+    close_input: float = 1.5
+    terminate: float = 1.0
+    kill: float = 1.5

@@ -1,0 +1,36 @@
+"""Noise: what an agent says beside the protocol, in the log without filling it."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from sidecar.core.escape import plain
+
+
+class Noise:
+    """Logs at most `burst` lines in `period` seconds; what was left out is counted and told with the next line."""
+
+    def __init__(self, log: logging.Logger, name: str, *, burst: int = 20, period: float = 10.0) -> None:
+        self._log = log
+        self._name = name
+        self._burst = burst
+        self._period = period
+        self._since = 0.0
+        self._said = 0
+        self._unsaid = 0
+
+    def say(self, what: str, words: str | bytes = "", *, level: int = logging.WARNING) -> None:
+        """`what` in our words; `words` in the agent's, shown escaped and shortened."""
+        now = time.monotonic()
+        if now - self._since > self._period:
+            self._since, self._said = now, 0
+        self._said += 1
+        if self._said > self._burst:
+            self._unsaid += 1
+            return
+        if isinstance(words, bytes):
+            words = words[:1000].decode("utf-8", "backslashreplace")
+        unsaid = f" ({self._unsaid} more were not logged)" if self._unsaid else ""
+        self._unsaid = 0
+        self._log.log(level, "%s %s%s%s", self._name, what, f": {plain(words)}" if words else "", unsaid)

@@ -1,0 +1,141 @@
+"""Questions an agent puts to the user (`session/request_permission`), and what is known of the tool calls they are about.
+
+What is allowed here the agent does by itself, where we cannot look. So the question shows what the agent disclosed (command,
+files, diffs, the tool call's id) and its title only as a quotation; everything is escaped. Agents ask about calls they
+never announced (gemini, qwen), or with nothing but an id (vibe), so announced calls are remembered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Literal, cast
+
+from sidecar.core.escape import plain
+from sidecar.workspace.ports import Json, Option, Question
+
+_REMEMBERED = 256
+_SHOWN = 6
+_KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
+_FIELDS = ("title", "kind", "content", "locations", "rawInput")
+
+Action = Literal["read", "write", "execute", "other"]
+_VERBS: Mapping[Action, str] = {
+    "write": "wants to change files",
+    "read": "wants to read",
+    "execute": "wants to run a command",
+    "other": "asks for permission",
+}
+
+
+class ToolCalls:
+    """What one session's agent said of its recent tool calls, newest last; later words replace earlier ones."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, dict[str, object]] = OrderedDict()
+
+    def heard(self, update: Json) -> None:
+        """Takes note of a session update; others than tool calls are ignored."""
+        if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
+            self.merged(update)
+
+    def merged(self, call: Json) -> dict[str, object]:
+        """What is known of a call with this message's fields on top of it."""
+        call_id = call.get("toolCallId")
+        known: dict[str, object] = {}
+        if isinstance(call_id, str):
+            known = self._calls.setdefault(call_id, {"toolCallId": call_id})
+            self._calls.move_to_end(call_id)
+            if len(self._calls) > _REMEMBERED:
+                self._calls.popitem(last=False)
+        known.update({name: call[name] for name in _FIELDS if call.get(name) is not None})
+        return dict(known)
+
+
+def options_of(params: Json) -> tuple[Option, ...]:
+    """The options that can be acted upon: with an id, a label and a kind of ACP's; of two with one id, the first."""
+    found: dict[str, Option] = {}
+    for item in _objects(params.get("options")):
+        option_id, kind, name = item.get("optionId"), item.get("kind"), item.get("name")
+        if isinstance(option_id, str) and kind in _KINDS and option_id not in found:
+            label = name if isinstance(name, str) and name.strip() else str(kind).replace("_", " ")
+            found[option_id] = Option(option_id, str(kind), plain(label, 80))
+    return tuple(found.values())
+
+
+def question(
+    question_id: str, agent: str, session_id: str, call: Json, options: tuple[Option, ...]
+) -> Question:
+    """The question for one tool call; `call` is what `ToolCalls.merged` gave, `agent` the name the user configured."""
+    diffs = [
+        item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
+    ]
+    command = _command(call.get("rawInput"))
+    paths = list(
+        dict.fromkeys(
+            path
+            for item in (*diffs, *_objects(call.get("locations")))
+            if (path := _text(item, "path")) is not None
+        )
+    )
+    action = _action(call.get("kind"), command, diffs)
+    call_id, title = _text(call, "toolCallId"), _text(call, "title")
+    lines = [f"{plain(agent, 60)} {_VERBS[action]}, by itself and not through the editor."]
+    if command is not None:
+        lines.append("Command: " + plain(command if isinstance(command, str) else " ".join(command), 400))
+    lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
+    if len(paths) > _SHOWN:
+        lines.append(f"… and {len(paths) - _SHOWN} more files")
+    if title is not None:
+        lines.append(f"In its words: “{plain(title, 200)}”")
+    if call_id is not None:
+        lines.append(f"Tool call {plain(call_id, 60)}")
+    details: dict[str, object] = {"toolCallId": call_id, "kind": call.get("kind"), "paths": paths}
+    if title is not None:
+        details["title"] = plain(title, 200)
+    if paths:
+        details["target"] = paths[0]
+    if command is not None:
+        details["argv"] = [command] if isinstance(command, str) else command
+    if diffs:
+        details["diff"] = [{key: item.get(key) for key in ("path", "oldText", "newText")} for item in diffs]
+    return Question(
+        question_id,
+        session_id,
+        action,
+        "\n".join(lines),
+        options,
+        "the agent asks before it does this itself",
+        details,
+    )
+
+
+def _action(kind: object, command: object, diffs: object) -> Action:
+    """The graver of what it calls itself and what it carries."""
+    if command is not None or kind == "execute":
+        return "execute"
+    if diffs or kind in ("edit", "delete", "move"):
+        return "write"
+    return "read" if kind in ("read", "search") else "other"
+
+
+def _command(raw: object) -> str | list[str] | None:
+    if not isinstance(raw, dict):
+        return None
+    command = cast("dict[str, object]", raw).get("command")
+    if isinstance(command, str) and command:
+        return command
+    if isinstance(command, list) and command:
+        return [word if isinstance(word, str) else repr(word) for word in cast("list[object]", command)]
+    return None
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    if not isinstance(value, list):
+        return []
+    return [cast("dict[str, object]", item) for item in cast("list[object]", value) if isinstance(item, dict)]
+
+
+def _text(item: Json, name: str) -> str | None:
+    value = item.get(name)
+    return value if isinstance(value, str) and value else None

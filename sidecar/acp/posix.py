@@ -1,0 +1,108 @@
+"""Starting an agent on Linux, macOS and their kin: own pipes, and a reaper between us and it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sidecar.acp import pipes
+from sidecar.acp.limits import Ladder
+from sidecar.acp.process import AgentProcess, Exit, Tail
+
+REAPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")))
+"""-I and -S: what is in the folder that is open, or in PYTHON* variables, has no say in it."""
+
+_ANSWER = 10.0
+_AT_ONCE = Ladder(0, 0, 1)
+
+
+async def start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str, *, reaper: Sequence[str] = REAPER
+) -> AgentProcess:
+    """See `process.start`. `reaper` is the command line of the reaper."""
+    fds: list[int] = []  # read and write ends of stdin, stdout, stderr, control, status
+    try:
+        for _ in range(5):
+            fds += os.pipe()
+        stdin, to_agent, from_agent, stdout, errors, stderr, control, to_reaper, from_reaper, status = fds
+        pipes.enlarge(stdin)
+        pipes.enlarge(stdout)
+        child = await asyncio.create_subprocess_exec(
+            *reaper,
+            *(str(control), str(status), str(os.getpid())),
+            *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=dict(env),
+            pass_fds=(control, status),
+            start_new_session=True,
+        )
+    except BaseException:
+        for fd in fds:
+            os.close(fd)
+        raise
+    for fd in (stdin, stdout, stderr, control, status):
+        os.close(fd)
+    os.set_blocking(to_reaper, False)
+    sink = await pipes.writer(to_agent)
+    output, output_end = await pipes.reader(from_agent)
+    stderr_reader, stderr_end = await pipes.reader(errors)
+    reports, reports_end = await pipes.reader(from_reaper)
+    process = AgentProcess(child.pid, sink, output, Tail(name))
+
+    def hurry(how: str) -> None:
+        try:
+            os.write(to_reaper, how.encode())
+        except OSError:  # it is gone already
+            pass
+
+    def cleanup() -> None:
+        os.close(to_reaper)  # a reaper that is still there takes it as our end
+        for transport in (output_end, stderr_end, reports_end):
+            transport.close()
+        if child.returncode is None:
+            for group in {process.pid, child.pid}:
+                try:
+                    os.killpg(group, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    pass
+
+    process.follow(stderr_reader)
+    process.on_stop(hurry, cleanup)
+    try:
+        async with asyncio.timeout(_ANSWER):
+            first = (await reports.readline()).split()
+    except BaseException:
+        await asyncio.shield(process.stop(_AT_ONCE))
+        raise
+    process.keep(asyncio.ensure_future(_watch(process, reports, child)))
+    if len(first) != 2 or first[0] != b"started":
+        number = int(first[1]) if len(first) == 2 else errno.ECHILD
+        words = (
+            os.strerror(number) if first else "; ".join(["its reaper failed", *await process.last_lines()])
+        )
+        await process.stop(_AT_ONCE)
+        raise OSError(number, words)
+    process.pid = int(first[1])
+    return process
+
+
+async def _watch(
+    process: AgentProcess, reports: asyncio.StreamReader, child: asyncio.subprocess.Process
+) -> None:
+    while line := await reports.readline():
+        how, _, value = line.decode().strip().partition(" ")
+        if not process.exited.done():
+            process.exited.set_result(Exit(int(value)) if how == "exited" else Exit(None, int(value)))
+    await child.wait()  # the reaper alone holds the other end of the reports
+    if not process.exited.done():  # somebody ended the reaper, and the agent went with it
+        process.exited.set_result(Exit(None))
+    if not process.gone.done():
+        process.gone.set_result(None)

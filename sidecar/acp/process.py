@@ -1,0 +1,146 @@
+"""AgentProcess: one agent's process, its streams, its last words, and an end that always comes.
+
+On POSIX the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts survives it or us; on Windows in a
+job object (windows.py). The ladder of `stop` (end of input, request, force) does not depend on the agent reading anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sidecar.acp.limits import Ladder
+from sidecar.acp.noise import Noise
+from sidecar.acp.transport import Sink
+from sidecar.core.escape import plain
+
+log = logging.getLogger(__name__)
+
+TAIL = 64 * 1024
+"""Bytes of stderr that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: with a code, or by a signal."""
+
+    code: int | None
+    signal: int | None = None
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            try:
+                name = signal.Signals(self.signal).name
+            except ValueError:
+                name = f"signal {self.signal}"
+            return f"was ended by {name}"
+        return "ended" if self.code is None else f"exited with code {self.code}"
+
+
+class Tail:
+    """The last 64 KiB of what an agent wrote to stderr, and every line of it in the log (as far as it is bearable)."""
+
+    def __init__(self, name: str) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._unfinished = b""
+        self._noise = Noise(log, name)
+
+    def add(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._size += len(data)
+        while self._size - len(self._chunks[0]) >= TAIL:
+            self._size -= len(self._chunks.popleft())
+        *lines, self._unfinished = (self._unfinished + data).split(b"\n")
+        self._unfinished = self._unfinished[-TAIL:]
+        for line in lines:
+            if line.strip():
+                self._noise.say("says on stderr", line, level=logging.INFO)
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self._chunks)[-TAIL:]
+
+    def last_lines(self, count: int = 5, width: int = 200) -> list[str]:
+        """The last lines that say anything, escaped, each shortened to about `width` characters."""
+        lines = bytes(self).decode("utf-8", "backslashreplace").splitlines()
+        return [plain(line.strip(), width) for line in lines if line.strip()][-count:]
+
+
+class AgentProcess:
+    """Made by `start` below. `stdin`, `stdout` are for the transport; stderr is read here, always."""
+
+    def __init__(self, pid: int, stdin: Sink, stdout: asyncio.StreamReader, errors: Tail) -> None:
+        self.pid = pid
+        """The agent's own, not the reaper's."""
+        self.stdin = stdin
+        self.stdout = stdout
+        self.errors = errors
+        self.exited: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        """The agent itself has ended; what it left behind may still be being ended."""
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Nothing is left of it."""
+        self._hurry: Callable[[str], None] = lambda how: None
+        self._cleanup: Callable[[], None] = lambda: None
+        self._readers: set[asyncio.Task[None]] = set()
+        self._stopping: asyncio.Task[None] | None = None
+
+    async def stop(self, ladder: Ladder = Ladder()) -> None:  # noqa: B008  # frozen
+        """Ends the agent and everything it started; returns within the ladder's bound, several calls share one end."""
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self._descend(ladder))
+        await asyncio.shield(self._stopping)
+
+    async def last_lines(self) -> list[str]:
+        """What it said last on stderr, once that is at its end or a moment has passed."""
+        if self._readers:
+            await asyncio.wait(self._readers, timeout=0.3)
+        return self.errors.last_lines()
+
+    async def _descend(self, ladder: Ladder) -> None:
+        try:
+            self.stdin.close()
+            for how, patience in (("", ladder.close_input), ("t", ladder.terminate), ("k", ladder.kill)):
+                self._hurry(how)
+                await asyncio.wait({self.gone}, timeout=patience)
+                if self.gone.done():
+                    return
+            log.error("process %d could not be ended", self.pid)
+        finally:
+            self._cleanup()
+            for task in self._readers:
+                task.cancel()
+            if not self.exited.done():
+                self.exited.set_result(Exit(None))
+
+    def follow(self, stderr: asyncio.StreamReader) -> None:
+        """Reads stderr until its end: an agent whose stderr nobody reads stops at 64 KiB."""
+
+        async def drain() -> None:
+            while data := await stderr.read(TAIL):
+                self.errors.add(data)
+
+        self.keep(asyncio.ensure_future(drain()))
+
+    def keep(self, task: asyncio.Task[None]) -> None:
+        self._readers.add(task)
+        task.add_done_callback(self._readers.discard)
+
+    def on_stop(self, hurry: Callable[[str], None], cleanup: Callable[[], None]) -> None:
+        """`hurry` is called with "", "t" (ask to end) and "k" (end it), `cleanup` once at the very end."""
+        self._hurry, self._cleanup = hurry, cleanup
+
+
+async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str) -> AgentProcess:
+    """Starts argv[0], an absolute path. `name` is for the log. Raises OSError when it cannot be executed."""
+    if sys.platform == "win32":
+        from sidecar.acp import windows
+
+        return await windows.start(argv, env, cwd, name)
+    from sidecar.acp import posix
+
+    return await posix.start(argv, env, cwd, name)

@@ -1,0 +1,268 @@
+"""The reaper: stands between the sidecar and one agent, so that nothing the agent starts outlives either of them.
+
+Run as a script, once per agent: `python -I -S reaper.py CONTROL STATUS PARENT UNSET -- PROGRAM ARGS…`. It starts PROGRAM in a
+session of its own with the standard streams it was given, and ends it with everything that descends from it when PROGRAM ends,
+when it is told to, or when the sidecar is gone for whatever reason (kill -9 included).
+
+CONTROL is a pipe that only the sidecar holds the other end of: a byte `t` asks everything to end, `k` ends it, end of file
+means that the sidecar is gone. STATUS takes one line each: `started PID`, `failed ERRNO`, `exited CODE`, `killed SIGNAL`.
+PARENT is the sidecar's pid; UNSET names environment variables to drop (Python adds LC_CTYPE by itself in the C locale).
+
+On Linux it is a sub-reaper: whatever is orphaned below it becomes its child, daemons that forked twice and called setsid
+included. Elsewhere orphans are found by their process group and by what was seen below PROGRAM before.
+
+Imports nothing but small parts of the standard library: it is started every time and should cost milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+TERMINATE_GRACE = 0.5
+"""Seconds between asking what is left to end and ending it, when PROGRAM or the sidecar is gone."""
+_GIVE_UP = 10.0
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_LINUX = sys.platform.startswith("linux")
+
+
+def main(argv: list[str]) -> int:
+    control, status, parent = (int(word) for word in argv[1:4])
+    for name in filter(None, argv[4].split(",")):
+        os.environ.pop(name, None)
+    for fd in (control, status):
+        os.set_inheritable(fd, False)
+    subreaper = _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # gone before the line above could notice
+        return 1
+    wake = _signals_as_bytes()
+    agent, error = _spawn(argv[6:])
+    _report(status, f"failed {error}" if error else f"started {agent}")
+    if error:
+        return 1
+    _let_go_of_streams()
+    return Reaper(agent, control, status, wake, subreaper).run()
+
+
+class Reaper:
+    """Waits for the end of `agent` and of all its descendants, and hurries it when told to."""
+
+    def __init__(self, agent: int, control: int, status: int, wake: int, subreaper: bool) -> None:
+        self._agent = agent
+        self._control = control
+        self._status = status
+        self._wake = wake
+        self._subreaper = subreaper
+        self._agent_runs = True
+        self._seen: set[int] = set()
+        self._kill_at: float | None = None
+        self._give_up_at: float | None = None
+
+    def run(self) -> int:
+        """0 once nothing is left, 1 when something cannot be ended."""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        while True:
+            if self._reap():
+                return 0
+            now = time.monotonic()
+            if self._give_up_at is not None and now >= self._give_up_at:
+                return 1
+            if self._kill_at is not None and now >= self._kill_at:
+                self._signal(signal.SIGKILL)
+                self._kill_at = now + 0.02  # again and again: something may have forked in between
+                if not self._subreaper and not self._survivors():
+                    return 0
+            wait = None if self._kill_at is None else max(self._kill_at - now, 0.0) * 1000 + 1
+            for fd, _ in poll.poll(wait):
+                self._hear(fd, poll)
+
+    def _hear(self, fd: int, poll: select.poll) -> None:
+        try:
+            data = os.read(fd, 64)
+        except BlockingIOError:
+            return
+        if fd == self._wake:
+            if signal.SIGTERM in data:  # PR_SET_PDEATHSIG, or someone who wants us to end
+                self._end(TERMINATE_GRACE)
+        elif not data:
+            poll.unregister(fd)
+            self._end(TERMINATE_GRACE)
+        elif b"k" in data:
+            self._end(0.0)
+        elif b"t" in data:
+            self._end(None)
+
+    def _end(self, grace: float | None) -> None:
+        """Asks everything to end; after `grace` seconds it is made to. None: the sidecar will say."""
+        if grace != 0.0:
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # what is stopped cannot act on it
+        if grace is None:
+            return
+        now = time.monotonic()
+        self._kill_at = min(self._kill_at or now + grace, now + grace)
+        self._give_up_at = self._give_up_at or now + _GIVE_UP
+
+    def _reap(self) -> bool:
+        """Collects what has ended; True when nothing is left at all."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return self._subreaper or not self._survivors()
+            if pid == 0:
+                return False
+            if pid == self._agent:
+                self._agent_runs = False
+                code = os.waitstatus_to_exitcode(status)
+                _report(self._status, f"exited {code}" if code >= 0 else f"killed {-code}")
+                self._end(TERMINATE_GRACE)  # what it leaves behind has no master any more
+
+    def _signal(self, number: int) -> None:
+        for pid in self._survivors():
+            try:
+                os.kill(pid, number)
+            except (ProcessLookupError, PermissionError):  # already gone, or runs as somebody else
+                pass
+        try:
+            os.killpg(self._agent, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def _survivors(self) -> set[int]:
+        """Everything that descends from the agent, the agent itself included, as far as can be known."""
+        table = _processes()
+        below, grew = {os.getpid()}, True
+        while grew:
+            found = {pid for pid, (parent, _) in table.items() if parent in below} - below
+            below |= found
+            grew = bool(found)
+        below.discard(os.getpid())
+        if not self._subreaper:
+            below |= {pid for pid, (_, group) in table.items() if group == self._agent}
+            below |= self._seen & table.keys()
+            self._seen |= below
+        return below
+
+
+def _processes() -> dict[int, tuple[int, int]]:
+    """pid → (parent, process group) of every process that has not ended."""
+    if not os.path.isdir("/proc/self"):
+        return _processes_by_ps()
+    table: dict[int, tuple[int, int]] = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                # pid (name) state ppid pgrp …; the name may hold blanks and brackets
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in (b"Z", b"X"):
+            table[int(name)] = (int(fields[1]), int(fields[2]))
+    return table
+
+
+def _processes_by_ps() -> dict[int, tuple[int, int]]:
+    read_end, write_end = os.pipe()
+    actions = [(os.POSIX_SPAWN_DUP2, write_end, 1)]
+    try:
+        pid = os.posix_spawnp(
+            "ps", ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat="], os.environ, file_actions=actions
+        )
+    except OSError:
+        os.close(write_end)
+        os.close(read_end)
+        return {}
+    os.close(write_end)
+    with open(read_end, "rb") as output:
+        rows = [line.split() for line in output]
+    os.waitpid(pid, 0)
+    return {
+        int(row[0]): (int(row[1]), int(row[2]))
+        for row in rows
+        if len(row) >= 4 and int(row[0]) != pid and not row[3].startswith(b"Z")
+    }
+
+
+def _spawn(argv: list[str]) -> tuple[int, int]:
+    """(pid, 0), or (0, errno) when the program cannot be executed."""
+    read_end, write_end = os.pipe()  # closed by an exec that succeeds
+    pid = os.fork()
+    if pid == 0:
+        error = 0
+        try:
+            os.setsid()
+            if _LINUX:
+                _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # someone may kill the reaper
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            os.execv(argv[0], argv)
+        except OSError as failed:
+            error = failed.errno or 1
+        finally:
+            os.write(write_end, str(error).encode())
+            os._exit(127)
+    os.close(write_end)
+    with open(read_end, "rb") as errors:
+        error = errors.read()
+    if not error:
+        return pid, 0
+    os.waitpid(pid, 0)
+    return 0, int(error) or 1
+
+
+def _signals_as_bytes() -> int:
+    """A pipe that gets one byte for each SIGCHLD and SIGTERM."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, _noted)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return read_end
+
+
+def _noted(number: int, frame: object) -> None:
+    """The byte in the pipe is what counts; without a handler there would be none."""
+
+
+def _let_go_of_streams() -> None:
+    """The agent's streams are the agent's alone: its end must be the end of them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nothing, fd)
+    os.close(nothing)
+    os.chdir("/")
+
+
+def _report(status: int, line: str) -> None:
+    try:
+        os.write(status, line.encode() + b"\n")
+    except OSError:  # the sidecar is gone; there is nobody to tell
+        pass
+
+
+def _prctl(option: int, value: int) -> bool:
+    if not _LINUX:
+        return False
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0
+    except (ImportError, OSError, AttributeError):  # a Python without ctypes, a libc without prctl
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,82 @@
+"""The workspace as this folder sees it: everything an agent may ask of the editor's files, as Protocols.
+
+Session ids here are always the sidecar's own (`SessionRequest.session_id`); the agents' ids never leave sidecar/acp.
+Nothing here knows ACP types, so that importing it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.workspace.ports import Json, Question
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Ticket(Protocol):
+    """A place in a document's queue, taken when the request was received."""
+
+    def release(self) -> None:
+        """Gives the place up. Harmless when it was given up, or used, before."""
+        ...
+
+
+class Written(Protocol):
+    """What became of a write that succeeded."""
+
+    @property
+    def saved(self) -> bool | None:
+        """Whether the disk has it too; None when that is not the question (a file that only the editor knows)."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """Words for the agent, or ""."""
+        ...
+
+
+class Service(Protocol[T]):
+    """The workspace facade. `T` is its own kind of ticket."""
+
+    def ticket(self, session_id: str, path: str, access: Literal["read", "write"]) -> T:
+        """Called synchronously in the order in which messages arrive. The path is absolute and free of NUL."""
+        ...
+
+    def read(self, ticket: T, line: int | None, limit: int | None) -> Awaitable[str | Refusal]:
+        """The text, or why not. `line` from 1, both checked to be whole numbers from 0 or None."""
+        ...
+
+    def write(self, ticket: T, content: str) -> Awaitable[Written | Refusal]:
+        """Runs to its end even when the agent dies meanwhile: half a write is worse than one nobody hears about.
+
+        Whether a write may still *begin* then is for the workspace to say (`agent_died` tells it)."""
+        ...
+
+    def ask(self, question: Question) -> Awaitable[str | None]:
+        """The id of the chosen option; None when dismissed. Cancelling withdraws the question."""
+        ...
+
+    def session_update(self, session_id: str, update: Json) -> None:
+        """One `session/update` as the agent sent it, in the order in which they arrive; must not block.
+
+        May come before `open_session` has returned: several agents send some before they answer `session/new`."""
+        ...
+
+    def agent_died(self, session_ids: Sequence[str], message: str) -> None:
+        """The process behind these sessions ended by itself: withdraw their questions, let nothing new begin."""
+        ...
+
+
+class ReadsNow(Protocol[T_contra]):
+    """May be offered beside `Service`: reads that need no waiting, answered in the very moment they arrive."""
+
+    def read_now(self, ticket: T_contra, line: int | None, limit: int | None) -> Text | str | Refusal | None:
+        """As `read`, synchronously; None when the answer has to wait for anything (then `read` is called)."""
+        ...
+
+
+AnyService: TypeAlias = Service[Any]

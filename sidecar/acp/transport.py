@@ -1,0 +1,407 @@
+"""LineTransport: newline-delimited JSON between an agent and the SDK's `Connection`, hardened.
+
+The SDK's own transport dies of a line `42`, hangs requests for ever on an `error` that is a string, buffers without limit
+and hands out messages as fast as they come. Here everything is checked before the SDK sees it, so that an agent's worst
+line costs that line; only a line beyond the limit, and an agent that does not read, end the connection, with a reason.
+
+Order: `admit` is called synchronously for every request and notification in the order of arrival, before a task exists
+for any of them. What it decides (a place in a document's queue, say) travels on `Params`, the dict that reaches the handler.
+
+Not here: processes (process.py), and what messages mean (client.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, cast
+
+import msgspec
+
+from sidecar.acp.errors import INTERNAL, INVALID_PARAMS
+from sidecar.acp.limits import WireLimits
+from sidecar.acp.noise import Noise
+
+log = logging.getLogger(__name__)
+
+Message: TypeAlias = dict[str, Any]
+RequestId: TypeAlias = int | str | None
+
+_CHUNK = 256 * 1024
+_SMALL = 64 * 1024
+
+
+class Sink(Protocol):
+    """The agent's input. No method but `drain` waits."""
+
+    @property
+    def full(self) -> bool:
+        """More is waiting to be written than is good: `drain` first."""
+        ...
+
+    def write(self, data: bytes | bytearray) -> None: ...
+    async def drain(self) -> None:
+        """Until there is room again. Raises ConnectionError when the other end is gone."""
+        ...
+
+    def close(self) -> None:
+        """End of input for the agent, at once; what the agent has not taken by now is dropped."""
+        ...
+
+
+class Params(dict[str, object]):
+    """The params of one incoming message, with what was decided about it when it arrived."""
+
+    __slots__ = ("_counted", "_transport", "decided", "request_id")
+
+    def __init__(self, values: dict[str, object], request_id: RequestId, transport: LineTransport) -> None:
+        super().__init__(values)
+        self.request_id = request_id
+        self.decided: Decided | None = None
+        """Set by `admit`. Whoever acts on it takes it away with `take`."""
+        self._transport = transport
+        self._counted = False
+
+    def take(self) -> Decided | None:
+        """What was decided; from now on it is the taker's to settle."""
+        decided, self.decided = self.decided, None
+        return decided
+
+    def count(self) -> None:
+        self._counted = True
+
+    def park(self) -> None:
+        """The handler waits for a person or a process: the message no longer keeps others from being read."""
+        if self._counted:
+            self._counted = False
+            self._transport.one_less()
+
+    def finish(self) -> None:
+        """The handler is done, or will never run."""
+        self.park()
+        self._transport.handed_out.pop(id(self), None)
+        if self.decided is not None:
+            self.take_back()
+
+    def take_back(self) -> None:
+        decided = self.take()
+        if decided is not None:
+            decided.release()
+
+
+class Decided(Protocol):
+    """Something taken at receipt that has to be given back when nobody acts on it."""
+
+    def release(self) -> None: ...
+
+
+Admit: TypeAlias = Callable[[str, Params, bool], bool]
+"""(method, params, is a request) → True when the message is dealt with and no handler shall run."""
+
+
+class LineTransport:
+    """The SDK's `Transport` over a stream of bytes. One event loop, one reader (the SDK's receive loop)."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        sink: Sink,
+        admit: Admit,
+        *,
+        name: str,
+        limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
+    ) -> None:
+        self._reader = reader
+        self._sink = sink
+        self._admit = admit
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._noise = Noise(log, name)
+        self._partial: list[bytes] = []
+        self._partial_size = 0
+        self._lines: deque[bytes] = deque()
+        self._messages: deque[Message] = deque()
+        self._asked: set[int] = set()
+        self._busy = 0
+        self._room: asyncio.Future[None] | None = None
+        self._closed = False
+        self.handed_out: dict[int, Params] = {}
+        self.heard_at = self._loop.time()
+        """Loop time of the last byte received."""
+        self.ended: asyncio.Future[str] = self._loop.create_future()
+        """Why nothing more will come, in words that continue "the agent …". Never set by `close`."""
+
+    # what the SDK calls
+
+    async def receive(self) -> Message | None:
+        """The next message for the SDK, None at the end. Lets other tasks run before each."""
+        while True:
+            await asyncio.sleep(
+                0
+            )  # the task made for the last message gets to run before the next one is looked at
+            while self._busy >= self._limits.unfinished and not self._closed:
+                self._room = self._loop.create_future()
+                await self._room
+            if self._closed:
+                return None
+            if not self._messages:
+                line = await self._next_line()
+                if line is None:
+                    return None
+                self._messages.extend(self._decode(line))
+                continue
+            message = self._checked(self._messages.popleft())
+            if message is not None:
+                return message
+
+    async def send(self, message: Message) -> None:
+        """Writes one message; waits while the agent leaves too much unread.
+
+        An answer that can no longer be delivered is dropped without an error (nobody is left to be told); a request
+        raises ConnectionError, so that whoever asked does not wait."""
+        answer = "method" not in message
+        if self._closed:
+            if answer:
+                return
+            raise ConnectionError("the connection is closed")
+        if not answer and isinstance(message.get("id"), int):
+            self._asked.add(cast("int", message["id"]))
+        self.post(message)
+        if not self._sink.full:
+            return
+        self._busy += 1  # answers nobody reads keep us from taking more questions
+        try:
+            async with asyncio.timeout(self._limits.stalled):
+                await self._sink.drain()
+        except TimeoutError:
+            self._end(f"has not read its input for {self._limits.stalled:.0f} s")
+        except ConnectionError:
+            if not answer:
+                raise
+        finally:
+            self.one_less()
+
+    async def close(self) -> None:
+        """Ends both directions without waiting for anything; gives back what was decided for unhandled messages."""
+        self._closed = True
+        self._sink.close()
+        self._wake()
+        for params in list(self.handed_out.values()):
+            params.take_back()
+        self.handed_out.clear()
+
+    # for client.py
+
+    def post(self, message: Message) -> None:
+        """Writes a small message at once, without waiting for room."""
+        if self._closed:
+            return
+        data = self._encoded(message)
+        if len(data) < _SMALL:
+            self._sink.write(data + b"\n")
+        else:
+            self._sink.write(data)
+            self._sink.write(b"\n")
+
+    def one_less(self) -> None:
+        self._busy -= 1
+        if self._busy < self._limits.unfinished:
+            self._wake()
+
+    # bytes to lines
+
+    async def _next_line(self) -> bytes | None:
+        while not self._lines:
+            if self._partial_size > self._limits.line:
+                return self._end(f"sent a line of more than {self._limits.line} bytes")
+            try:
+                data = await self._reader.read(_CHUNK)
+            except ConnectionError:  # a pipe that broke says the same as one that ended
+                data = b""
+            if not data:
+                last, self._partial, self._partial_size = b"".join(self._partial), [], 0
+                if last.strip():
+                    return last  # a last frame without its newline
+                return self._end("closed its output")
+            self.heard_at = self._loop.time()
+            self._split(data)
+        return self._lines.popleft()
+
+    def _split(self, data: bytes) -> None:
+        first, *rest = data.split(b"\n")
+        self._partial.append(first)
+        self._partial_size += len(first)
+        if not rest:
+            return
+        if self._partial_size <= self._limits.line:  # else the next look at _partial_size ends it
+            self._lines.append(b"".join(self._partial))
+            self._lines.extend(rest[:-1])
+            self._partial, self._partial_size = [rest[-1]], len(rest[-1])
+
+    def _end(self, reason: str) -> None:
+        if not self.ended.done():
+            self.ended.set_result(reason)
+
+    def _wake(self) -> None:
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+    # lines to messages
+
+    def _decode(self, line: bytes) -> list[Message]:
+        line = line.strip()
+        if not line:
+            return []
+        if line.startswith(b"{"):
+            try:
+                message = msgspec.json.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                pass
+            else:
+                return [message]
+        return self._decode_leniently(line)
+
+    def _decode_leniently(self, line: bytes) -> list[Message]:
+        """What msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or behind."""
+        found: list[Message] = []
+        start = 0 if line.startswith(b"{") else line.find(b'{"jsonrpc"')
+        try:
+            text = line[start:].decode() if start >= 0 else ""
+            at = 0
+            while text.startswith("{", at):
+                value, at = _LENIENT.raw_decode(text, at)
+                found.append(value)
+                while at < len(text) and text[at] in " \t\r":
+                    at += 1
+            noise = text[at:] if start == 0 else line
+        except (ValueError, RecursionError):
+            noise = line
+        if noise:
+            self._noise.say("wrote something that is not a message", noise)
+        return found
+
+    def _checked(self, message: Message) -> Message | None:
+        """The message as the SDK can bear it; None when it is dropped or dealt with."""
+        if message.get("method") is None:
+            return self._checked_answer(message)
+        method, request = message["method"], "id" in message
+        request_id = message.get("id")
+        if request and (isinstance(request_id, (bool, float, dict, list))):
+            return self._reject(
+                None, -32600, "Invalid request: the id is neither a string nor a number", message
+            )
+        if not isinstance(method, str):
+            return self._reject(request_id, -32600, "Invalid request: the method is not a string", message)
+        values = message.get("params")
+        if values is None:
+            values = {}
+        if not isinstance(values, dict):
+            if not request:
+                self._noise.say("sent params that are not an object", method)
+                return None
+            return self._reject(request_id, INVALID_PARAMS, "Invalid params: not an object", message)
+        params = Params(cast("dict[str, object]", values), request_id, self)
+        message["params"] = params
+        try:
+            if self._admit(method, params, request):
+                return None
+        except Exception:
+            log.exception("%s could not be taken", method)
+            params.take_back()
+            if request:
+                self.post({"jsonrpc": "2.0", "id": request_id, "error": INTERNAL._asdict()})
+            return None
+        self._busy += 1
+        params.count()
+        self.handed_out[id(params)] = params
+        return message
+
+    def _reject(self, request_id: RequestId, code: int, words: str, message: Message) -> None:
+        self._noise.say(words, str(message.get("method")))
+        if "id" in message:
+            self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
+
+    def _checked_answer(self, message: Message) -> Message | None:
+        key = _answer_key(message.get("id"))
+        if key is None or key not in self._asked:
+            # also an answer that came twice, or after we gave up waiting and the SDK forgot the question
+            self._noise.say("answered something it was not asked", repr(message)[:1000])
+            return None
+        self._asked.discard(key)
+        message["id"] = key
+        error = message.get("error")
+        if error is None:
+            message.pop("error", None)
+        else:
+            message.pop("result", None)
+            message["error"] = _error(error)
+        return message
+
+    # messages to bytes
+
+    def _encoded(self, message: Message) -> bytes:
+        try:
+            return encode(message)
+        except (TypeError, ValueError, RecursionError):
+            if "method" in message:
+                raise
+            log.exception("an answer could not be written as JSON")
+            return encode({"jsonrpc": "2.0", "id": message.get("id"), "error": INTERNAL._asdict()})
+
+
+def encode(message: Message) -> bytes:
+    """One message as JSON in UTF-8 without a newline of any kind in it.
+
+    Some agents split lines as JavaScript's readline or Python's splitlines do, so NEL, LS and PS are written as escapes."""
+    try:
+        data = msgspec.json.encode(message)
+    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    if not data.isascii():
+        for raw, escaped in _LINE_ENDS:
+            if raw in data:
+                data = data.replace(raw, escaped)
+    return data
+
+
+_LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+_LENIENT = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _answer_key(value: object) -> int | None:
+    """The id we gave (a number from 0), also when the agent made "2" or 2.0 of 2; True is not 1."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    return None
+
+
+def _error(value: object) -> dict[str, object]:
+    """An error object of JSON-RPC, whatever the agent made of it."""
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        code, message = given.get("code"), given.get("message")
+        return {
+            "code": code if isinstance(code, int) and not isinstance(code, bool) else INTERNAL.code,
+            "message": message if isinstance(message, str) and message else "Error",
+            "data": given.get("data"),
+        }
+    return {
+        "code": INTERNAL.code,
+        "message": value if isinstance(value, str) and value else "Error",
+        "data": None,
+    }

@@ -1,0 +1,59 @@
+"""escape: words of others, made safe to show to a person.
+
+An agent's title may hold terminal sequences, bidi overrides, zero-width characters or five thousand blanks, all of which
+make a person see something else than what is there. What prints as itself stays; everything else is shown as `\\x1b`,
+`\\u202e` and so on. Not a defence against look-alike letters.
+"""
+
+from __future__ import annotations
+
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters, marks and symbols by category that Unicode's own data shows as nothing (fillers, the empty braille cell)."""
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def escape(text: str, *, keep_newlines: bool = False) -> str:
+    """`text` with control, bidi, zero-width, unusual blank and unassigned characters written out as escapes.
+
+    `\\n` stays a line end only with `keep_newlines`; elsewhere it would let one value look like several."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character if _shows(character) or (keep_newlines and character == "\n") else _written(character)
+        for character in text
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most about `limit` characters: the head and the tail, and between them how many are left out.
+
+    Both ends are kept because the end of a path or of a command line is where the difference usually is."""
+    if len(text) <= limit:
+        return text
+    head = limit * 2 // 3
+    tail = max(limit - head, 1)
+    return f"{text[:head]} …[{len(text) - head - tail} more characters]… {text[-tail:]}"
+
+
+def plain(text: str, limit: int = 200) -> str:
+    """One line of at most about `limit` characters (before escaping) that says what `text` really holds."""
+    return escape(shorten(text, limit))
+
+
+def _shows(character: str) -> bool:
+    # isprintable: false for Cc, Cf (bidi, zero-width), Cs, Co, Cn, Zl, Zp and every Zs but the space
+    if not character.isprintable() or character in _INVISIBLE:
+        return False
+    code = ord(character)
+    # variation selectors are invisible; only the two that choose between text and emoji are in honest use
+    return not (0xFE00 <= code <= 0xFE0D or 0xE0100 <= code <= 0xE01EF)
+
+
+def _written(character: str) -> str:
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,260 @@
+"""Processes: whatever an agent does, `stop` ends it and everything below it within the ladder; so does our own death."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.acp import posix, process
+from sidecar.acp.limits import Ladder
+from tests.support.agents import alive, argv, until_gone, until_written
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX processes")
+
+QUICK = Ladder(close_input=0.3, terminate=0.3, kill=2.0)
+HANGS = 10.0
+"""Bound on hanging, generous for slow machines."""
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+async def start(script: dict, tmp_path: Path, **how) -> process.AgentProcess:
+    return await posix.start(argv(script), ENV, str(tmp_path), "fake", **how)
+
+
+# what the agent does · how many processes it leaves behind itself
+LADDER = {
+    "ends on end of input": [],
+    "ignores end of input": [{"ignore": "eof"}],
+    "ignores end of input and SIGTERM": [{"ignore": "SIGTERM"}, {"ignore": "eof"}],
+    "never reads": [{"ignore": "SIGTERM"}, {"ignore": "input"}],
+    "floods stderr": [{"repeat": 50, "steps": [{"stderr": 100_000}]}, {"ignore": "eof"}],
+    "floods stdout": [{"fill": 3_000_000}, {"ignore": "eof"}],
+    "closes stdout and stays": [{"close": "stdout"}, {"ignore": "eof"}],
+    "leaves a child": [{"spawn": "child", "pids": "$pids"}],
+    "leaves a child in a session of its own": [{"spawn": "setsid", "pids": "$pids"}],
+    "leaves a daemon that forked twice": [{"spawn": "daemon", "pids": "$pids"}, {"ignore": "eof"}],
+    "leaves a child that ignores SIGTERM": [{"spawn": "stubborn", "pids": "$pids"}, {"ignore": "SIGTERM"}],
+    "leaves all of them": [
+        *({"spawn": kind, "pids": "$pids"} for kind in ("child", "setsid", "daemon", "stubborn")),
+        {"ignore": "eof"},
+    ],
+    "stops itself": [{"signal": int(signal.SIGSTOP)}],
+}
+
+
+def filled(steps: list[dict], pids: Path) -> list[dict]:
+    return [{**step, "pids": str(pids)} if "pids" in step else step for step in steps]
+
+
+@pytest.mark.parametrize("what", LADDER)
+async def test_ladder(what: str, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    steps = filled(LADDER[what], pids)
+    agent = await start({"start": steps}, tmp_path)
+    left = await until_written(pids, sum("pids" in step for step in steps)) if "leaves" in what else []
+    if what == "never reads":
+        agent.stdin.write(b"x" * 3_000_000)  # more than any pipe holds: the end must not wait for it
+    async with asyncio.timeout(HANGS):
+        await agent.stop(QUICK)
+    assert agent.gone.done()
+    assert agent.exited.done()
+    assert await until_gone([agent.pid, *left], HANGS) == set()
+
+
+async def test_the_whole_ladder_is_within_five_seconds() -> None:
+    ladder = Ladder()
+    assert ladder.close_input + ladder.terminate + ladder.kill <= 5.0
+
+
+async def test_several_stops_are_one(tmp_path: Path) -> None:
+    agent = await start({"start": [{"ignore": "eof"}]}, tmp_path)
+    async with asyncio.timeout(HANGS):
+        await asyncio.gather(agent.stop(QUICK), agent.stop(QUICK), agent.stop(QUICK))
+    assert agent.gone.done()
+
+
+async def test_what_an_agent_leaves_goes_with_it_unasked(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    steps = [{"spawn": kind, "pids": str(pids)} for kind in ("child", "setsid", "daemon", "stubborn")]
+    agent = await start({"start": [*steps, {"exit": 3}]}, tmp_path)
+    async with asyncio.timeout(HANGS):
+        assert str(await agent.exited) == "exited with code 3"
+        await agent.gone
+    assert await until_gone(await until_written(pids, 4), HANGS) == set()
+    await agent.stop(QUICK)
+
+
+# how the agent ends by itself · in words
+ENDS = [
+    ([{"exit": 0}], "exited with code 0"),
+    ([{"exit": 3}], "exited with code 3"),
+    ([{"signal": int(signal.SIGKILL)}], "was ended by SIGKILL"),
+    ([{"signal": int(signal.SIGSEGV)}], "was ended by SIGSEGV"),
+    ([{"signal": 40}], "was ended by signal 40"),
+]
+
+
+@pytest.mark.parametrize(("steps", "words"), ENDS)
+async def test_ends(steps: list[dict], words: str, tmp_path: Path) -> None:
+    agent = await start({"start": steps}, tmp_path)
+    async with asyncio.timeout(HANGS):
+        assert str(await agent.exited) == words
+    await agent.stop(QUICK)
+
+
+async def test_stderr_is_drained_and_its_end_kept(tmp_path: Path) -> None:
+    steps = [
+        {"repeat": 30, "steps": [{"stderr": 100_000}]},
+        {"stderr": "\nlast \x1b[31mwords\n"},
+        {"exit": 1},
+    ]
+    agent = await start({"start": steps}, tmp_path)
+    async with asyncio.timeout(HANGS):
+        await agent.exited
+    assert (await agent.last_lines())[-1] == "last \\x1b[31mwords"
+    assert len(bytes(agent.errors)) == process.TAIL
+    await agent.stop(QUICK)
+
+
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        ("#!/no/such/interpreter\n", FileNotFoundError),
+        ("neither a script nor a program\n", OSError),
+    ],
+)
+async def test_cannot_be_executed(program: str, error: type[OSError], tmp_path: Path) -> None:
+    path = tmp_path / "agent"
+    path.write_text(program)
+    path.chmod(0o755)
+    async with asyncio.timeout(HANGS):
+        with pytest.raises(error):
+            await posix.start([str(path)], ENV, str(tmp_path), "fake")
+
+
+async def test_a_reaper_that_fails_is_told_in_words(tmp_path: Path) -> None:
+    reaper = (sys.executable, "-S", "-c", "raise SystemExit('no reaping today')")
+    async with asyncio.timeout(HANGS):
+        with pytest.raises(OSError, match="no reaping today"):
+            await start({}, tmp_path, reaper=reaper)
+
+
+async def test_the_environment_is_exactly_what_was_given(tmp_path: Path) -> None:
+    script = "import os, sys; sys.stdout.write(repr(sorted(os.environ)))"
+    env = {"PATH": os.environ["PATH"], "PYTHONCOERCECLOCALE": "0", "ONLY": "this"}
+    agent = await posix.start([sys.executable, "-S", "-c", script], env, str(tmp_path), "fake")
+    async with asyncio.timeout(HANGS):
+        assert eval(await agent.stdout.read()) == sorted(env)
+    await agent.stop(QUICK)
+
+
+async def test_the_agent_has_no_descriptors_of_ours(tmp_path: Path) -> None:
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc")
+    script = "import os, sys; sys.stdout.write(repr([int(n) for n in os.listdir('/proc/self/fd')]))"
+    agent = await posix.start([sys.executable, "-S", "-c", script], ENV, str(tmp_path), "fake")
+    async with asyncio.timeout(HANGS):
+        # 3 is the listing's own
+        assert set(eval(await agent.stdout.read())) <= {0, 1, 2, 3}
+    await agent.stop(QUICK)
+
+
+WITHOUT_SUBREAPER = """
+import sys
+from sidecar.acp import reaper
+reaper._prctl = lambda option, value: False
+reaper._processes = reaper._processes_by_ps
+sys.exit(reaper.main(sys.argv))
+"""
+
+
+@pytest.mark.parametrize("kind", ["child", "setsid", "stubborn"])
+async def test_without_a_subreaper(kind: str, tmp_path: Path) -> None:
+    """As on macOS: descendants are found while the agent lives, its process group also after."""
+    pids = tmp_path / "pids"
+    script = {"start": [{"spawn": kind, "pids": str(pids)}, {"ignore": "eof"}]}
+    reaper = (sys.executable, "-c", WITHOUT_SUBREAPER)
+    environment = {**ENV, "PYTHONPATH": str(Path(process.__file__).parents[2])}
+    agent = await posix.start(argv(script), environment, str(tmp_path), "fake", reaper=reaper)
+    left = await until_written(pids, 1)
+    async with asyncio.timeout(HANGS):
+        await agent.stop(QUICK)
+    assert await until_gone([agent.pid, *left], HANGS) == set()
+
+
+# our own death
+
+SIDECAR = """
+import asyncio, json, os, sys
+from sidecar.acp import process
+
+async def main():
+    argv, env, cwd = json.loads(sys.argv[1])
+    agent = await process.start(argv, env, cwd, "fake")
+    sys.stdout.write(f"{agent.pid}\\n"); sys.stdout.flush()
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    os._exit(0)
+
+asyncio.run(main())
+"""
+
+TREES = {
+    "one that ignores everything": [{"ignore": "SIGTERM"}, {"ignore": "eof"}],
+    "child, session, daemon": [{"spawn": kind, "pids": "$pids"} for kind in ("child", "setsid", "daemon")],
+    "stubborn": [{"spawn": "stubborn", "pids": "$pids"}, {"ignore": "SIGTERM"}, {"ignore": "eof"}],
+}
+DEATHS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "exit without a word": None}
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("death", DEATHS)
+async def test_no_orphans(death: str, tree: str, tmp_path: Path) -> None:
+    import json
+
+    pids = tmp_path / "pids"
+    steps = filled(TREES[tree], pids)
+    arguments = json.dumps([argv({"start": steps}), ENV, str(tmp_path)])
+    sidecar = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SIDECAR, arguments),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(process.__file__).parents[2],
+    )
+    assert sidecar.stdin is not None
+    assert sidecar.stdout is not None
+    agent = int(await sidecar.stdout.readline())
+    left = [
+        agent,
+        *(
+            await until_written(pids, sum("pids" in step for step in steps))
+            if pids.name in str(steps)
+            else []
+        ),
+    ]
+    assert all(alive(pid) for pid in left)
+    number = DEATHS[death]
+    if number is None:
+        sidecar.stdin.close()
+    else:
+        sidecar.send_signal(number)
+    async with asyncio.timeout(HANGS):
+        await sidecar.wait()
+    assert await until_gone(left, HANGS) == set()
+
+
+async def test_the_death_of_the_reaper_ends_the_agent(tmp_path: Path) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("PR_SET_PDEATHSIG is Linux's")
+    agent = await start({"start": [{"ignore": "eof"}, {"ignore": "SIGTERM"}]}, tmp_path)
+    fields = Path(f"/proc/{agent.pid}/stat").read_bytes().rpartition(b")")[2].split()
+    os.kill(int(fields[1]), signal.SIGKILL)
+    async with asyncio.timeout(HANGS):
+        await agent.exited
+    assert await until_gone([agent.pid], HANGS) == set()
+    await agent.stop(QUICK)

@@ -1,0 +1,59 @@
+"""The scripted agent (fake_agent.py) as a command, and what becomes of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from sidecar.config import AgentCommand
+
+FAKE_AGENT = Path(__file__).with_name("fake_agent.py")
+
+
+def argv(script: dict, trace: Path | None = None) -> list[str]:
+    return [sys.executable, "-S", str(FAKE_AGENT), json.dumps(script), *([str(trace)] if trace else [])]
+
+
+def command(script: dict, trace: Path | None = None, env: dict[str, str] | None = None) -> AgentCommand:
+    program, *args = argv(script, trace)
+    return AgentCommand(program, tuple(args), env or {})
+
+
+def received(trace: Path) -> list[dict]:
+    """What the agent was sent, in order."""
+    return [json.loads(line) for line in trace.read_bytes().splitlines()] if trace.exists() else []
+
+
+def alive(pid: int) -> bool:
+    """Whether a process exists and is more than a zombie."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc here, or it ended in between
+        return not Path("/proc/self").exists()
+
+
+async def until_gone(pids: Iterable[int], within: float) -> set[int]:
+    """Waits until none of them is alive, at most `within` seconds; returns those that are."""
+    left = set(pids)
+    deadline = asyncio.get_running_loop().time() + within
+    while left := {pid for pid in left if alive(pid)}:
+        if asyncio.get_running_loop().time() > deadline:
+            break
+        await asyncio.sleep(0.02)
+    return left
+
+
+async def until_written(path: Path, lines: int, within: float = 10.0) -> list[int]:
+    """The numbers in a file that processes append their pids to, once there are that many."""
+    deadline = asyncio.get_running_loop().time() + within
+    while not path.exists() or len(path.read_text().split()) < lines:
+        assert asyncio.get_running_loop().time() < deadline, f"{path.name} has too few lines"
+        await asyncio.sleep(0.01)
+    return [int(word) for word in path.read_text().split()]

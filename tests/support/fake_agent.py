@@ -1,0 +1,249 @@
+"""A scripted agent that speaks raw ACP bytes: a real process, no SDK, no model.
+
+    python fake_agent.py SCRIPT [TRACE]
+
+SCRIPT is JSON (or `@file`): an object whose keys are methods and whose values are lists of steps, run when a message with that
+method arrives, each in a thread of its own. `start` runs before anything is read. Without an entry, `initialize`, `session/new` and
+`session/close` are answered as a good agent would; for `session/prompt` the key `turns` holds one list of steps per prompt (the last
+one serves all later prompts), and the turn ends with `end_turn` unless a step ended it. TRACE is a file that gets every line received.
+
+Steps are objects with one verb; further keys are its arguments. In all strings `$session` and `$id` stand for those of the message.
+
+    {"reply": RESULT}                 answers the message            {"fail": {"code", "message", "data"}}   answers with an error
+    {"stop": REASON}                  answers a prompt               {"update": UPDATE}                      session/update
+    {"say": TEXT}                     an agent_message_chunk         {"say": {"answer": NAME}}               …with the JSON of an answer
+    {"request": METHOD, "params": {}, "as": NAME, "wait": true}      asks the client; its whole answer is kept under NAME
+    {"read": PATH, "line", "limit", "as", "wait"}  {"write": PATH, "content", "as", "wait"}
+    {"ask": {"toolCall", "options"}, "as", "wait"}                   session/request_permission
+    {"await": NAME}                   waits for an answer            {"notify": METHOD, "params": {}}
+    {"send": MESSAGE}                 any JSON                       {"raw": TEXT}  {"hex": HEX}  {"fill": N, "with": "x"}   any bytes
+    {"wait_for": METHOD, "count": 1}  until that many have arrived   {"sleep": SECONDS}
+    {"stderr": TEXT | N}              text, or N bytes               {"repeat": N, "steps": [..]}            `$n` is the round
+    {"exit": CODE}  {"signal": NUMBER}  {"close": "stdout" | "stdin"}  {"never": true}      blocks this message for ever
+    {"ignore": "SIGTERM"}             (start only)                   {"ignore": "eof"}  {"ignore": "input"}  stays, never reads
+    {"spawn": "child" | "setsid" | "daemon" | "stubborn", "pids": FILE}   leaves a process behind; its pid is appended to FILE
+    {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
+
+Imports little, so that starting it costs little; also on interpreters without site-packages (`-S`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+_SLEEPER = """
+import os, signal, sys, time
+kind, pids = sys.argv[1:]
+if kind in ("setsid", "daemon"): os.setsid()
+if kind == "daemon" and os.fork(): os._exit(0)
+if kind == "stubborn":
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"): signal.signal(getattr(signal, name), signal.SIG_IGN)
+with open(pids, "a") as file: file.write(f"{os.getpid()}\\n")
+time.sleep(600)
+"""
+
+
+class FakeAgent:
+    def __init__(self, script: dict, trace: str | None) -> None:
+        self.script = script
+        self.trace = open(trace, "ab", buffering=0) if trace else None  # noqa: SIM115
+        self.stdin = sys.stdin.buffer
+        self.lock = threading.Lock()
+        self.arrived = threading.Condition()
+        self.counts: dict[str, int] = {}
+        self.answers: dict[str, dict] = {}
+        self.open: dict[str, str] = {}
+        self.ids = 0
+        self.sessions = 0
+        self.turns = 0
+        self.ignores_eof = False
+
+    # bytes
+
+    def write(self, data: bytes) -> None:
+        with self.lock:
+            while data:
+                data = data[os.write(1, data) :]
+
+    def send(self, message: dict) -> None:
+        self.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+    def main(self) -> None:
+        self.run(self.script.get("start", []), {})
+        while line := self.stdin.readline():
+            if self.trace:
+                self.trace.write(line)
+            message = json.loads(line)
+            if "method" in message:
+                steps = self.steps_for(message)
+                with self.arrived:
+                    self.counts[message["method"]] = self.counts.get(message["method"], 0) + 1
+                    self.arrived.notify_all()
+                threading.Thread(target=self.run, args=(steps, message), daemon=True).start()
+            else:
+                with self.arrived:
+                    self.answers[self.open.pop(str(message.get("id")), "?")] = message
+                    self.arrived.notify_all()
+        if self.ignores_eof:
+            time.sleep(600)
+        os._exit(0)
+
+    # steps
+
+    def steps_for(self, message: dict) -> list[dict]:
+        method = message["method"]
+        if method in self.script:
+            return self.script[method]
+        if method == "initialize":
+            return [{"reply": {"protocolVersion": 1, "agentInfo": {"name": "fake", "version": "1"}}}]
+        if method == "session/new":
+            self.sessions += 1
+            return [{"reply": {"sessionId": f"s{self.sessions}"}}]
+        if method == "session/prompt":
+            turns = self.script.get("turns", [[]])
+            self.turns += 1
+            return [*turns[min(self.turns, len(turns)) - 1], {"stop": "end_turn"}]
+        return [{"reply": {}}] if "id" in message else []
+
+    def run(self, steps: list[dict], message: dict, round: int = 0) -> None:
+        session = (message.get("params") or {}).get("sessionId", "")
+        here = {"$session": session, "$id": message.get("id"), "$n": round}
+        for raw in steps:
+            step = _filled(raw, here)
+            verb = next(iter(step))
+            value = step[verb]
+            if verb in ("reply", "fail", "stop"):
+                if "answered" in message:
+                    continue
+                message["answered"] = True
+                answer = {"error": value} if verb == "fail" else {"result": value}
+                if verb == "stop":
+                    answer = {"result": {"stopReason": value}}
+                self.send({"jsonrpc": "2.0", "id": message.get("id"), **answer})
+            elif verb == "repeat":
+                for number in range(value):
+                    self.run(step["steps"], message, number)
+            else:
+                self.step(verb, value, step, session)
+
+    def step(self, verb: str, value, step: dict, session: str) -> None:
+        if verb == "update":
+            self.update(session, value)
+        elif verb == "say":
+            text = value if isinstance(value, str) else json.dumps(self.answers[value["answer"]])
+            self.update(session, _chunk(text))
+        elif verb == "request":
+            self.request(value, step.get("params", {}), step)
+        elif verb in ("read", "write"):
+            params = {"sessionId": session, "path": value}
+            params |= {key: step[key] for key in ("line", "limit", "content", "_meta") if key in step}
+            self.request(f"fs/{verb}_text_file", params, step)
+        elif verb == "ask":
+            self.request("session/request_permission", {"sessionId": session, **value}, step)
+        elif verb == "await":
+            self.wait(lambda: value in self.answers)
+        elif verb == "wait_for":
+            self.wait(lambda: self.counts.get(value, 0) >= step.get("count", 1))
+        elif verb == "notify":
+            self.send({"jsonrpc": "2.0", "method": value, "params": step.get("params", {})})
+        elif verb == "send":
+            self.send(value)
+        elif verb == "raw":
+            self.write(value.encode("utf-8", "surrogatepass"))
+        elif verb == "hex":
+            self.write(bytes.fromhex(value))
+        elif verb == "fill":
+            self.write(step.get("with", "x").encode() * value)
+        elif verb == "stderr":
+            data = value.encode() if isinstance(value, str) else b"e" * value
+            while data:
+                data = data[os.write(2, data) :]
+        elif verb == "sleep":
+            time.sleep(value)
+        elif verb == "never":
+            time.sleep(600)
+        elif verb == "exit":
+            os._exit(value)
+        elif verb == "signal":
+            os.kill(os.getpid(), value)
+        elif verb == "close":
+            os.close({"stdin": 0, "stdout": 1}[value])
+        elif verb == "ignore":
+            self.ignore(value)
+        elif verb == "spawn":
+            self.spawn(value, step["pids"])
+        elif verb == "pid":
+            with open(value, "a") as file:
+                file.write(f"{os.getpid()}\n")
+        elif verb == "cwd":
+            env = {name: os.environ.get(name) for name in step.get("env", [])}
+            self.update(session, _chunk(json.dumps({"cwd": os.getcwd(), "env": env, "argv": sys.argv[:1]})))
+        else:
+            raise SystemExit(f"unknown step {verb}")
+
+    def update(self, session: str, update: dict) -> None:
+        self.send(
+            {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session, "update": update}}
+        )
+
+    def request(self, method: str, params: dict, step: dict) -> None:
+        with self.arrived:
+            self.ids += 1
+            number = self.ids
+            name = step.get("as", f"_{number}")
+            self.open[str(number)] = name
+        self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        if step.get("wait", True):
+            self.wait(lambda: name in self.answers)
+
+    def wait(self, done) -> None:
+        with self.arrived:
+            self.arrived.wait_for(done, timeout=60)
+
+    def ignore(self, what: str) -> None:
+        if what == "eof":
+            self.ignores_eof = True
+        elif what == "input":
+            time.sleep(600)
+        else:
+            signal.signal(getattr(signal, what), signal.SIG_IGN)
+
+    def spawn(self, kind: str, pids: str) -> None:
+        size = os.path.getsize(pids) if os.path.exists(pids) else 0
+        argv = [sys.executable, "-S", "-c", _SLEEPER, kind, pids]
+        os.posix_spawn(sys.executable, argv, os.environ)
+        while not os.path.exists(pids) or os.path.getsize(pids) <= size:
+            time.sleep(0.005)
+
+
+def _chunk(text: str) -> dict:
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+
+
+def _filled(value, here: dict):
+    if isinstance(value, str):
+        if value in here:
+            return here[value]
+        for name, text in here.items():
+            if name in value:
+                value = value.replace(name, str(text))
+        return value
+    if isinstance(value, list):
+        return [_filled(item, here) for item in value]
+    if isinstance(value, dict):
+        keep = ("steps",)  # filled when they run
+        return {key: item if key in keep else _filled(item, here) for key, item in value.items()}
+    return value
+
+
+if __name__ == "__main__":
+    text = sys.argv[1]
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as file:
+            text = file.read()
+    FakeAgent(json.loads(text), sys.argv[2] if len(sys.argv) > 2 else None).main()
