@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.emacs import Emacs
 from tests.e2e.nvim import Neovim
 from tests.e2e.probe import Probe
 from tests.support import tools
 
 NEOVIMS = ("nvim-0.7", "nvim-0.11")
+EMACSES = ("emacs-28", "emacs-30")
 
 
 @pytest.fixture
@@ -34,6 +36,13 @@ def start_nvim(tmp_path: Path) -> Generator[Callable[[str], Neovim]]:
     with ExitStack() as stack:
         count = iter(range(10))
         yield lambda name: stack.enter_context(Neovim(tools.require(name), tmp_path / f"nvim{next(count)}"))
+
+
+@pytest.fixture(params=EMACSES)
+def emacs(request: pytest.FixtureRequest, tmp_path: Path, workspace: Path) -> Generator[Emacs]:
+    tool, tmux = tools.require(request.param), tools.require("tmux")
+    with Emacs(tool, tmux, tmp_path / "emacs", workspace) as editor:
+        yield editor
 
 
 @pytest.fixture

@@ -14,6 +14,14 @@ SERVER = Path(__file__).with_name("probe_server.py")
 Message = dict[str, Any]
 
 
+def replace_line(line: int, text: str) -> Message:
+    """An LSP TextEdit for a whole line, from 0, terminator included."""
+    return {
+        "range": {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}},
+        "newText": text,
+    }
+
+
 class Probe:
     def __init__(self, folder: Path, encoding: str = "utf-16") -> None:
         self._socket = folder / "probe"
@@ -50,6 +58,34 @@ class Probe:
         ]
         versions: list[int] = [document["version"] for document in told if document["uri"] == uri]
         return versions[-1]
+
+    def apply(self, path: Path, version: int, *edits: Message) -> Any:
+        """workspace/applyEdit of one document; the editor's answer."""
+        change = {"textDocument": {"uri": path.as_uri(), "version": version}, "edits": list(edits)}
+        return self.request("workspace/applyEdit", {"label": "probe", "edit": {"documentChanges": [change]}})
+
+    def text(self, path: Path) -> str:
+        """What a server holds after all it was told: the last didOpen and the changes since (ASCII texts with \\n only)."""
+        text = ""
+        for message in self.seen():
+            params = message.get("params") or {}
+            if message.get("method") not in {"textDocument/didOpen", "textDocument/didChange"}:
+                continue
+            if params["textDocument"]["uri"] != path.as_uri():
+                continue
+            if message["method"] == "textDocument/didOpen":
+                text = params["textDocument"]["text"]
+            for change in params.get("contentChanges", ()):
+                if "range" not in change:
+                    text = change["text"]
+                    continue
+                lines = [*text.splitlines(keepends=True), ""]
+                start, end = (
+                    sum(map(len, lines[: point["line"]])) + point["character"]
+                    for point in (change["range"]["start"], change["range"]["end"])
+                )
+                text = text[:start] + change["text"] + text[end:]
+        return text
 
     def _summary(self) -> str:
         return "\n".join(json.dumps(message)[:300] for message in self.seen())

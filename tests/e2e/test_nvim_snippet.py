@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.nvim import Neovim
-from tests.e2e.probe import Probe
+from tests.e2e.probe import Probe, replace_line
 from tests.support.waiting import eventually
 
 
@@ -32,19 +32,6 @@ def started(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
 @pytest.fixture
 def ready(nvim: Neovim, probe: Probe, file: Path) -> Neovim:
     return started(nvim, probe, file)
-
-
-def replace_line(line: int, text: str) -> dict[str, Any]:
-    return {
-        "range": {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}},
-        "newText": text,
-    }
-
-
-def apply(probe: Probe, path: Path, version: int, *edits: dict[str, Any]) -> Any:
-    document = {"uri": path.as_uri(), "version": version}
-    change = {"textDocument": document, "edits": list(edits)}
-    return probe.request("workspace/applyEdit", {"label": "probe", "edit": {"documentChanges": [change]}})
 
 
 def test_announces_what_it_handles(ready: Neovim, probe: Probe) -> None:
@@ -69,7 +56,7 @@ def test_typing_arrives_without_saving(ready: Neovim, probe: Probe, file: Path) 
 
 
 def test_edit_then_one_undo(ready: Neovim, probe: Probe, file: Path) -> None:
-    assert apply(probe, file, 0, replace_line(1, "TWO\nand a half\n"))["applied"]
+    assert probe.apply(file, 0, replace_line(1, "TWO\nand a half\n"))["applied"]
     ready.wait_for_text("one\nTWO\nand a half\nthree\n")
     ready.undo()
     assert ready.text() == "one\ntwo\nthree\n"
@@ -78,7 +65,7 @@ def test_edit_then_one_undo(ready: Neovim, probe: Probe, file: Path) -> None:
 def test_edit_keeps_typing_before_it_undoable_alone(ready: Neovim, probe: Probe, file: Path) -> None:
     ready.type("mine ")
     probe.wait_for("textDocument/didChange")
-    assert apply(probe, file, probe.version(file.as_uri()), replace_line(2, "THREE\n"))["applied"]
+    assert probe.apply(file, probe.version(file.as_uri()), replace_line(2, "THREE\n"))["applied"]
     ready.undo()
     assert ready.text() == "mine one\ntwo\nthree\n"
     ready.undo()
@@ -90,7 +77,7 @@ def test_edit_for_a_version_that_was_typed_over_is_refused_and_says_so(
     ready: Neovim, probe: Probe, file: Path, version: int
 ) -> None:
     ready.type("mine ")
-    answer = apply(probe, file, version, replace_line(0, "theirs\n"))
+    answer = probe.apply(file, version, replace_line(0, "theirs\n"))
     assert answer == {"applied": False, "failureReason": "version"}
     assert ready.text() == "mine one\ntwo\nthree\n"
 
@@ -130,7 +117,7 @@ def test_open_edit_save_close_of_a_file_nobody_looks_at(ready: Neovim, probe: Pr
     version = probe.request("sidecar/open", {"uri": uri})["version"]
     assert [m["params"]["textDocument"]["uri"] for m in probe.seen("textDocument/didOpen")][-1] == uri
     assert version == probe.version(uri)
-    assert apply(probe, other, version, replace_line(0, "y\n"))["applied"]
+    assert probe.apply(other, version, replace_line(0, "y\n"))["applied"]
     probe.wait_for("textDocument/didChange")
     assert probe.request("sidecar/close", {"uri": uri}) == {"closed": False}, "unsaved"
     assert probe.request("sidecar/save", {"uri": uri, "version": probe.version(uri)}) == {"saved": True}
@@ -143,30 +130,6 @@ def test_close_leaves_what_the_user_opened(ready: Neovim, probe: Probe, file: Pa
     assert probe.request("sidecar/close", {"uri": file.as_uri()}) == {"closed": False}
 
 
-def mirror(probe: Probe, path: Path) -> str:
-    """The text that a server holds after all it was told: full text of the last didOpen and the changes since."""
-    text = ""
-    for message in probe.seen():
-        params = message.get("params") or {}
-        if message.get("method") == "textDocument/didOpen" and params["textDocument"]["uri"] == path.as_uri():
-            text = params["textDocument"]["text"]
-        if (
-            message.get("method") == "textDocument/didChange"
-            and params["textDocument"]["uri"] == path.as_uri()
-        ):
-            for change in params["contentChanges"]:
-                if "range" not in change:
-                    text = change["text"]
-                    continue
-                lines = [*text.splitlines(keepends=True), ""]
-                at = [
-                    sum(map(len, lines[: point["line"]])) + point["character"]
-                    for point in (change["range"]["start"], change["range"]["end"])
-                ]
-                text = text[: at[0]] + change["text"] + text[at[1] :]
-    return text
-
-
 def test_reload_takes_the_disk_then_the_edits_and_both_are_undoable(
     ready: Neovim, probe: Probe, file: Path
 ) -> None:
@@ -176,12 +139,12 @@ def test_reload_takes_the_disk_then_the_edits_and_both_are_undoable(
     )
     assert "version" in answer, answer
     assert ready.text() == "ONE\ntwo\nthree and more\n"
-    eventually(lambda: mirror(probe, file) == "ONE\ntwo\nthree and more\n", "the server's copy is the same")
+    eventually(lambda: probe.text(file) == "ONE\ntwo\nthree and more\n", "the server's copy is the same")
     assert probe.version(file.as_uri()) == answer["version"]
     ready.undo()
     ready.undo()
     assert ready.text() == "one\ntwo\nthree\n"
-    eventually(lambda: mirror(probe, file) == "one\ntwo\nthree\n", "the server's copy is the same")
+    eventually(lambda: probe.text(file) == "one\ntwo\nthree\n", "the server's copy is the same")
 
 
 def test_reload_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: Probe, file: Path) -> None:

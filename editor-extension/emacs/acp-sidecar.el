@@ -1,0 +1,258 @@
+;;; acp-sidecar.el --- Coding agents that see unsaved buffers  -*- lexical-binding: t; -*-
+
+;; Package-Requires: ((emacs "28.1") (eglot "1.9"))
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; Copy this file into a folder of `load-path' and put into your init file:
+;;
+;;   (require 'acp-sidecar)
+;;   (setq acp-sidecar-settings
+;;         '(:agents (:fast-agent (:command "fast-agent-acp" :args ["--model" "passthrough"]))
+;;           :defaultAgent "fast-agent"))
+;;
+;; M-x acp-sidecar in any file starts the sidecar for that file's project; from then on it is told of every file of the
+;; project that has no other language server (eglot talks to one server for each buffer).  Then:
+;;
+;;   M-x acp-sidecar-prompt   acp-sidecar-chat   acp-sidecar-new-session   acp-sidecar-cancel   acp-sidecar-status
+;;
+;; What eglot itself does not do and this file adds: one server for all major modes of a project; unsent typing is sent
+;; before an edit's version is looked at (eglot 1.17 counts versions only when it sends); no question before each edit;
+;; an edit is an undo step of its own; the requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'eglot)
+(require 'url-parse)
+(require 'url-util)
+
+(defgroup acp-sidecar nil
+  "Coding agents that see unsaved buffers."
+  :group 'eglot)
+
+(defcustom acp-sidecar-command '("acp-sidecar" "lsp")
+  "How to start the sidecar."
+  :type '(repeat string))
+
+(defcustom acp-sidecar-settings nil
+  "The sidecar's settings, as a property list that becomes a JSON object."
+  :type 'plist)
+
+(defclass acp-sidecar-server (eglot-lsp-server) ()
+  :documentation "The sidecar, as eglot sees it.")
+
+(defvar-local acp-sidecar--opened nil
+  "Non-nil in a buffer that was opened for an agent.")
+
+
+;;; Documents
+
+(defun acp-sidecar--path (uri)
+  "The file of URI; eglot 1.9 does not decode what is not ASCII."
+  (decode-coding-string (url-unhex-string (url-filename (url-generic-parse-url uri))) 'utf-8))
+
+(defun acp-sidecar--buffer (uri)
+  "The buffer that the sidecar knows as URI, or nil."
+  (let ((buffer (find-buffer-visiting (acp-sidecar--path uri))))
+    (and buffer (buffer-local-value 'eglot--managed-mode buffer) buffer)))
+
+(defun acp-sidecar--flush (server)
+  "Tell SERVER all typing that eglot holds back, so that versions mean what they say."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (and eglot--managed-mode (eq (eglot-current-server) server))
+        (eglot--signal-textDocument/didChange)))))
+
+(defun acp-sidecar--moved-on-p (version)
+  "Whether the current buffer is not at VERSION any more."
+  (not (or (null version) (eql version eglot--versioned-identifier))))
+
+(defun acp-sidecar--edit (edits)
+  "Apply EDITS to the current buffer as one undo step that takes nothing else along."
+  (undo-boundary)
+  (eglot--apply-text-edits edits)
+  (undo-boundary))
+
+(defun acp-sidecar--yes (value)
+  "VALUE as JSON's true or false."
+  (if value t :json-false))
+
+
+;;; Requests from the sidecar
+
+(cl-defmethod eglot-handle-request
+  ((server acp-sidecar-server) (_method (eql workspace/applyEdit)) &key edit &allow-other-keys)
+  "All of EDIT or nothing of it, without asking: the sidecar has asked already where it should."
+  (acp-sidecar--flush server)
+  (let (prepared refused)
+    (mapc
+     (lambda (change)
+       (let* ((document (plist-get change :textDocument))
+              (buffer (and document (acp-sidecar--buffer (plist-get document :uri)))))
+         (cond
+          ((null buffer) (setq refused "not-open"))
+          ((buffer-local-value 'buffer-read-only buffer) (setq refused "read-only"))
+          ((with-current-buffer buffer (acp-sidecar--moved-on-p (plist-get document :version)))
+           (setq refused "version"))
+          (t (push (cons buffer (plist-get change :edits)) prepared)))))
+     (plist-get edit :documentChanges))
+    (if (or refused (null prepared))
+        (list :applied :json-false :failureReason (or refused "no documentChanges"))
+      (pcase-dolist (`(,buffer . ,edits) (nreverse prepared))
+        (with-current-buffer buffer (acp-sidecar--edit edits)))
+      (acp-sidecar--flush server)
+      (list :applied t))))
+
+(cl-defmethod eglot-handle-request
+  ((server acp-sidecar-server) (_method (eql sidecar/save)) &key uri version &allow-other-keys)
+  "Save as the user would; where Emacs would ask, the answer is no."
+  (acp-sidecar--flush server)
+  (let ((buffer (acp-sidecar--buffer uri)))
+    (list :saved
+          (acp-sidecar--yes
+           (and buffer
+                (with-current-buffer buffer
+                  (and (not (acp-sidecar--moved-on-p version))
+                       (verify-visited-file-modtime)
+                       (condition-case problem
+                           (let ((inhibit-interaction t)
+                                 (save-silently t))
+                             (save-buffer)
+                             (not (buffer-modified-p)))
+                         (error (message "acp-sidecar: not saved: %s" (error-message-string problem))
+                                nil)))))))))
+
+(cl-defmethod eglot-handle-request
+  ((server acp-sidecar-server) (_method (eql sidecar/open)) &key uri &allow-other-keys)
+  "Open a file in the background."
+  (let* ((path (acp-sidecar--path uri))
+         (known (find-buffer-visiting path))
+         (buffer (or known (let ((inhibit-interaction t)) (find-file-noselect path t)))))
+    (with-current-buffer buffer
+      (unless known (setq acp-sidecar--opened t))
+      (acp-sidecar--adopt server)
+      (unless eglot--managed-mode (jsonrpc-error "%s has another language server, or no major mode" path))
+      (acp-sidecar--flush server)
+      (list :version eglot--versioned-identifier))))
+
+(cl-defmethod eglot-handle-request
+  ((_server acp-sidecar-server) (_method (eql sidecar/close)) &key uri &allow-other-keys)
+  "Close what sidecar/open opened, when nobody looks at it and nothing in it is unsaved."
+  (let* ((buffer (acp-sidecar--buffer uri))
+         (idle (and buffer
+                    (buffer-local-value 'acp-sidecar--opened buffer)
+                    (not (get-buffer-window buffer t))
+                    (not (buffer-modified-p buffer)))))
+    (when idle (kill-buffer buffer))
+    (list :closed (acp-sidecar--yes idle))))
+
+(cl-defmethod eglot-handle-request
+  ((server acp-sidecar-server) (_method (eql sidecar/reload)) &key uri version edits &allow-other-keys)
+  "Take the disk's text, then apply EDITS; the text before comes back by undo."
+  (acp-sidecar--flush server)
+  (let ((buffer (acp-sidecar--buffer uri)))
+    (if (or (null buffer) (with-current-buffer buffer (acp-sidecar--moved-on-p version)))
+        (list :refused "version")
+      (with-current-buffer buffer
+        (undo-boundary)
+        (let ((inhibit-interaction t))
+          (revert-buffer t t t))
+        (acp-sidecar--edit edits)
+        (acp-sidecar--flush server)
+        (list :version eglot--versioned-identifier)))))
+
+(cl-defmethod eglot-handle-notification
+  ((_server acp-sidecar-server) (_method (eql sidecar/turnEnded)) &key stopReason changes &allow-other-keys)
+  "Say that a turn has ended."
+  (message "acp-sidecar: turn ended (%s), files changed: %d" stopReason (length changes)))
+
+
+;;; The server
+
+(cl-defmethod eglot-initialization-options ((_server acp-sidecar-server))
+  "The user's settings, and what this file handles."
+  (append acp-sidecar-settings '(:client (:save t :open t :reload t))))
+
+(defun acp-sidecar--server ()
+  "The sidecar of the current buffer's project, or nil."
+  (cl-find-if (lambda (server) (cl-typep server 'acp-sidecar-server))
+              (gethash (eglot--current-project) eglot--servers-by-project)))
+
+(defun acp-sidecar--adopt (&optional server)
+  "Let the project's sidecar (or SERVER) manage the current buffer, unless another server does."
+  (when (and buffer-file-name
+             (not eglot--managed-mode)
+             (not (eq major-mode 'fundamental-mode))) ; eglot takes no buffer without a mode
+    (let ((server (or server (acp-sidecar--server))))
+      (when (and server (not (eglot-current-server)))
+        (if (fboundp 'eglot--languages) ; eglot 1.17 keeps a language for each mode, 1.9 one for each server
+            (push (cons major-mode (string-remove-suffix "-mode" (symbol-name major-mode)))
+                  (eglot--languages server))
+          (cl-pushnew major-mode (eglot--major-modes server)))
+        (eglot--maybe-activate-editing-mode)))))
+
+(add-hook 'find-file-hook #'acp-sidecar--adopt 90)
+(add-hook 'after-change-major-mode-hook #'acp-sidecar--adopt 90)
+
+(defun acp-sidecar--adopt-all ()
+  "Let the sidecar manage every open file of its project."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer (acp-sidecar--adopt))))
+
+;;;###autoload
+(defun acp-sidecar ()
+  "Start the sidecar for the current file's project."
+  (interactive)
+  (unless buffer-file-name (user-error "Visit a file of the project first"))
+  (unless (acp-sidecar--server)
+    (let ((language (string-remove-suffix "-mode" (symbol-name major-mode)))
+          (old (not (fboundp 'eglot--languages))))
+      (eglot (if old major-mode (list major-mode))
+             (eglot--current-project)
+             'acp-sidecar-server
+             acp-sidecar-command
+             (if old language (list language)))))
+  (acp-sidecar--adopt-all))
+
+(defun acp-sidecar--command (name argument &optional done)
+  "Run command NAME with ARGUMENT; DONE is called with its result.
+It does not wait: eglot gives a command ten seconds, a turn takes longer."
+  (let ((server (or (acp-sidecar--server) (user-error "Start the sidecar first: M-x acp-sidecar"))))
+    (acp-sidecar--flush server)
+    (jsonrpc-async-request
+     server :workspace/executeCommand
+     (list :command name :arguments (if argument (vector argument) []))
+     :success-fn (or done #'ignore)
+     :error-fn (cl-function (lambda (&key message &allow-other-keys) (message "acp-sidecar: %s" message)))
+     :timeout-fn (lambda () (message "acp-sidecar: %s has not answered" name))
+     :timeout 60)))
+
+(defun acp-sidecar-prompt (text)
+  "Send TEXT to the agent; what it writes arrives as edits."
+  (interactive "sPrompt: ")
+  (acp-sidecar--command "sidecar.prompt" (list :prompt text)))
+
+(defun acp-sidecar-chat ()
+  "Open the transcript: a file whose last section is the prompt."
+  (interactive)
+  (acp-sidecar--command "sidecar.openChat" eglot--{}))
+
+(defun acp-sidecar-new-session (agent)
+  "Start a session with AGENT (empty: the default one)."
+  (interactive "sAgent (empty: the default one): ")
+  (acp-sidecar--command "sidecar.newSession" (if (string-empty-p agent) eglot--{} (list :agent agent))))
+
+(defun acp-sidecar-cancel ()
+  "Cancel the running turn."
+  (interactive)
+  (acp-sidecar--command "sidecar.cancel" eglot--{}))
+
+(defun acp-sidecar-status ()
+  "Show what runs."
+  (interactive)
+  (acp-sidecar--command "sidecar.status" nil (lambda (status) (message "%s" (pp-to-string status)))))
+
+(provide 'acp-sidecar)
+;;; acp-sidecar.el ends here
