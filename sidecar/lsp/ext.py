@@ -26,6 +26,19 @@ CLOSE_SESSION: Final = "sidecar.closeSession"
 LIST_AGENTS: Final = "sidecar.listAgents"
 STATUS: Final = "sidecar.status"
 
+COMMANDS: Final = (
+    NEW_SESSION,
+    PROMPT,
+    OPEN_CHAT,
+    SEND,
+    ANSWER,
+    CANCEL,
+    CLOSE_SESSION,
+    LIST_AGENTS,
+    STATUS,
+)
+"""All of them, as `executeCommandProvider` announces them."""
+
 
 class Arguments(msgspec.Struct, frozen=True, rename="camel"):
     """The argument object of a command. Unknown keys are ignored, so that newer clients can talk to this server."""

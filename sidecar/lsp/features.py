@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from lsprotocol import types
 
@@ -16,6 +16,8 @@ from sidecar.lsp.capabilities import editor_capabilities
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.server import SidecarServer
+
+_CODE_ACTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
 
 
 class ActionSource(Protocol):
@@ -42,29 +44,27 @@ class Features:
             self.editor.announce(capabilities)
 
         server.feature(types.INITIALIZE)(initialize)
-        server.feature(types.TEXT_DOCUMENT_CODE_LENS)(self._lenses)
-        server.feature(
-            types.TEXT_DOCUMENT_CODE_ACTION,
-            types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
-        )(self._code_actions)
-        server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(self._progress_cancelled)
 
-    def _command(self, name: str) -> Callable[[object], object]:
-        def run(argument: object) -> object:
+        # Functions, not bound methods: pygls marks what it registers by attributes.
+        def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+            return [lens for source in self.sources for lens in source.lenses(params.text_document.uri)]
+
+        def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+            only = params.context.only
+            if only is not None and types.CodeActionKind.QuickFix not in only:
+                return []
+            uri = params.text_document.uri
+            return [action for source in self.sources for action in source.code_actions(uri)]
+
+        def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
+            self.editor.progresses.cancelled(params.token)
+
+        server.feature(types.TEXT_DOCUMENT_CODE_LENS)(lenses)
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS)(code_actions)
+        server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(progress_cancelled)
+
+    def _command(self, name: str) -> Callable[[Any], object]:
+        def run(argument: Any) -> object:  # not `object`: pygls would pass the server where its type fits
             return self.commands.execute(name, argument)
 
         return run
-
-    def _lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        uri = params.text_document.uri
-        return [lens for source in self.sources for lens in source.lenses(uri)]
-
-    def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        only = params.context.only
-        if only is not None and types.CodeActionKind.QuickFix not in only:
-            return []
-        uri = params.text_document.uri
-        return [action for source in self.sources for action in source.code_actions(uri)]
-
-    def _progress_cancelled(self, params: types.WorkDoneProgressCancelParams) -> None:
-        self.editor.progresses.cancelled(params.token)

@@ -11,78 +11,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from lsprotocol import types
 
-from sidecar.core.change import Edit
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.lsp import ext
-from sidecar.lsp.narration import Narrator, Piece, one_line, visible
+from sidecar.lsp.chat import PACE, Asked, Chat
+from sidecar.lsp.narration import one_line, visible
 from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import Documents, Service, TaskStarter, words_of
-from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
+from sidecar.lsp.transcript_edit import TranscriptEditor
 from sidecar.lsp.transcript_folder import TranscriptFolder
-from sidecar.lsp.transcript_text import (
-    NEW,
-    Stream,
-    appended,
-    prompt_section,
-    question_block,
-    question_line,
-    sent,
-)
-from sidecar.workspace.ports import (
-    Editor,
-    EditorGone,
-    EditorRefused,
-    EditorTimeout,
-    Json,
-    Option,
-    Question,
-)
+from sidecar.lsp.transcript_text import NEW, prompt_section, question_line, sent
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, Json, Option, Question
 
 _log = logging.getLogger(__name__)
 
-PACE = 0.25
-"""Seconds between two appendings: text that arrives meanwhile goes together, so that undo and didChange stay few."""
-TURN_LIMIT = 512 * 1024
-"""Characters that one turn may add to a transcript; the editor's log has the rest."""
 _WORDS_FOR_STOPS = {
     "cancelled": "cancelled",
     "refusal": "the agent refused to go on",
     "max_tokens": "stopped: the agent's limit of tokens is reached",
     "max_turn_requests": "stopped: the agent's limit of requests is reached",
 }
-
-
-@dataclass(slots=True)
-class _Asked:
-    number: int
-    question: Question
-    answer: asyncio.Future[str | None]
-
-
-@dataclass(slots=True)
-class _Chat:
-    uri: DocumentUri
-    path: Path
-    session_id: str | None = None
-    narrator: Narrator = field(default_factory=Narrator)
-    stream: Stream = field(default_factory=Stream)
-    pending: list[str] = field(default_factory=list[str])
-    size: int = 0
-    """Characters added in this turn."""
-    lane: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """One edit at a time."""
-    pumping: bool = False
-    turn: Literal["none", "starting", "running"] = "none"
-    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
 
 class Transcripts:
@@ -109,8 +64,8 @@ class Transcripts:
         self._lenses_moved = lenses_moved
         self._now = now
         self._pace = pace
-        self._chats: dict[DocumentUri, _Chat] = {}
-        self._current: _Chat | None = None
+        self._chats: dict[DocumentUri, Chat] = {}
+        self._current: Chat | None = None
         self._last_session: str | None = None
         self._numbers = 0
 
@@ -143,7 +98,7 @@ class Transcripts:
             self._last_session = None
         chat = self._of(session_id)
         if chat is not None:
-            self._note(chat, "session closed")
+            chat.note("session closed")
             chat.session_id = None
 
     def send(self, uri: str | None = None) -> dict[str, object]:
@@ -156,12 +111,11 @@ class Transcripts:
             raise ValueError(
                 f"{chat.path} is not open in the editor with this language server; open it as markdown and send again"
             )
-        if chat.turn != "none":
+        if chat.turn != "none" or self._session(chat.session_id).get("running") is True:
             raise ValueError("the agent is still working on the last prompt; wait for it or cancel it")
         text = str(document.snapshot())
         if prompt_section(text) is None:
-            chat.pending.append("")
-            self._pump_soon(chat, always=True)
+            chat.restore_heading()
             raise ValueError(
                 'the transcript had lost its last heading, "## Prompt"; write below it and send again'
             )
@@ -188,28 +142,14 @@ class Transcripts:
 
     def session_update(self, session_id: str, update: Json) -> None:
         chat = self._of(session_id)
-        if chat is None:
-            return
-        for piece in chat.narrator.tell(update):
-            self._append(chat, chat.stream.add(piece))
+        if chat is not None:
+            chat.tell(update)
 
     def turn_ended(self, outcome: Json) -> None:
         session_id = outcome.get("sessionId")
         chat = self._of(session_id) if isinstance(session_id, str) else None
-        if chat is None:
-            return
-        self._append(chat, chat.stream.flush())
-        reason, error = outcome.get("stopReason"), outcome.get("error")
-        if isinstance(error, str):
-            self._note(chat, f"**failed:** {visible(error)}")
-        elif isinstance(reason, str) and reason != "end_turn":
-            self._note(chat, _WORDS_FOR_STOPS.get(reason, one_line(reason)))
-        for line in _change_lines(outcome.get("changes")):
-            self._note(chat, line)
-        chat.size = 0
-        chat.turn = "none"
-        self._pump_soon(chat, save=True)
-        self._lenses_moved()
+        if chat is not None:
+            chat.end_turn(_notes(outcome))
 
     async def ask(self, question: Question) -> str | None:
         """The answer given by lens or code action. Raises EditorRefused when no transcript can be made."""
@@ -221,21 +161,15 @@ class Transcripts:
                 raise EditorRefused(f"no transcript could be made: {error.strerror}") from error
             self._tasks.start_soon(self._show, chat)
         self._numbers += 1
-        asked = _Asked(self._numbers, question, asyncio.get_running_loop().create_future())
-        chat.asked[question.id] = asked
-        labels = [one_line(option.label) for option in rejections_first(question.options)]
-        block = question_block(asked.number, visible(question.text), visible(question.reason), labels)
-        chat.pending.append(chat.stream.block(block))  # whatever the turn's size: a person has to see it
-        self._pump_soon(chat, lenses=True)
+        asked = Asked(self._numbers, question, asyncio.get_running_loop().create_future())
+        chat.ask(asked, self._lenses_moved)
         said = "withdrawn"
         try:
             chosen = await asked.answer
             said = next((option.label for option in question.options if option.id == chosen), "dismissed")
             return chosen
         finally:
-            chat.asked.pop(question.id, None)
-            chat.pending.append(chat.stream.add(Piece("event", f"question {asked.number}: {one_line(said)}")))
-            self._pump_soon(chat, lenses=True)
+            chat.answered(asked, said, self._lenses_moved)
 
     # What the editor asks (features.py)
 
@@ -287,10 +221,10 @@ class Transcripts:
 
     # One transcript
 
-    def _of(self, session_id: str) -> _Chat | None:
+    def _of(self, session_id: str) -> Chat | None:
         return next((chat for chat in self._chats.values() if chat.session_id == session_id), None)
 
-    def _at(self, uri: str) -> _Chat | None:
+    def _at(self, uri: str) -> Chat | None:
         """The transcript at a URI; one of an earlier run is taken up again, with a new session at its next Send."""
         key = normalise(uri)
         if key in self._chats:
@@ -298,15 +232,18 @@ class Transcripts:
         path = to_path(key)
         if path is None or not self._folder.owns(path):
             return None
-        return self._chats.setdefault(key, _Chat(key, Path(path)))
+        return self._add(key, Path(path), None)
 
-    def _create(self, session_id: str | None) -> _Chat:
+    def _create(self, session_id: str | None) -> Chat:
         path = self._folder.create(NEW, self._now())
-        chat = _Chat(from_path(str(path)), path, session_id)
-        self._chats[chat.uri] = chat
+        return self._add(from_path(str(path)), path, session_id)
+
+    def _add(self, uri: DocumentUri, path: Path, session_id: str | None) -> Chat:
+        chat = Chat(uri, path, session_id, self._writing, self._tasks, self._pace)
+        self._chats[uri] = chat
         return chat
 
-    async def _show(self, chat: _Chat) -> None:
+    async def _show(self, chat: Chat) -> None:
         try:
             shown = await self._editor.show_document(chat.uri, take_focus=not chat.asked)
         except EditorGone:
@@ -320,17 +257,20 @@ class Transcripts:
                 level, f"{what}: {chat.path} (open it as markdown; Send is a code action there)"
             )
 
-    async def _run(self, chat: _Chat) -> None:
+    async def _run(self, chat: Chat) -> None:
         """One turn from Send to its end. Never raises: it is the top of a task."""
         try:
-            prompt = await self._take_prompt(chat)
+            prompt = await chat.take_prompt()
             if prompt is None:
+                self._editor.show(
+                    "warning", "The transcript could not be changed; the prompt was not sent. Try again."
+                )
                 return
-            if not self._alive(chat.session_id):
+            if self._session(chat.session_id).get("alive", False) is False:
                 chat.session_id = None
                 opened = await self._service.new_session(None, None, [], [])
                 chat.session_id = self._last_session = opened.session_id
-                self._note(chat, f"{one_line(opened.agent)}, a new session")
+                chat.note(f"{one_line(opened.agent)}, a new session")
             chat.turn = "running"
             blocks = [{"type": "text", "text": prompt}]
             chat.session_id, _, outcome = self._service.start_prompt(chat.session_id, blocks)
@@ -347,100 +287,18 @@ class Transcripts:
             chat.turn = "none"
             self._lenses_moved()
 
-    async def _take_prompt(self, chat: _Chat) -> str | None:
-        """Moves the prompt into the history; None when the editor does not let it."""
-        prompt: str | None = None
-
-        def plan(text: str) -> Sequence[Edit]:
-            nonlocal prompt
-            taken = sent(text)
-            if taken is None:
-                return ()
-            prompt = taken[0]
-            return taken[1]
-
-        chat.stream = Stream()
-        if not await self._edit(chat, plan):
-            self._editor.show(
-                "warning", "The transcript could not be changed; the prompt was not sent. Send it again."
-            )
-            return None
-        return prompt
-
-    def _alive(self, session_id: str | None) -> bool:
-        """Whether the workspace still has the session, its agent running; a transcript outlives both."""
+    def _session(self, session_id: str | None) -> Json:
+        """The session's row in the workspace's status; empty when it is gone. A transcript outlives sessions and agents."""
         rows = self._service.status().get("sessions")
         for row in cast("list[object]", rows) if isinstance(rows, list) else ():
-            session = cast("dict[str, object]", row) if isinstance(row, dict) else None
-            if session is not None and session_id is not None and session.get("sessionId") == session_id:
-                return session.get("alive") is not False
-        return False
+            session = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+            if session_id is not None and session.get("sessionId") == session_id:
+                return {"alive": True, **session}
+        return {}
 
-    def _failed(self, chat: _Chat, message: str) -> None:
-        self._note(chat, f"**failed:** {visible(message)}")
+    def _failed(self, chat: Chat, message: str) -> None:
+        chat.note(f"**failed:** {visible(message)}")
         self._editor.show("error", message)
-
-    def _note(self, chat: _Chat, line: str) -> None:
-        self._append(chat, chat.stream.add(Piece("event", line)))
-
-    def _append(self, chat: _Chat, text: str) -> None:
-        if not text or chat.size > TURN_LIMIT:
-            return
-        chat.size += len(text)
-        if chat.size > TURN_LIMIT:
-            text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
-        chat.pending.append(text)
-        self._pump_soon(chat)
-
-    def _pump_soon(
-        self, chat: _Chat, *, lenses: bool = False, save: bool = False, always: bool = False
-    ) -> None:
-        if save or lenses or always:
-            self._tasks.start_soon(self._pump_once, chat, lenses, save)
-        elif not chat.pumping:
-            chat.pumping = True
-            self._tasks.start_soon(self._pump, chat)
-
-    async def _pump(self, chat: _Chat) -> None:
-        """Appends what is pending until nothing is. Never raises: it is the top of a task."""
-        try:
-            while chat.pending:
-                await asyncio.sleep(self._pace)
-                if not await self._drain(chat):
-                    return
-        finally:
-            chat.pumping = False
-
-    async def _pump_once(self, chat: _Chat, lenses: bool, save: bool) -> None:
-        """Without waiting for company: a person waits for this."""
-        if not await self._drain(chat):
-            return
-        if lenses:
-            self._lenses_moved()
-        document = self._documents(chat.uri)
-        if save and document is not None:
-            try:
-                await self._editor.save(document.client_uri, document.version)
-            except (EditorGone, EditorRefused, EditorTimeout) as error:
-                _log.info("transcript %s: %s", chat.path.name, error)
-
-    async def _drain(self, chat: _Chat) -> bool:
-        try:
-            await self._edit(chat, None)
-        except EditorGone:
-            return False
-        except OSError as error:
-            _log.warning("transcript %s: %s", chat.path.name, error.strerror)
-        return True
-
-    async def _edit(self, chat: _Chat, plan: Plan | None) -> bool:
-        """Appends what is pending, then makes `plan`'s edit."""
-        async with chat.lane:
-            if chat.pending:
-                addition = "".join(chat.pending)
-                chat.pending.clear()
-                await self._writing.edit(chat.uri, chat.path, lambda text: appended(text, addition))
-            return plan is None or await self._writing.edit(chat.uri, chat.path, plan)
 
 
 def _at_line(line: int) -> types.Range:
@@ -453,15 +311,18 @@ def _option_title(option: Option, number: int | None) -> str:
     return label if number is None else f"{label} (question {number})"
 
 
-def _change_lines(changes: object) -> list[str]:
-    lines: list[str] = []
+def _notes(outcome: Json) -> list[str]:
+    """What a turn's end says beyond the agent's own words."""
+    notes: list[str] = []
+    reason, error, changes = outcome.get("stopReason"), outcome.get("error"), outcome.get("changes")
+    if isinstance(error, str):
+        notes.append(f"**failed:** {visible(error)}")
+    elif isinstance(reason, str) and reason != "end_turn":
+        notes.append(_WORDS_FOR_STOPS.get(reason, one_line(reason)))
     for change in cast("list[object]", changes) if isinstance(changes, list) else ():
-        if isinstance(change, dict):
-            fields = cast("dict[str, object]", change)
-            uri = fields.get("uri")
-            if isinstance(uri, str):
-                name = to_path(normalise(uri)) or uri
-                lines.append(
-                    f"changed {one_line(name)}: +{fields.get('added', 0)} −{fields.get('removed', 0)}"
-                )
-    return lines
+        fields = cast("dict[str, object]", change) if isinstance(change, dict) else {}
+        uri = fields.get("uri")
+        if isinstance(uri, str):
+            name = to_path(normalise(uri)) or uri
+            notes.append(f"changed {one_line(name)}: +{fields.get('added', 0)} −{fields.get('removed', 0)}")
+    return notes

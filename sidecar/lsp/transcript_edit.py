@@ -56,6 +56,11 @@ class TranscriptEditor:
         _log.warning("transcript %s: the editor did not take an edit", path.name)
         return False
 
+    async def save(self, uri: DocumentUri) -> bool:
+        """Whether the client saved it. Raises EditorGone, EditorRefused, EditorTimeout."""
+        document = self.documents(uri)
+        return document is not None and await self.editor.save(document.client_uri, document.version)
+
     def _edit_file(self, path: Path, plan: Plan) -> bool:
         before = self.folder.read(path)
         edits = plan(before)

@@ -16,8 +16,9 @@ import pytest
 from sidecar.core.text import Encoding
 from sidecar.core.uri import to_path
 from sidecar.lsp import transcript_edit
+from sidecar.lsp.chat import TURN_LIMIT
 from sidecar.lsp.editor import LspEditor
-from sidecar.lsp.transcript import TURN_LIMIT, Transcripts
+from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.workspace.ports import AgentFailed, EditorCapabilities, EditorRefused, Option, Question
 from tests.lsp.fakes import Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core.lineends import fold
 from sidecar.lsp.narration import Piece
 from sidecar.lsp.transcript_edit import apply
 from sidecar.lsp.transcript_text import (
@@ -91,7 +92,7 @@ def test_appending_touches_nothing_the_user_wrote(around: str, addition: str) ->
     assert old is not None
     assert new is not None
     assert new.body == old.body
-    assert history(after).startswith(history(text).rstrip("\n")[: len(text.rstrip())])
+    assert history(after) == (fold(around.rstrip("\r\n")) + addition).rstrip("\n")
 
 
 STREAMS = {

@@ -1,0 +1,173 @@
+"""Chat: one transcript on its way into its file or buffer. What is said is collected, paced and appended above the prompt.
+
+Everything is synchronous but the writing, which runs in background tasks, one edit at a time. Who says what is transcript.py's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sidecar.core.change import Edit
+from sidecar.core.uri import DocumentUri
+from sidecar.lsp.narration import Narrator, Piece, one_line, visible
+from sidecar.lsp.questions import rejections_first
+from sidecar.lsp.service import TaskStarter
+from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
+from sidecar.lsp.transcript_text import Stream, appended, question_block, sent
+from sidecar.workspace.ports import EditorGone, EditorRefused, EditorTimeout, Json, Question
+
+_log = logging.getLogger(__name__)
+
+PACE = 0.25
+"""Seconds between two appendings: text that arrives meanwhile goes together, so that undo and didChange stay few."""
+TURN_LIMIT = 512 * 1024
+"""Characters that one turn may add to a transcript; the editor's log has the rest."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """An open question, and the number that its heading shows."""
+
+    number: int
+    question: Question
+    answer: asyncio.Future[str | None]
+
+
+class Chat:
+    """One transcript. `session_id` is None until its first prompt, and again when the session is gone."""
+
+    def __init__(
+        self,
+        uri: DocumentUri,
+        path: Path,
+        session_id: str | None,
+        writing: TranscriptEditor,
+        tasks: TaskStarter,
+        pace: float = PACE,
+    ) -> None:
+        self.uri = uri
+        self.path = path
+        self.session_id = session_id
+        self.turn: Literal["none", "starting", "running"] = "none"
+        """Of a prompt that was sent from here."""
+        self.asked: dict[str, Asked] = {}
+        self._writing = writing
+        self._tasks = tasks
+        self._pace = pace
+        self._narrator = Narrator()
+        self._stream = Stream()
+        self._pending: list[str] = []
+        self._size = 0
+        self._pumping = False
+        self._lane = asyncio.Lock()
+
+    def tell(self, update: Json) -> None:
+        """A session update of the agent's."""
+        for piece in self._narrator.tell(update):
+            self._say(self._stream.add(piece))
+
+    def note(self, line: str) -> None:
+        """A line of our own in the list of events."""
+        self._say(self._stream.add(Piece("event", line)))
+
+    def end_turn(self, notes: Sequence[str]) -> None:
+        """What was held back of the answer, then the notes; the transcript is saved where the client can."""
+        self._say(self._stream.flush())
+        for line in notes:
+            self.note(line)
+        self._size = 0
+        self._tasks.start_soon(self._write_and_save)
+
+    def ask(self, asked: Asked, on_written: Callable[[], None]) -> None:
+        """Shows a question, whatever the turn's size; its lenses can be placed when `on_written` is called."""
+        self.asked[asked.question.id] = asked
+        question = asked.question
+        labels = [one_line(option.label) for option in rejections_first(question.options)]
+        block = question_block(asked.number, visible(question.text), visible(question.reason), labels)
+        self._pending.append(self._stream.block(block))
+        self._tasks.start_soon(self._write_now, on_written)
+
+    def answered(self, asked: Asked, said: str, on_written: Callable[[], None]) -> None:
+        self.asked.pop(asked.question.id, None)
+        line = f"question {asked.number}: {one_line(said)}"
+        self._pending.append(self._stream.add(Piece("event", line)))
+        self._tasks.start_soon(self._write_now, on_written)
+
+    def restore_heading(self) -> None:
+        """Appending nothing puts a lost prompt heading back."""
+        self._pending.append("")
+        self._tasks.start_soon(self._write_now, lambda: None)
+
+    async def take_prompt(self) -> str | None:
+        """Moves the prompt into the history; None when the editor does not let it. Raises EditorGone, OSError."""
+        prompt: str | None = None
+
+        def plan(text: str) -> Sequence[Edit]:
+            nonlocal prompt
+            taken = sent(text)
+            if taken is None:
+                return ()
+            prompt = taken[0]
+            return taken[1]
+
+        taken = await self._write(plan)
+        self._stream = Stream()
+        return prompt if taken else None
+
+    def _say(self, text: str) -> None:
+        if not text or self._size > TURN_LIMIT:
+            return
+        self._size += len(text)
+        if self._size > TURN_LIMIT:
+            text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
+        self._pending.append(text)
+        if not self._pumping:
+            self._pumping = True
+            self._tasks.start_soon(self._pump)
+
+    async def _pump(self) -> None:
+        """Appends what is pending until nothing is. Never raises: it is the top of a task, like the two below."""
+        try:
+            while self._pending:
+                await asyncio.sleep(self._pace)
+                if not await self._drain():
+                    return
+        finally:
+            self._pumping = False
+
+    async def _write_now(self, on_written: Callable[[], None]) -> None:
+        """Without waiting for company: a person waits for this."""
+        if await self._drain():
+            on_written()
+
+    async def _write_and_save(self) -> None:
+        if not await self._drain():
+            return
+        try:
+            await self._writing.save(self.uri)
+        except (EditorGone, EditorRefused, EditorTimeout) as error:
+            _log.info("transcript %s: %s", self.path.name, error)
+
+    async def _drain(self) -> bool:
+        """False when the editor is gone."""
+        try:
+            await self._write(None)
+        except EditorGone:
+            return False
+        except OSError as error:
+            _log.warning("transcript %s: %s", self.path.name, error.strerror)
+        return True
+
+    async def _write(self, plan: Plan | None) -> bool:
+        """Appends what is pending, then makes `plan`'s edit; whether that was made."""
+        async with self._lane:
+            if self._pending:
+                addition = "".join(self._pending)
+                self._pending.clear()
+                await self._writing.edit(self.uri, self.path, lambda text: appended(text, addition))
+            return plan is None or await self._writing.edit(self.uri, self.path, plan)
