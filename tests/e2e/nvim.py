@@ -22,6 +22,10 @@ from tests.support.waiting import eventually
 SNIPPET = ROOT / "editor-extension" / "nvim" / "acp-sidecar.lua"
 
 
+NO_PROVIDERS = "let g:loaded_python_provider=0 | let g:loaded_python3_provider=0"
+"""Neovim's own Python plugin would start every python3.x it finds, once for each Neovim that opens a .py file."""
+
+
 class Blocked(AssertionError):
     """Neovim waits for somebody to answer a prompt."""
 
@@ -47,6 +51,8 @@ class Neovim:
                     "--clean",
                     "-u",
                     "NONE",
+                    "--cmd",
+                    NO_PROVIDERS,
                     "--listen",
                     str(self._socket),
                 ],
