@@ -187,7 +187,7 @@ class Agent:
     def _edit(self, turn: Turn, path: str, name: str, text: str, attempt: int) -> bool:
         """False when it is worth reading again."""
         plan = suggest(path, text)
-        self._say(turn, f"{plan.finding} Type on if you like; I write in a moment.")
+        self._say(turn, f"{plan.finding} I write in a moment; type on if you like.")
         if turn.cancelled.wait(self._pace):
             raise Cancelled
         call = f"edit-{attempt}"
@@ -209,7 +209,7 @@ class Agent:
             return True
         self._settle(turn, call, "completed")
         kept = "Your editor has not saved it. " if _saved(answer) is False else ""
-        self._say(turn, f"Done: line {plan.line} of {name}. {kept}One undo takes my edit back.")
+        self._say(turn, f"Done. {kept}One undo takes it back.")
         return True
 
     # Talking to the client

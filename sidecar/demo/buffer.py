@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CODEC: dict[Encoding, tuple[str, int]] = {
     "utf-8": ("utf-8", 1),
@@ -65,6 +66,11 @@ class Step:
     before: str
     after: str
     atoms: list[Atom] = field(default_factory=list[Atom])
+
+
+def lines_of(text: str) -> list[str]:
+    """Whole lines with their terminators; none after a final one. (`str.splitlines` knows more line ends than editors.)"""
+    return _LINE.findall(text)
 
 
 def units(text: str, encoding: Encoding) -> int:

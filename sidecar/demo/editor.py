@@ -41,7 +41,7 @@ from sidecar.demo.wire import WAIT, Endpoint, ErrorAnswer, Json
 Name = str | os.PathLike[str]
 
 ALL_CUSTOM: Mapping[str, bool] = dict.fromkeys(("save", "open", "reload", "sessionUpdates", "changes"), True)
-"""All that this editor can announce under `initializationOptions.client` (permissions come as message requests)."""
+"""What this editor handles and may announce under `initializationOptions.client`; `permissions` too, with a `permit`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +217,9 @@ class HeadlessEditor(Endpoint):
                 "workspace/codeLens/refresh" | "workspace/diagnostic/refresh" | "workspace/inlayHint/refresh"
             ):
                 return None
+            case "sidecar/requestPermission":
+                chosen = self.permit(params)
+                return {"cancelled": True} if chosen is None else {"optionId": chosen}
             case "sidecar/save":
                 return {"saved": self.at_version(params) and self.model.save(params["uri"])}
             case "sidecar/open":
@@ -251,6 +254,10 @@ class HeadlessEditor(Endpoint):
         chosen = self.answer(params["message"], titles)
         self.questions.append(AskedQuestion(params["message"], titles, chosen))
         return None if chosen is None else {"title": chosen}
+
+    def permit(self, params: Json) -> str | None:
+        """The id of the option to answer `sidecar/requestPermission` with; only asked when it was announced."""
+        return None
 
     def reload(self, params: Json) -> Json:
         """Take the disk's text as one step, then make the edits (of that text) as another."""

@@ -11,6 +11,8 @@ import os
 import re
 from dataclasses import dataclass
 
+from sidecar.demo.buffer import lines_of
+
 SIGNATURE = "The demo agent was here."
 
 
@@ -26,9 +28,7 @@ class Suggestion:
 
 def suggest(path: str, text: str) -> Suggestion:
     suffix = os.path.splitext(path)[1].lower()
-    lines = re.findall(
-        r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text
-    )  # str.splitlines knows more line ends than editors
+    lines = lines_of(text)
     if suffix in (".py", ".pyi"):
         found = _sum_without_the_last(lines) or _todo(lines) or _docstring(lines)
     else:

@@ -230,7 +230,9 @@ class Endpoint:
             self.stderr.append(line.decode("utf-8", "replace").rstrip())
 
     def _lost(self, why: str) -> None:
-        words = next((line for line in reversed(self.stderr) if line.strip()), None)
+        words = next(
+            (line for line in reversed(self.stderr) if line[:1].strip()), None
+        )  # no indented line of a traceback
         self._gone = Gone(why if words is None else f"{why}; its last words: {words}")
         for answer in self._pending.values():
             if not answer.done():

@@ -99,7 +99,7 @@ TRIED = """\
 read-1 (read): Read notes.txt
 fs/read_text_file notes.txt
 read-1: completed
-says: Nothing to tidy that I know of, so I add the line "The demo agent was here." at the end. Type on if you like; I write in a moment.
+says: Nothing to tidy that I know of, so I add the line "The demo agent was here." at the end. I write in a moment; type on if you like.
 edit-1 (edit): Edit notes.txt
 fs/write_text_file notes.txt
 """
@@ -114,12 +114,11 @@ says: You were typing in that very place, so nothing was changed. I read it agai
     [
         (
             [READ, {}],
-            TRIED + "edit-1: completed\nsays: Done: line 2 of notes.txt. One undo takes my edit back.",
+            TRIED + "edit-1: completed\nsays: Done. One undo takes it back.",
         ),
         (
             [READ, {"_meta": {"saved": False}}],
-            TRIED + "edit-1: completed\n"
-            "says: Done: line 2 of notes.txt. Your editor has not saved it. One undo takes my edit back.",
+            TRIED + "edit-1: completed\nsays: Done. Your editor has not saved it. One undo takes it back.",
         ),
         (
             [MISSING],
@@ -134,7 +133,7 @@ says: You were typing in that very place, so nothing was changed. I read it agai
         (
             [READ, CONFLICT, READ, {}],
             TRIED + AGAIN.format(1) + TRIED.replace("-1", "-2") + "edit-2: completed\n"
-            "says: Done: line 2 of notes.txt. One undo takes my edit back.",
+            "says: Done. One undo takes it back.",
         ),
         (
             [READ, CONFLICT] * 3,

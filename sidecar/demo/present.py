@@ -1,0 +1,177 @@
+"""Stage: what the demo shows, step by step, in a terminal. It is given texts and shows where they differ; it checks nothing.
+
+Colours only in a terminal, and not with NO_COLOR (rich keeps both); signs that the terminal's encoding lacks have ASCII
+stand-ins. Texts of files are shown with control characters escaped.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from sidecar.core.escape import escape
+from sidecar.demo.buffer import lines_of
+
+WIDTH = 92
+"""Columns used at most; wider lines are harder to follow."""
+LINES_AT_MOST = 14
+CONTEXT = 2
+_THEME = "ansi_dark"
+"""Palette colours, so that light and dark terminals both get readable ones."""
+
+
+Who = Literal["you", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    mark: str
+    """"+" new, "-" gone, " " as before, "…" for lines left out."""
+    number: int
+    """From 1, in the text where the line is."""
+    text: str
+
+
+def differences(old: str, new: str, context: int = CONTEXT) -> list[Line]:
+    """The changed lines with `context` lines around them, in order."""
+    before, after = ([line.rstrip("\r\n") for line in lines_of(text)] for text in (old, new))
+    out: list[Line] = []
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        if out:
+            out.append(Line("…", 0, ""))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                out += [Line(" ", j + 1, after[j]) for j in range(j1, j2)]
+            else:
+                out += [Line("-", i + 1, before[i]) for i in range(i1, i2)]
+                out += [Line("+", j + 1, after[j]) for j in range(j1, j2)]
+    return out
+
+
+class Stage:
+    def __init__(self, console: Console, *, animate: bool) -> None:
+        """`animate`: texts may be drawn again while they grow."""
+        self.console = console
+        self.animate = animate
+        self._number = 0
+        plain = console.encoding.lower().startswith("utf")
+        self._signs = {True: "✓", False: "✗"} if plain else {True: "ok", False: "NO"}
+        self._bar, self._dots = ("▌", "…") if plain else ("|", "...")
+
+    def title(self, parts: str, words: str) -> None:
+        self._print(Text.assemble(("acp-sidecar demo", "bold"), "   ", escape(parts)))
+        self._print(Text(escape(words), "dim"))
+
+    def step(self, who: Who, heading: str, wire: str = "") -> None:
+        """A numbered heading in the colour of who acts; `wire` names the messages behind it."""
+        self._number += 1
+        row = Table.grid(expand=True)
+        row.add_column(no_wrap=True)
+        row.add_column(justify="right", no_wrap=True)
+        row.add_row(
+            Text.assemble((f"{self._number}  ", "bold " + _COLOURS[who]), (heading, "bold")),
+            Text(wire, "dim"),
+        )
+        self._print()
+        self._print(row)
+
+    def say(self, words: str) -> None:
+        self._print(Padding(Text(escape(words)), (0, 0, 0, 3)))
+
+    def quote(self, words: str) -> None:
+        """What the agent said."""
+        quoted = Text(escape(words.strip(), keep_newlines=True), "italic " + _COLOURS["agent"])
+        quoted.truncate(self.console.width * 3, overflow="ellipsis")
+        self._print(Padding(quoted, (0, 0, 0, 3)))
+
+    def lines(self, name: str, lines: Sequence[Line], who: Who, label: str) -> None:
+        """Code; `label` stands beside the first new line (or the first gone one, where none is new)."""
+        self._print(self._code(name, lines, who, label))
+
+    @contextmanager
+    def growing(self, name: str, who: Who, label: str) -> Generator[Callable[[Sequence[Line]], None]]:
+        """Lines that are shown again and again while they grow; what was shown last stays."""
+        if self.animate:
+            with Live(console=self.console, auto_refresh=False) as live:
+                yield lambda lines: live.update(self._code(name, lines, who, label), refresh=True)
+        else:
+            shown: list[Sequence[Line]] = []
+            yield shown.append
+            if shown:
+                self.lines(name, shown[-1], who, label)
+
+    def checks(self, checks: Sequence[tuple[bool, str]]) -> None:
+        self._print()
+        for held, words in checks:
+            style = "bold green" if held else "bold red"
+            self._print(Text.assemble((self._signs[held] + " ", style), (words, "" if held else "red")))
+
+    def end(self, words: str, *, good: bool, next_steps: str = "") -> None:
+        self._print()
+        self._print(Text(words, "bold green" if good else "bold red"))
+        if next_steps:
+            self._print(Text(next_steps, "dim"))
+
+    def _code(self, name: str, lines: Sequence[Line], who: Who, label: str) -> RenderableType:
+        """Number, a bar in the colour of whose lines they are, the line, the label."""
+        shown = lines[:LINES_AT_MOST]
+        candidates = [one for mark in "+-" for one in shown if one.mark == mark]
+        labelled = next(
+            (one for one in candidates if one.text.strip()), candidates[0] if candidates else None
+        )
+        paint = Syntax("", Syntax.guess_lexer(name), theme=_THEME, background_color="default")
+        table = Table.grid(padding=(0, 1), expand=True)
+        table.add_column(justify="right", no_wrap=True, width=6)
+        table.add_column(no_wrap=True, width=1)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        table.add_column(no_wrap=True, justify="right")
+        for line in shown:
+            colour = "red" if line.mark == "-" else _COLOURS[who]
+            code = paint.highlight(escape(line.text.replace("\t", "    ")))
+            code.rstrip()
+            if line.mark in "-":
+                code.stylize("dim strike")
+            elif line.mark == " ":
+                code.stylize("dim")
+            bar = {"+": self._bar, "-": "-"}.get(line.mark, "")
+            number = str(line.number) if line.number else self._dots
+            table.add_row(
+                Text(number, "dim"), Text(bar, colour), code, Text(label if line is labelled else "", colour)
+            )
+        if len(lines) > len(shown):
+            table.add_row("", "", Text(f"{self._dots} {len(lines) - len(shown)} more lines", "dim"), "")
+        return table
+
+    def _print(self, what: RenderableType = "") -> None:
+        if self.console.is_terminal:
+            self.console.print(what)
+            return
+        with self.console.capture() as captured:
+            self.console.print(what)
+        lines = captured.get().splitlines()
+        self.console.file.write("".join(line.rstrip() + "\n" for line in lines))  # tables pad with blanks
+
+
+_COLOURS: dict[Who, str] = {"you": "cyan", "agent": "magenta"}
+
+
+def console() -> Console:
+    """A console on stdout that never fails on a character its encoding lacks."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+    console = Console(highlight=False, emoji=False, markup=False)
+    console.width = min(WIDTH, console.width)
+    return console

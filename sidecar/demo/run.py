@@ -1,0 +1,166 @@
+"""run: `acp-sidecar demo [PATH] [--agent CMD…]`. A folder of its own for the file, the settings, the exit code; `play.py` does the rest.
+
+A PATH of the person's is read once and never written: the demo works on a copy, and says so, and checks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecar.demo import present, story, wiretap
+from sidecar.demo.editor import ALL_CUSTOM
+from sidecar.demo.play import AGENT, Check, DemoEditor, play
+from sidecar.demo.present import Stage
+from sidecar.demo.story import Story
+from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
+from sidecar.demo.wiretap import Tap
+
+SERVER = (sys.executable, "-m", "sidecar", "lsp")
+SAMPLE = Path(__file__).parent / "sample"
+SAMPLE_FILE = "weather.py"
+LARGEST = 1_000_000
+"""Bytes of a file that the demo takes: every keystroke compares it whole."""
+PACE_WATCHED, PACE = 2.2, 0.2
+"""Seconds between the demo agent's reading and writing: time to type, with and without somebody who watches."""
+
+
+NEXT = "acp-sidecar demo PATH           with a copy of a file of yours\nacp-sidecar demo --agent CMD…   with an agent of yours"
+
+
+class Unsuitable(Exception):
+    """The file or the agent cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The demo's folder, and what its file must say at the end."""
+
+    folder: Path
+    file: Path
+    original: bytes
+    source: Path | None
+    """The person's own file, of which `file` is the copy."""
+    log: Path
+    state: Path
+
+    def story(self) -> Story:
+        text = self.original.decode("utf-8").removeprefix("\ufeff")
+        return (story.of_sample if self.source is None else story.of_file)(self.file.name, text)
+
+    def untouched(self) -> Check:
+        files = [self.file] if self.source is None else [self.file, self.source]
+        held = all(file.read_bytes() == self.original for file in files)
+        return held, "the file on disk is what it was, byte for byte: nothing was saved"
+
+
+def run(path: str | None, agent: list[str] | None) -> int:
+    """0 when all held, 1 when something did not, 2 when PATH or CMD cannot be used, 130 when interrupted."""
+    console = present.console()
+    try:
+        return 0 if perform(Stage(console, animate=console.is_terminal), path, agent) else 1
+    except Unsuitable as error:
+        _complain(error)
+        return 2
+    except (Gone, Silence, ErrorAnswer) as error:
+        _complain(error)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool:
+    """Whether all held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
+    with _place(path) as place:
+        command = _agent_settings(agent, place, stage.animate)
+        options = {"agents": {AGENT: command}, "client": {**ALL_CUSTOM, "permissions": True}}
+        environment = {**os.environ, "XDG_STATE_HOME": str(place.state)}
+        what = "a sample" if path is None else f"a copy of {path}, which is not touched"
+        stage.title(
+            "a headless editor, the sidecar, "
+            + ("a scripted agent (no AI)" if agent is None else " ".join(agent)),
+            f"{place.file.name} is {what}, in a folder that goes away afterwards.",
+        )
+        editor = DemoEditor(SERVER, place.folder, options, environment)
+        checks = [*asyncio.run(_play(stage, place, editor)), place.untouched()]
+    stage.checks(checks)
+    held = all(held for held, _ in checks)
+    if not held:
+        for kind, message in editor.messages:
+            if kind <= 2:
+                stage.say(f"The sidecar said: {message}")
+    stage.end(
+        "All of it held." if held else "Not all of it held.", good=held, next_steps=NEXT if held else ""
+    )
+    return held
+
+
+async def _play(stage: Stage, place: Place, editor: DemoEditor) -> list[Check]:
+    async with editor:
+        return await play(stage, place.story(), editor, Tap(str(place.log)))
+
+
+@contextmanager
+def _place(path: str | None) -> Generator[Place]:
+    data = (SAMPLE / SAMPLE_FILE).read_bytes() if path is None else _suitable(path)
+    with tempfile.TemporaryDirectory(prefix="acp-sidecar-demo-", ignore_cleanup_errors=True) as temporary:
+        base = Path(temporary).resolve()
+        folder = base / "project"
+        if path is None:
+            shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+            file = folder / SAMPLE_FILE
+        else:
+            folder.mkdir()
+            file = folder / Path(path).name
+            file.write_bytes(data)
+        source = None if path is None else Path(path)
+        yield Place(folder, file, data, source, base / "wire.log", base / "state")
+
+
+def _suitable(path: str) -> bytes:
+    try:
+        if not os.path.isfile(path):
+            raise Unsuitable(f"{path} is not a file")
+        if os.path.getsize(path) > LARGEST:
+            raise Unsuitable(f"{path} is too large for the demo, which takes {LARGEST:,} bytes at most")
+        data = Path(path).read_bytes()
+        if b"\0" in data[:8192]:
+            raise Unsuitable(f"{path} is not a text file")
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Unsuitable(f"{path} is not UTF-8, which is all that the demo's editor reads") from None
+    except OSError as error:
+        raise Unsuitable(f"{path} cannot be read: {error.strerror}") from None
+    return data
+
+
+def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> Json:
+    """The agent's entry in `agents`: the wiretap, and behind it the agent."""
+    if agent is None:
+        pace = PACE_WATCHED if watched else PACE
+        command = [sys.executable, "-m", "sidecar.demo.agent", "--pace", str(pace)]
+        # the agent finds the package where this process found it, also in a checkout
+        env = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    else:
+        found = shutil.which(agent[0])
+        if found is None:
+            raise Unsuitable(
+                f'there is no program "{agent[0]}" on PATH; install the agent, or give its absolute path'
+            )
+        command = [os.path.abspath(found), *agent[1:]]
+        # it was started from this shell, so it gets the shell's environment, keys included; not our state folder
+        state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+        env = {**{name: f"${{env:{name}}}" for name in os.environ}, "XDG_STATE_HOME": state}
+    args = [os.path.abspath(wiretap.__file__), str(place.log), *command]
+    return {"command": sys.executable, "args": args, "env": env}
+
+
+def _complain(error: Exception) -> None:
+    sys.stderr.write(f"acp-sidecar demo: {error}\n")
