@@ -18,6 +18,7 @@ import enum
 import inspect
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, cast
@@ -83,6 +84,8 @@ class _Envelope(msgspec.Struct, gc=False):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
+_json = json.JSONDecoder()
+_blanks = re.compile(r"[ \t\r\n]*")
 _absent = object()
 
 
@@ -153,32 +156,31 @@ class SidecarProtocol(LanguageServerProtocol):
         self._answer_error(None, PARSE_ERROR, reason)
 
     def _receive_json(self, body: bytes) -> bytes:
-        rest = b""
         flaw = None
         try:
             text = body.decode("utf-8")
         except UnicodeDecodeError as error:
             flaw = f"not UTF-8 at byte {error.start}"
             text = body.decode("utf-8", "replace")
-        try:
+        position = 0
+        while True:
             try:
-                message = json.loads(text)
-            except json.JSONDecodeError as error:
-                if error.msg != "Extra data":
-                    raise
-                message = json.loads(text[: error.pos])
-                rest = text[error.pos :].encode()
-        except (ValueError, RecursionError) as error:
-            self.refuse(f"not JSON: {error}" if flaw is None else flaw)
-            lost = sync.lost_in(text)
-            if lost is not None and self.state is State.RUNNING:
-                self._modify(lost)
-            return b""
-        try:
-            self._dispatch(message, flaw)
-        except Exception:  # noqa: BLE001 - the last resort: a message must not end the connection
-            _log.exception("a message could not be handled")
-        return rest
+                message, position = _json.raw_decode(text, _space(text, position))
+            except (ValueError, RecursionError) as error:
+                self.refuse(f"not JSON: {error}" if flaw is None else flaw)
+                lost = sync.lost_in(text)
+                if lost is not None and self.state is State.RUNNING:
+                    self._modify(lost)
+                return b""
+            try:
+                self._dispatch(message, flaw)
+            except Exception:  # noqa: BLE001 - the last resort: a message must not end the connection
+                _log.exception("a message could not be handled")
+            position = _space(text, position)
+            if position == len(text):
+                return b""
+            if text[position] != "{":  # not a second message: the beginning of the next header
+                return text[position:].encode()
 
     def _dispatch(self, message: object, flaw: str | None) -> None:
         if not isinstance(message, dict):
@@ -607,6 +609,12 @@ class SidecarProtocol(LanguageServerProtocol):
         if future is not None:
             future.cancel()
         return None if feature is None else feature(params)
+
+
+def _space(text: str, position: int) -> int:
+    """Where the JSON whitespace from `position` on ends."""
+    match = _blanks.match(text, position)
+    return position if match is None else match.end()
 
 
 def _valid(msg_id: object) -> Id | None:

@@ -37,6 +37,10 @@ async def build() -> AsyncIterator[SidecarServer]:
     def opaque(params: Any) -> None:
         state["opaque"].append(params)
 
+    @server.feature("textDocument/hover")
+    async def hover(params: Any) -> Any:
+        return {"contents": params.text_document.uri}
+
     @server.command("test.text")
     def text(argument: Any) -> Any:
         document = overlay.get(normalise(argument["uri"]))
