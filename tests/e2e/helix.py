@@ -1,0 +1,80 @@
+"""A real Helix with the project's languages.toml, in a terminal: keys in, screen and files out (Helix tells nothing else)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.e2e.terminal import Terminal
+from tests.support.tools import ROOT, Tool
+from tests.support.waiting import eventually
+
+LANGUAGES = ROOT / "editor-extension" / "helix" / "languages.toml"
+
+
+class Helix:
+    def __init__(
+        self, tool: Tool, tmux: Tool, folder: Path, cwd: Path, server: Sequence[str], file: Path
+    ) -> None:
+        config = folder / "config" / "helix"
+        config.mkdir(parents=True, exist_ok=True)
+        # The very file that people copy; what it calls acp-sidecar is found on PATH
+        (config / "languages.toml").write_bytes(LANGUAGES.read_bytes())
+        command = folder / "bin" / "acp-sidecar"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec {shlex.join(server)} "$@"\n')
+        command.chmod(0o755)
+        env = {"HOME": str(folder), "PATH": f"{command.parent}:/usr/bin:/bin"}
+        env |= {
+            f"XDG_{name.upper()}_HOME": str(folder / name) for name in ("config", "cache", "data", "state")
+        }
+        self._folder = folder
+        self.terminal = Terminal(tmux, folder, [tool.command, str(file)], env, cwd)
+        self.terminal.wait_for(file.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.terminal.close()
+
+    def log(self) -> str:
+        path = self._folder / "cache" / "helix" / "helix.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def command(self, line: str) -> None:
+        """A line of Helix' command mode, without the colon."""
+        self._normal_mode()
+        self.terminal.type(f":{line}")
+        self.terminal.wait_for(f":{line}"[:60])
+        self.terminal.keys("Enter")
+
+    def type(self, text: str) -> None:
+        """Text typed in insert mode before the cursor; ends in normal mode."""
+        self._normal_mode()
+        self.terminal.keys("i")
+        self.terminal.wait_for("INS")
+        self.terminal.type(text)
+        self._normal_mode()
+
+    def _normal_mode(self) -> None:
+        """Escape, and wait: Escape with another key right behind it is Alt and that key."""
+        self.terminal.keys("Escape")
+        self.terminal.wait_for("NOR")
+
+    def undo(self) -> None:
+        self.terminal.keys("u")
+
+    def write(self, path: Path, text: str) -> None:
+        """:write until the file holds the text: how a test reads the buffer."""
+
+        def same() -> bool:
+            self.command("write")
+            return path.read_text() == text
+
+        eventually(same, f"{path.name} is {text!r}", otherwise=lambda: f"{path.read_text()!r}\n{self.log()}")
