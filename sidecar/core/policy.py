@@ -175,7 +175,7 @@ def decide(
     parts: set[str] = set()
     for path in (resolved,) if requested == resolved else (resolved, requested):
         names.append(fold(_beneath(path, roots)))
-        if matchers.home and path.startswith(matchers.home + "/"):
+        if matchers.home and path.startswith((matchers.home + "/", matchers.home + "\\")):
             names.append("~/" + fold(path[len(matchers.home) + 1 :]))
         parts.update(fold(path).split("/"))
     if not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
@@ -222,10 +222,11 @@ def _fold_name(name: str) -> str:
 
 def _beneath(path: str, roots: Sequence[str]) -> str:
     for root in roots:
-        prefix = root if root.endswith("/") else root + "/"
+        separator = "\\" if "\\" in root else "/"
+        prefix = root if root.endswith(separator) else root + separator
         if path.startswith(prefix):
             return path[len(prefix) :]
-    return path.rpartition("/")[2]
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _bad(text: str, path: str) -> Refusal:

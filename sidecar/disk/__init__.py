@@ -7,6 +7,7 @@
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     metadata.py, temporaries.py   what save keeps, what it leaves after a crash
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
+    windows.py, win32.py   the same for Windows: rules as text, checks on the handle
     refusals.py  the fixed texts of refusals
 
 Every function is synchronous and blocks for the disk only. It is not a sandbox: an agent with a shell can do what the user can.
@@ -15,12 +16,19 @@ Deciding what may be touched is core.policy's; call it between `resolve` and the
 
 from __future__ import annotations
 
+import sys
+
 from sidecar.disk.codec import Decoded, decode, encode
 from sidecar.disk.lines import read_lines
-from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key, resolve
+from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
 from sidecar.disk.roots import Root, Roots
-from sidecar.disk.save import check_writable, create, save
 from sidecar.disk.temporaries import sweep_temporaries
+
+if sys.platform == "win32":
+    from sidecar.disk.win32 import check_writable, create, resolve, save
+else:
+    from sidecar.disk.resolve import resolve
+    from sidecar.disk.save import check_writable, create, save
 
 __all__ = [
     "Decoded",

@@ -15,6 +15,7 @@ import errno
 import os
 import re
 import stat as mode_bits
+import sys
 import warnings
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -108,6 +109,8 @@ class Resolved:
         """Whether it may be written to now. A file without any write bit is read-only to root too, as people mean it."""
         if not self._stat.st_mode & 0o222:
             return False
+        if sys.platform == "win32":
+            return os.access(self.path, os.W_OK)
         effective = os.access in os.supports_effective_ids
         return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=effective)
 
@@ -137,7 +140,7 @@ class Resolved:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from byte `offset`; empty at the end. Raises OSError."""
-        return os.pread(self._descriptor, size, offset)
+        return read_at(self._descriptor, size, offset)
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -216,12 +219,20 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
     return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
 
 
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """As pread(2): up to `size` bytes from byte `offset`. Raises OSError."""
+    if sys.platform == "win32":
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.read(descriptor, size)
+    return os.pread(descriptor, size, offset)
+
+
 def read_all(descriptor: int, at_most: int | None = None) -> bytes:
     """All bytes of an open file, wherever its offset is; a little more than `at_most` if there are more. Raises OSError."""
     parts: list[bytes] = []
     offset = 0
     ask = os.fstat(descriptor).st_size + 1
-    while part := os.pread(descriptor, ask, offset):
+    while part := read_at(descriptor, ask, offset):
         parts.append(part)
         offset += len(part)
         if at_most is not None and offset > at_most:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from sidecar.disk import beneath
+from sidecar.disk import beneath, windows
 from sidecar.disk.beneath import FOLDER
 
 _MAX_REPLACEMENTS = 16
@@ -28,11 +28,12 @@ class Root:
         """Raises OSError where `path` is not a folder that can be opened."""
         given = os.path.normpath(path)
         self.path = os.path.realpath(path, strict=True)
-        self.prefix = self.path if self.path.endswith("/") else self.path + "/"
+        if sys.platform == "win32":
+            self.path, given = windows.plain(self.path), windows.plain(given)
+        self.prefix = _with_separator(self.path)
         self.aliases: tuple[str, ...] = () if given == self.path else (given,)
         self._old: list[int] = []
-        self.descriptor = _open_without_links(self.path)
-        stat = os.fstat(self.descriptor)
+        self.descriptor, stat = _hold(self.path)
         self.identity = (stat.st_dev, stat.st_ino)
         self.owner = stat.st_uid
 
@@ -54,8 +55,7 @@ class Root:
     def _take_over(self) -> bool:
         if len(self._old) >= _MAX_REPLACEMENTS:
             return False
-        descriptor = _open_without_links(self.path)
-        stat = os.fstat(descriptor)
+        descriptor, stat = _hold(self.path)
         if stat.st_uid != self.owner:
             os.close(descriptor)
             return False
@@ -94,7 +94,7 @@ class Roots:
         # Deepest first; the trailing slash makes a prefix comparison one of whole components (`/ws` is no prefix of `/ws-secret`).
         self._prefixes = sorted(
             (
-                (spelling if spelling.endswith("/") else spelling + "/", spelling, root)
+                (_with_separator(spelling), spelling, root)
                 for root in self.roots
                 for spelling in root.spellings
             ),
@@ -104,7 +104,11 @@ class Roots:
     def match(self, path: str) -> tuple[Root, str, str] | None:
         """(root, the spelling of it that matched, path relative to it) of the deepest root `path` is lexically beneath."""
         for prefix, spelling, root in self._prefixes:
-            if path.startswith(prefix):
+            if sys.platform == "win32":
+                relative = windows.relative(path, spelling)
+                if relative is not None:
+                    return root, spelling, relative
+            elif path.startswith(prefix):
                 return root, spelling, path[len(prefix) :]
         return None
 
@@ -126,12 +130,21 @@ class Roots:
         self.close()
 
 
-def _open_without_links(path: str) -> int:
-    """The folder at a canonical path; OSError when any component of it is a link by now."""
+def _with_separator(path: str) -> str:
+    return path if path.endswith(os.sep) else path + os.sep
+
+
+def _hold(path: str) -> tuple[int, os.stat_result]:
+    """The folder at a canonical path, open, and its state; OSError when any component of it is a link by now. -1 on Windows, where nothing
+    can be opened relative to it."""
+    if sys.platform == "win32":
+        return -1, os.stat(path)
     if sys.platform == "darwin":  # the walk would need read permission on every folder above
-        return os.open(path, FOLDER | os.O_NOFOLLOW_ANY | os.O_CLOEXEC)
-    top = os.open("/", FOLDER | os.O_CLOEXEC)
-    try:
-        return beneath.open_beneath(top, path[1:] or ".", FOLDER)
-    finally:
-        os.close(top)
+        descriptor = os.open(path, FOLDER | os.O_NOFOLLOW_ANY | os.O_CLOEXEC)
+    else:
+        top = os.open("/", FOLDER | os.O_CLOEXEC)
+        try:
+            descriptor = beneath.open_beneath(top, path[1:] or ".", FOLDER)
+        finally:
+            os.close(top)
+    return descriptor, os.fstat(descriptor)

@@ -211,6 +211,21 @@ def test_a_root_the_user_put_among_the_systems_folders_is_theirs() -> None:
     assert not in_system_folder("/processes")
 
 
+def test_windows_separators() -> None:
+    matchers, _ = compile_matchers(home=r"C:\Users\u")
+    root = r"C:\Users\u\credentials\ws"
+    for name, expected in (
+        (r"src\a.py", Allow()),
+        (r".git\hooks\x", Ask("protected")),
+        (r"x\.ENV", Ask("secret")),
+    ):
+        path = rf"{root}\{name}"
+        assert decide(path, path, "write", matchers, roots=(root,)) == expected
+        assert decide(path.replace("\\", "/"), path, "write", matchers, roots=(root,)) == expected
+    path = r"C:\Users\u\.kube\config"
+    assert decide(path, path, "read", matchers, roots=("C:\\",)) == Ask("secret")
+
+
 def test_the_users_patterns_come_after_the_defaults() -> None:
     matchers, problems = compile_matchers(
         ["*.Sqlite", "!secrets.*", "~/Notes/"], ["/Makefile", "!.husky"], home="/home/u"
