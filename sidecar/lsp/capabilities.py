@@ -28,7 +28,9 @@ def editor_capabilities(
     edit = _at(workspace, "workspaceEdit")
     flags = client if client is not None else parse(params.get("initializationOptions"))[0].client
     apply_edit = workspace.get("applyEdit") is True
-    document_changes = edit.get("documentChanges") is True
+    operations = _list(edit.get("resourceOperations"))
+    # Neovim takes documentChanges and announces only the operations, which nothing else can carry.
+    document_changes = edit.get("documentChanges") is True or bool(operations)
     info = _at(params, "clientInfo")
     name = _text(info.get("name"))
     return EditorCapabilities(
@@ -37,7 +39,7 @@ def editor_capabilities(
         encoding=encoding or negotiated_encoding(params),
         apply_edit=apply_edit,
         document_changes=document_changes,
-        create_files=document_changes and "create" in _list(edit.get("resourceOperations")),
+        create_files="create" in operations,
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
         # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
         # announces nothing. So: everybody except who is known to lack it; an error answer leads to the transcript.

@@ -141,10 +141,14 @@ class LspEditor:
             return NoProgress()
         return self.progresses.begin(title, on_cancel)
 
-    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool:
+    async def show_document(self, client_uri: str, *, take_focus: bool, line: int | None = None) -> bool:
+        """`line`: where the cursor goes, from 0."""
         if not self._capabilities.show_document:
             return False
-        params = {"uri": client_uri, "external": False, "takeFocus": take_focus}
+        params: dict[str, object] = {"uri": client_uri, "external": False, "takeFocus": take_focus}
+        if line is not None:
+            place = {"line": line, "character": 0}
+            params["selection"] = {"start": place, "end": place}
         try:
             answer = await self._bounded(self._wire.request("window/showDocument", params), "showDocument")
         except (EditorRefused, EditorTimeout):

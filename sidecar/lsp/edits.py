@@ -1,6 +1,7 @@
 """WorkspaceEdits as plain JSON, in the one form that every editor checks (HAZARDS of the field, in words):
 
-always `documentChanges` with the version the edits were computed for, never `changes`, whose edits land on whatever is there;
+always `documentChanges` with the version the edits were computed for, announced or not (Neovim forgets to), and never `changes`,
+whose edits land on whatever is there;
 a new file is CreateFile and its text in one edit, so that it is one undo step.
 """
 
@@ -19,8 +20,6 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
     """The `WorkspaceEdit`. Raises Unsendable."""
     if not capabilities.apply_edit:
         raise Unsendable("this editor does not take edits (workspace.applyEdit)")
-    if not capabilities.document_changes:
-        raise Unsendable("this editor does not take versioned edits (workspaceEdit.documentChanges)")
     if edit.create and not capabilities.create_files:
         raise Unsendable("this editor does not create files (workspaceEdit.resourceOperations)")
     if edit.version is None and not edit.create:

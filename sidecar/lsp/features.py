@@ -34,6 +34,8 @@ class Features:
     editor: LspEditor
     commands: Commands
     sources: list[ActionSource] = field(default_factory=list[ActionSource])
+    on_initialize: Callable[[], None] = lambda: None
+    """Called once the editor's capabilities are known, before it is answered."""
 
     def register(self, server: SidecarServer) -> None:
         for name in self.commands.names:
@@ -42,6 +44,7 @@ class Features:
         def initialize(_: types.InitializeParams) -> None:
             capabilities = editor_capabilities(server.initialize_params, encoding=server.encoding)
             self.editor.announce(capabilities)
+            self.on_initialize()
 
         server.feature(types.INITIALIZE)(initialize)
 

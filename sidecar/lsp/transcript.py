@@ -14,11 +14,11 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from lsprotocol import types
 
-from sidecar.core.text import Position
+from sidecar.core.text import Position, Text
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.lsp import ext
 from sidecar.lsp.chat import PACE, Asked, Chat
@@ -40,12 +40,18 @@ _WORDS_FOR_STOPS = {
 }
 
 
+class ChatEditor(Editor, Protocol):
+    """The editor port, which can also place the cursor."""
+
+    async def show_document(self, client_uri: str, *, take_focus: bool, line: int | None = None) -> bool: ...
+
+
 class Transcripts:
     """All transcripts of one connection. Methods without `async` never block; they start what takes time."""
 
     def __init__(
         self,
-        editor: Editor,
+        editor: ChatEditor,
         service: Service,
         documents: Documents,
         tasks: TaskStarter,
@@ -245,7 +251,9 @@ class Transcripts:
 
     async def _show(self, chat: Chat) -> None:
         try:
-            shown = await self._editor.show_document(chat.uri, take_focus=not chat.asked)
+            # A question must not take the keys of somebody who types; who opens a chat wants to write in it.
+            line = None if chat.asked else self._last_line(chat)
+            shown = await self._editor.show_document(chat.uri, take_focus=not chat.asked, line=line)
         except EditorGone:
             return
         if not shown:
@@ -256,6 +264,15 @@ class Transcripts:
             self._editor.show(
                 level, f"{what}: {chat.path} (open it as markdown; Send is a code action there)"
             )
+
+    def _last_line(self, chat: Chat) -> int | None:
+        document = self._documents(chat.uri)
+        try:
+            text = document.snapshot() if document is not None else Text.of(self._folder.read(chat.path))
+        except OSError:
+            return None
+        # The line behind a final line end is none in some editors
+        return text.line_count - 1 - (text.line(text.line_count - 1) == "" and text.line_count > 1)
 
     async def _run(self, chat: Chat) -> None:
         """One turn from Send to its end. Never raises: it is the top of a task."""

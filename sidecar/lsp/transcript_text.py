@@ -32,19 +32,20 @@ Write below the last heading, then choose *Send* (code lens or code action).
 
 {PROMPT}
 
+
 """
 _HEADING = re.compile(rf"(?:^|(?<=\r)){PROMPT}[ \t]*(?=[\r\n]|\Z)", re.MULTILINE)
-_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
+_BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))+")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """Offsets in code points. `body` is the prompt without the blank lines around it."""
+    """Offsets in code points. The body is the prompt without the blank lines around it."""
 
     heading_start: int
-    heading_end: int
-    body: str
+    body_start: int
     body_end: int
+    body: str
 
 
 def prompt_section(text: str) -> PromptSection | None:
@@ -53,20 +54,23 @@ def prompt_section(text: str) -> PromptSection | None:
     if not headings:
         return None
     heading = headings[-1]
-    below = text[heading.end() :]
-    body = _BLANK_LINES.sub("", fold(below)).rstrip()
-    return PromptSection(heading.start(), heading.end(), body, heading.end() + len(below.rstrip()))
+    blank = _BLANK_LINES.match(text, heading.end())
+    start = blank.end() if blank is not None else heading.end()
+    body = text[start:].rstrip()
+    return PromptSection(heading.start(), start, start + len(body), fold(body))
 
 
 def sent(text: str) -> tuple[str, list[Edit]] | None:
-    """The prompt and the edits that make it history and open the next one; None when there is nothing to send."""
+    """The prompt and the edits that move it above its heading; None when there is nothing to send.
+
+    It is moved and not the heading, so that the cursor stays where the next prompt is written."""
     section = prompt_section(text)
     if section is None or not section.body:
         return None
-    ends = dominant(text)
+    moved = expand(f"{YOU}\n\n{section.body}\n\n{AGENT}\n\n", dominant(text))
     return section.body, [
-        Edit(section.heading_start, section.heading_end, YOU),
-        Edit(section.body_end, section.body_end, expand(f"\n\n{AGENT}\n\n{PROMPT}\n", ends)),
+        Edit(section.heading_start, section.heading_start, moved),
+        Edit(section.body_start, section.body_end, ""),
     ]
 
 

@@ -32,8 +32,11 @@ def test_write_send_read(nvim: Neovim, workspace: Path) -> None:
     eventually(lambda: "You said: hello" in chat.text(), "the answer", otherwise=chat.text)
     assert chat.text() == (
         "# Chat\n\nWrite below the last heading, then choose *Send* (code lens or code action).\n\n"
-        "## You\n\nhello\n\n## Agent\n\n- player, a new session\n\nYou said: hello \n\n## Prompt\n\n"
+        "## You\n\nhello\n\n## Agent\n\n- player, a new session\n\nYou said: hello \n\n## Prompt\n\n\n"
     )
+    chat.keys("Aagain<Esc>")
+    chat.command("sidecar.send")
+    eventually(lambda: "You said: again" in chat.text(), "the next answer", otherwise=chat.text)
 
 
 def test_typing_goes_on_while_the_agent_writes(nvim: Neovim, workspace: Path) -> None:
@@ -41,7 +44,7 @@ def test_typing_goes_on_while_the_agent_writes(nvim: Neovim, workspace: Path) ->
     chat.keys("A" + "many words " * 40 + "<Esc>")
     chat.command("sidecar.send")
     eventually(lambda: "## You" in chat.text(), "it is sent", otherwise=chat.text)
-    chat.keys("Go")
+    chat.keys("A")
     for number in range(60):
         chat.keys(f"{number} ")
     chat.keys("<Esc>")

@@ -38,9 +38,9 @@ CASES = {
         },
         announced(document_changes=True, create_files=True),
     ),
-    "create without documentChanges": (
-        {"capabilities": {"workspace": {"workspaceEdit": {"resourceOperations": ["create"]}}}},
-        announced(),
+    "create without documentChanges, as Neovim": (
+        {"capabilities": {"workspace": {"workspaceEdit": {"resourceOperations": ["rename", "create"]}}}},
+        announced(document_changes=True, create_files=True),
     ),
     "annotations": (
         {"capabilities": {"workspace": {"workspaceEdit": {"changeAnnotationSupport": {}}}}},

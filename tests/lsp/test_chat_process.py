@@ -81,9 +81,9 @@ async def test_a_conversation_in_a_markdown_file(editor: Plain) -> None:
     await editor.wait_for(lambda: "You said: fix the loop 👩‍💻" in editor.document(uri).text)
     assert editor.document(uri).text.endswith(
         "## You\n\nfix the loop 👩‍💻\n\n## Agent\n\n- player, a new session\n\n"
-        "You said: fix the loop 👩‍💻 \n\n## Prompt\n"
+        "You said: fix the loop 👩‍💻 \n\n## Prompt\n\n\n"
     )
-    editor.write_below(uri, "\nask")
+    editor.write_below(uri, "ask")
     await editor.choose(uri, "Send")
     await editor.wait_for(lambda: "### Question 1" in editor.document(uri).text)
     assert (await editor.lenses(uri))[:2] == ["Reject", "Allow once"]

@@ -74,6 +74,7 @@ CREATION = replace(EDIT, version=None, create=True)
 
 SENT = {
     "an edit": (ALL, EDIT, [document_changes(URI, 3)]),
+    "documentChanges not announced": (replace(ALL, document_changes=False), EDIT, [document_changes(URI, 3)]),
     "version 0": (ALL, replace(EDIT, version=0), [document_changes(URI, 0)]),
     "version 0 in Neovim": (
         replace(ALL, name="Neovim"),
@@ -105,7 +106,6 @@ async def test_apply_edit_is_sent_before_it_returns(
 
 NEVER_SENT = {
     "no edits at all": (replace(ALL, apply_edit=False), EDIT, "does not take edits"),
-    "no versions": (replace(ALL, document_changes=False), EDIT, "versioned"),
     "no creation": (replace(ALL, create_files=False), CREATION, "create files"),
 }
 

@@ -131,7 +131,7 @@ async def test_a_whole_conversation(desk: Desk) -> None:
         "## You\n\nfix 👩‍💻 the loop\n\n"
         "## Agent\n\n- first, a new session\n\n"
         "Looking at it…\n\n- edit a.py\n- edit a.py — done\n\nDone.\n\n- changed /w/a.py: +2 −1\n\n"
-        "## Prompt\n\nnext, "
+        "## Prompt\n\n\n\nnext, "
     )
     assert set(desk.buffers.labels) == {"Agent: transcript"}
     assert desk.service.calls == [
@@ -168,7 +168,7 @@ async def test_what_the_editor_did_not_take_is_sent_again(
     await until(lambda: "hello" in desk.text)
     await until(lambda: not desk.buffers.behaviours)
     assert desk.text.count("hello") == 1
-    assert desk.text.endswith("## Prompt\n\n" + "typed " * behaviours.count("type"))
+    assert desk.text.endswith("## Prompt\n\n\n" + "typed " * behaviours.count("type"))
 
 
 async def test_an_editor_that_takes_nothing_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,10 @@ async def test_only_the_user_can_read_transcripts(desk: Desk) -> None:
 async def test_show_document_or_the_path_by_message(desk: Desk) -> None:
     uri = desk.opened()
     await turns_of_the_loop()
-    assert desk.wire.params("window/showDocument") == [{"uri": uri, "external": False, "takeFocus": True}]
+    place = {"line": 6, "character": 0}
+    assert desk.wire.params("window/showDocument") == [
+        {"uri": uri, "external": False, "takeFocus": True, "selection": {"start": place, "end": place}}
+    ]
     assert desk.shown() == []
     desk.wire.answers["window/showDocument"] = EditorRefused("no such method")
     desk.transcripts.open()

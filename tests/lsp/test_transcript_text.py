@@ -48,10 +48,12 @@ def test_prompt_section(text: str, body: str | None) -> None:
 
 
 SENT = {
-    "a prompt": ("# Chat||## Prompt||fix it|", "# Chat||## You||fix it||## Agent||## Prompt||"),
-    "no line end": ("## Prompt|fix", "## You|fix||## Agent||## Prompt|"),
-    "room below stays": ("## Prompt|fix|||", "## You|fix||## Agent||## Prompt||||"),
-    "CRLF": ("## Prompt\r\nfix\r\n", "## You\r\nfix\r\n\r\n## Agent\r\n\r\n## Prompt\r\n\r\n"),
+    "a prompt": ("# Chat||## Prompt||fix it|", "# Chat||## You||fix it||## Agent||## Prompt|||"),
+    "directly below": ("## Prompt|fix|", "## You||fix||## Agent||## Prompt||"),
+    "no line end": ("## Prompt|fix", "## You||fix||## Agent||## Prompt|"),
+    "room below stays": ("## Prompt|fix|||", "## You||fix||## Agent||## Prompt||||"),
+    "several lines": ("## Prompt|| a||b |", "## You|| a||b||## Agent||## Prompt|| |"),
+    "CRLF": ("## Prompt\r\nfix\r\n", "## You\r\n\r\nfix\r\n\r\n## Agent\r\n\r\n## Prompt\r\n\r\n"),
     "nothing": ("## Prompt|||", None),
     "no heading": ("fix it", None),
 }
