@@ -78,9 +78,16 @@ class Framing:
             return self._resume()
         buffer, position = self._buffer, self._position
         usual = _USUAL.match(buffer, position)
-        if usual is not None:
-            return self._body(usual.end(), int(usual[1]))
-        return self._header()
+        if usual is None:
+            return self._header()
+        start, length = usual.end(), int(usual[1])
+        end = start + length
+        if end > len(buffer) or length > self._max_body:
+            return self._body(start, length)
+        self._size -= end - position
+        self._position = end
+        self._need = 0
+        return buffer[start:end]
 
     def _join(self) -> None:
         self._buffer = b"".join((self._buffer[self._position :], *self._parts))

@@ -77,13 +77,6 @@ class State(enum.Enum):
     EXITED = "after exit"
 
 
-class _Envelope(msgspec.Struct, gc=False):
-    method: str | None = None
-    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    params: msgspec.Raw = msgspec.Raw(b"null")
-
-
-_envelope = msgspec.json.Decoder(_Envelope)
 _json = json.JSONDecoder()
 _blanks = re.compile(r"[ \t\r\n]*")
 _absent = object()
@@ -103,6 +96,8 @@ class SidecarProtocol(LanguageServerProtocol):
         self.client_capabilities = types.ClientCapabilities()
         self.initialize_params: dict[str, Any] = {}
         self.on_modification: Callable[[Modification], None] = lambda _: None
+        self.on_folders: Callable[[tuple[str, ...]], None] = lambda _: None
+        """Told the workspace folders' URIs when the editor changed them."""
         self.on_exit: Callable[[], None] = lambda: None
         self._send: Send | None = None
         self._gone = False
@@ -138,13 +133,10 @@ class SidecarProtocol(LanguageServerProtocol):
     def receive(self, body: bytes) -> bytes:
         """Handles one message; never raises. Returns what followed it in `body`: its length was announced too long."""
         try:
-            envelope = _envelope.decode(body)
-            decode = sync.DECODERS.get(envelope.method or "")
-            if decode is not None and envelope.id is msgspec.UNSET:
-                modification = decode(envelope.params)
-            else:
-                return self._receive_json(body)
+            modification = sync.decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError):
+            modification = None
+        if modification is None:
             return self._receive_json(body)
         if self.state is State.RUNNING:
             self._modify(modification)
@@ -212,7 +204,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self._exit()
         elif self.state is not State.RUNNING:
             _log.info("ignored %s %s", method, self.state.value)
-        elif method in sync.DECODERS:
+        elif method in sync.METHODS:
             self._on_sync(method, params, flaw)
         elif method == types.CANCEL_REQUEST:
             self._on_cancel(params)
@@ -258,7 +250,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self._answer_error(msg_id, *refusal)
             return
         try:
-            if method in sync.DECODERS:  # a notification with an id: odd, but an edit is not to be lost
+            if method in sync.METHODS:  # a notification with an id: odd, but an edit is not to be lost
                 self._on_sync(method, params, None)
                 self._answer(msg_id, method, None)
                 return
@@ -597,6 +589,7 @@ class SidecarProtocol(LanguageServerProtocol):
             self.folders.pop(folder.uri, None)
         for folder in params.event.added:
             self.folders[folder.uri] = folder
+        self.on_folders(tuple(self.folders))
         return None if feature is None else feature(params)
 
     def _set_trace(self, params: types.SetTraceParams, feature: Handler | None) -> object:

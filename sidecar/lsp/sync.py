@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -26,6 +25,7 @@ DID_CHANGE = "textDocument/didChange"
 DID_SAVE = "textDocument/didSave"
 DID_CLOSE = "textDocument/didClose"
 
+_CHANGE = Action.CHANGE
 _NOWHERE = Position(-1, -1)
 _IMPOSSIBLE = (ContentChange(Range(_NOWHERE, _NOWHERE), ""),)
 
@@ -73,102 +73,98 @@ class _Item(msgspec.Struct, gc=False):
     languageId: str = ""
 
 
-class _DidOpen(msgspec.Struct, gc=False):
+class _OpenParams(msgspec.Struct, gc=False):
     textDocument: _Item
 
 
-class _DidChange(msgspec.Struct, gc=False):
+class _ChangeParams(msgspec.Struct, gc=False):
     textDocument: _Document
     contentChanges: list[_Change]
 
 
-class _DidSave(msgspec.Struct, gc=False):
+class _SaveParams(msgspec.Struct, gc=False):
     textDocument: _Document
     text: str | None = None
 
 
-class _DidClose(msgspec.Struct, gc=False):
+class _CloseParams(msgspec.Struct, gc=False):
     textDocument: _Document
 
 
-def _opened(params: _DidOpen) -> Modification:
-    item = params.textDocument
-    return Modification(
-        _uri(item.uri),
-        Action.OPEN,
-        item.version,
-        text=item.text,
-        language_id=item.languageId,
-        client_uri=item.uri,
-    )
+class _Event(msgspec.Struct, gc=False, tag_field="method"):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _changed(params: _DidChange) -> Modification:
-    document = params.textDocument
-    changes: list[ContentChange] = []
-    for change in params.contentChanges:
-        span = change.range
-        if span is None:
-            changes.append(ContentChange(None, change.text))
-        else:
-            start, end = span.start, span.end
-            changes.append(
-                ContentChange(
-                    Range(Position(start.line, start.character), Position(end.line, end.character)),
-                    change.text,
-                )
-            )
-    return Modification(
-        _uri(document.uri), Action.CHANGE, document.version, tuple(changes), client_uri=document.uri
-    )
+class _DidOpen(_Event, tag=DID_OPEN, kw_only=True):
+    params: _OpenParams
 
 
-def _saved(params: _DidSave) -> Modification:
-    uri = params.textDocument.uri
-    return Modification(_uri(uri), Action.SAVE, None, text=params.text, client_uri=uri)
+class _DidChange(_Event, tag=DID_CHANGE, kw_only=True):
+    params: _ChangeParams
 
 
-def _closed(params: _DidClose) -> Modification:
-    uri = params.textDocument.uri
-    return Modification(_uri(uri), Action.CLOSE, None, client_uri=uri)
+class _DidSave(_Event, tag=DID_SAVE, kw_only=True):
+    params: _SaveParams
 
 
-_open_decoder = msgspec.json.Decoder(_DidOpen)
-_change_decoder = msgspec.json.Decoder(_DidChange)
-_save_decoder = msgspec.json.Decoder(_DidSave)
-_close_decoder = msgspec.json.Decoder(_DidClose)
+class _DidClose(_Event, tag=DID_CLOSE, kw_only=True):
+    params: _CloseParams
 
-DECODERS: Mapping[str, Callable[[bytes | msgspec.Raw], Modification]] = {
-    DID_OPEN: lambda raw: _opened(_open_decoder.decode(raw)),
-    DID_CHANGE: lambda raw: _changed(_change_decoder.decode(raw)),
-    DID_SAVE: lambda raw: _saved(_save_decoder.decode(raw)),
-    DID_CLOSE: lambda raw: _closed(_close_decoder.decode(raw)),
-}
-"""By method: `params` as JSON → Modification. Raises msgspec.MsgspecError or RecursionError: then try `from_json`."""
 
-_SHAPES: Mapping[str, type[msgspec.Struct]] = {
-    DID_OPEN: _DidOpen,
-    DID_CHANGE: _DidChange,
-    DID_SAVE: _DidSave,
-    DID_CLOSE: _DidClose,
-}
+_AnyEvent = _DidOpen | _DidChange | _DidSave | _DidClose
+_decode = msgspec.json.Decoder(_AnyEvent).decode
+
+METHODS = frozenset({DID_OPEN, DID_CHANGE, DID_SAVE, DID_CLOSE})
+
+
+def decode(body: bytes) -> Modification | None:
+    """The fast lane: a message's body, from bytes. None: another kind of message.
+
+    Raises msgspec.MsgspecError, ValueError or RecursionError: then `json.loads` and `from_json` know better."""
+    event = _decode(body)
+    return _modification(event) if event.id is msgspec.UNSET else None
 
 
 def from_json(method: str, params: object) -> Modification:
     """The slow lane: the same from `params` as `json.loads` gave them. Raises Malformed."""
     try:
-        shaped = cast(Any, msgspec.convert(params, _SHAPES[method], strict=False))
-        match method:
-            case "textDocument/didOpen":
-                return _opened(shaped)
-            case "textDocument/didChange":
-                return _changed(shaped)
-            case "textDocument/didSave":
-                return _saved(shaped)
-            case _:
-                return _closed(shaped)
+        return _modification(
+            msgspec.convert({"method": method, "params": params}, _AnyEvent, strict=False)  # pyright: ignore[reportArgumentType] - a union is a type to msgspec
+        )
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Malformed(f"{method}: {error}", lost(params)) from error
+
+
+def _modification(event: _AnyEvent) -> Modification:
+    # Plain and positional where it is done for every keystroke: half of what pattern matching and helpers cost.
+    if type(event) is _DidChange:
+        document = event.params.textDocument
+        changes: list[ContentChange] = []
+        for change in event.params.contentChanges:
+            span = change.range
+            if span is None:
+                changes.append(ContentChange(None, change.text))
+                continue
+            start, end = span.start, span.end
+            place = Range(Position(start.line, start.character), Position(end.line, end.character))
+            changes.append(ContentChange(place, change.text))
+        uri = document.uri
+        return Modification(_uri(uri), _CHANGE, document.version, tuple(changes), None, "", uri)
+    if isinstance(event, _DidOpen):
+        item = event.params.textDocument
+        return Modification(
+            _uri(item.uri),
+            Action.OPEN,
+            item.version,
+            text=item.text,
+            language_id=item.languageId,
+            client_uri=item.uri,
+        )
+    if isinstance(event, _DidSave):
+        uri = event.params.textDocument.uri
+        return Modification(_uri(uri), Action.SAVE, text=event.params.text, client_uri=uri)
+    uri = event.params.textDocument.uri
+    return Modification(_uri(uri), Action.CLOSE, client_uri=uri)
 
 
 def lost(params: object) -> Modification | None:
