@@ -6,17 +6,21 @@ other.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 from lsprotocol import types
 
+from sidecar.lsp import ext
 from sidecar.lsp.capabilities import editor_capabilities
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.server import SidecarServer
 
+_log = logging.getLogger(__name__)
 _CODE_ACTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
 
 
@@ -34,6 +38,8 @@ class Features:
     editor: LspEditor
     commands: Commands
     sources: list[ActionSource] = field(default_factory=list[ActionSource])
+    on_opaque: Callable[[str, bool], None] | None = None
+    """Takes `sidecar/opaque`: a URI, and whether what is open there has unsaved changes."""
     on_initialize: Callable[[], None] = lambda: None
     """Called once the editor's capabilities are known, before it is answered."""
 
@@ -64,7 +70,18 @@ class Features:
 
         server.feature(types.TEXT_DOCUMENT_CODE_LENS)(lenses)
         server.feature(types.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS)(code_actions)
+
+        def opaque(params: Any) -> None:
+            try:
+                told = msgspec.convert(params, ext.OpaqueParams)
+            except msgspec.ValidationError as error:
+                _log.warning("%s: %s", ext.OPAQUE, error)
+                return
+            if self.on_opaque is not None:
+                self.on_opaque(told.uri, told.dirty)
+
         server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(progress_cancelled)
+        server.feature(ext.OPAQUE)(opaque)
 
     def _command(self, name: str) -> Callable[[Any], object]:
         def run(argument: Any) -> object:  # not `object`: pygls would pass the server where its type fits

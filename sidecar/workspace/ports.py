@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sidecar.core.text import Encoding, Position
+from sidecar.journal.entry import Entry, EntryState
 
 Json = Mapping[str, object]
 
@@ -224,6 +225,20 @@ class Agents(Protocol):
     def status(self) -> list[Json]: ...
 
 
-class Clock(Protocol):
-    def monotonic(self) -> float: ...
-    def wall(self) -> float: ...
+class Journal(Protocol):
+    """Pre-images of everything an agent changes."""
+
+    async def begin(self, entry: Entry) -> str:
+        """The entry's id; durable when this returns. Raises JournalFailed."""
+        ...
+
+    async def finish(self, entry_id: str, state: EntryState) -> None:
+        """What became of it. Never raises: an entry left open is settled at the next start."""
+        ...
+
+    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+        """The unreviewed hunks of a document and the text they are in. Never raises."""
+        ...
+
+    async def load_ledger(self, uri: str) -> tuple[str, bytes] | None: ...
+    async def forget_ledger(self, uri: str) -> None: ...

@@ -1,0 +1,73 @@
+"""The command line, and the one place where the object graphs are chosen. What is heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from sidecar import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code: 0 done, 1 failed, 2 wrong use. Errors are one line on stderr: what, and what to do."""
+    arguments = _parser().parse_args(argv)
+    if arguments.command is None:
+        _parser().print_help(sys.stderr)
+        return 2
+    logging.basicConfig(
+        level=logging.DEBUG if arguments.verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    try:
+        return arguments.run(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 1
+
+
+def _lsp(arguments: argparse.Namespace) -> int:
+    from sidecar.lsp.main import run
+
+    def graph():  # imported late, see below
+        # After the editor has its answer to `initialize`: this imports pygls and what agents need.
+        from sidecar.connection import build
+
+        return build()
+
+    return run(graph)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from sidecar.demo.run import run
+
+    return run(arguments.path, arguments.agent)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="acp-sidecar",
+        description="Agents see your unsaved buffers, and what they write arrives as undoable edits.",
+    )
+    parser.add_argument("--version", action="version", version=f"acp-sidecar {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+
+    lsp = commands.add_parser("lsp", help="the language server on stdio: what an editor starts")
+    lsp.add_argument("--stdio", action="store_true", help="accepted and ignored: there is no other way")
+    lsp.set_defaults(run=_lsp)
+
+    demo = commands.add_parser("demo", help="the main job in this terminal, without an account")
+    demo.add_argument("path", nargs="?", metavar="PATH", help="a file of yours; a copy of it is used")
+    demo.add_argument(
+        "--agent",
+        nargs=argparse.REMAINDER,
+        metavar="CMD",
+        help="an agent of yours instead of the scripted one",
+    )
+    demo.set_defaults(run=_demo)
+    return parser

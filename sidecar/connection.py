@@ -1,0 +1,138 @@
+"""Connection: the object graph of one editor connection, built for `acp-sidecar lsp`.
+
+The editor's side exists from the first message; the workspace and the agents' side come with `initialize`, which brings
+the settings they are made with.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.abc
+
+from sidecar.acp.agents import HostedAgents
+from sidecar.config import Settings, parse
+from sidecar.core.overlay import Document, Modification
+from sidecar.core.uri import DocumentUri, normalise, to_path
+from sidecar.demo.command import DEMO_AGENT
+from sidecar.journal import SqliteJournal
+from sidecar.lsp.commands import Commands
+from sidecar.lsp.editor import LspEditor
+from sidecar.lsp.features import Features
+from sidecar.lsp.server import SidecarServer
+from sidecar.lsp.transcript import Transcripts
+from sidecar.matchers import compile_matchers
+from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.service import Workspace
+from sidecar.workspace.storage import Storage
+
+log = logging.getLogger(__name__)
+
+
+class Connection:
+    """What commands and transcripts call, before and after there is a workspace."""
+
+    def __init__(self, tasks: anyio.abc.TaskGroup, journal: SqliteJournal) -> None:
+        self._tasks = tasks
+        self._journal = journal
+        self._workspace: Workspace | None = None
+        self._agents: HostedAgents | None = None
+
+    def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
+        """Builds the rest, with the settings that came with `initialize`."""
+        settings, problems = parse(server.initialize_params.get("initializationOptions"))
+        matchers, bad_patterns = compile_matchers(settings.secret_patterns, settings.protected_patterns)
+        agents = HostedAgents(settings.agents, demo=DEMO_AGENT)
+        workspace = Workspace(
+            settings, Storage(settings.max_file_bytes), matchers, self._journal, editor, agents, self._tasks
+        )
+        workspace.state.overlay.encoding = server.encoding
+        workspace.roots_changed(folder_paths(server.folders))
+        agents.serve(workspace)
+        self._workspace, self._agents = workspace, agents
+        self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)
+
+    async def _initialized(self, editor: LspEditor, problems: Sequence[str], settings: Settings) -> None:
+        if problems:
+            editor.show("warning", "acp-sidecar settings: " + "; ".join(problems))
+        if self._agents is not None and settings.agents:
+            await self._agents.warm_up()
+
+    def folders_changed(self, folders: Sequence[str]) -> None:
+        if self._workspace is not None:
+            self._workspace.roots_changed(folder_paths(folders))
+
+    async def close(self) -> None:
+        """Ends every agent."""
+        if self._agents is not None:
+            await self._agents.aclose()
+
+    def apply(self, modification: Modification) -> None:
+        if self._workspace is not None:
+            self._workspace.apply(modification)
+
+    def document(self, uri: DocumentUri) -> Document | None:
+        return None if self._workspace is None else self._workspace.state.overlay.get(uri)
+
+    # lsp.service.Service
+
+    async def new_session(
+        self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]
+    ) -> OpenedSession:
+        return await self._ready().new_session(agent, cwd, additional, mcp_servers)
+
+    def start_prompt(
+        self, session_id: str | None, blocks: Sequence[Json]
+    ) -> tuple[str, int, Awaitable[Json]]:
+        return self._ready().start_prompt(session_id, blocks)
+
+    def cancel(self, session_id: str | None) -> None:
+        self._ready().cancel(session_id)
+
+    async def close_session(self, session_id: str | None) -> None:
+        await self._ready().close_session(session_id)
+
+    def status(self) -> Mapping[str, object]:
+        return self._ready().status()
+
+    def list_agents(self) -> Sequence[AgentInfo]:
+        return [] if self._agents is None else self._agents.list()
+
+    def _ready(self) -> Workspace:
+        if self._workspace is None:
+            raise AgentFailed("refused", "the editor has not sent `initialize` yet")
+        return self._workspace
+
+
+@asynccontextmanager
+async def build() -> AsyncGenerator[SidecarServer]:
+    """One connection's graph; taken down again when left: agents ended, tasks cancelled, the journal closed."""
+    async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
+        connection = Connection(tasks, journal)
+        server = SidecarServer(connection.apply)
+        editor = LspEditor(server, tasks)
+        transcripts = Transcripts(
+            editor, connection, connection.document, tasks, lenses_moved=editor.lenses_moved
+        )
+        editor.attach(transcripts)
+        commands = Commands(connection, transcripts, editor, tasks)
+        features = Features(
+            editor, commands, [transcripts], on_initialize=lambda: connection.initialize(server, editor)
+        )
+        features.register(server)
+        server.protocol.on_folders = connection.folders_changed
+        try:
+            yield server
+        finally:
+            with anyio.CancelScope(shield=True):
+                await connection.close()
+            tasks.cancel_scope.cancel()
+
+
+def folder_paths(uris: Sequence[str]) -> list[str]:
+    """The folders that are on this machine's disk, as paths."""
+    paths = [to_path(normalise(uri)) for uri in uris]
+    return [path for path in paths if path is not None]

@@ -1,0 +1,373 @@
+"""Ledger: which parts of a document agents changed and nobody has reviewed yet.
+
+A hunk is a stretch of the current text, what it says, and what reviewing it away would put back. Everything else in the
+document is the user's (or was reviewed). So the text before all unreviewed work needs no copy: it is the current text with
+every hunk put back, and typing elsewhere costs only the shifting of hunks.
+
+    user_edit      outside hunks they move along; lines changed inside a hunk become the user's and leave it
+    agent_edit     a new hunk, or a new version of the lines of a hunk that another turn made
+    keep, reject   by hunk; by turn or session also where another agent worked on top: then a three-way merge decides
+
+Undo and redo are the editor's; they arrive as user edits that lead to a text seen before. Such a text brings its hunks
+back with it, so undoing an agent's edit takes it out of review and redoing it puts it in again.
+
+Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.text import Text
+
+MAX_REMEMBERED = 64
+"""Texts around agents' work whose hunks are remembered for undo and redo; editors keep about as many steps in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whose work a version is."""
+
+    session: str
+    turn: int
+    write: str
+    """The write it came with, as the journal knows it."""
+    tool_call: str | None = None
+
+    def same_turn(self, other: Author) -> bool:
+        return self.session == other.session and self.turn == other.turn
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a hunk said after one author's work on it."""
+
+    author: Author
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """`start` to `end` of the current text says `text`; before the first version it said `old`."""
+
+    id: int
+    start: int
+    end: int
+    old: str
+    versions: tuple[Version, ...]
+
+    @property
+    def text(self) -> str:
+        return self.versions[-1].text
+
+    @property
+    def author(self) -> Author:
+        return self.versions[-1].author
+
+    def moved(self, by: int) -> Hunk:
+        return replace(self, start=self.start + by, end=self.end + by) if by else self
+
+
+AuthorFilter = Callable[[Author], bool]
+NewId = Callable[[], int]
+
+
+def _anybody(author: Author) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """How to put hunks back: `changes` for the current text; `impossible` are hunks on which later work stands in the way."""
+
+    changes: ChangeSet
+    hunks: tuple[Hunk, ...]
+    """The ledger's hunks once `changes` are applied."""
+    impossible: tuple[Hunk, ...]
+
+
+class Ledger:
+    """The unreviewed work in one document."""
+
+    def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
+        self.hunks: tuple[Hunk, ...] = tuple(hunks)
+        self._next_id = max((h.id for h in self.hunks), default=0) + 1
+        self._remembered: list[tuple[Text, tuple[Hunk, ...]]] = []
+        self._kept: set[tuple[int, str]] = set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing to keep track of: edits need not be told."""
+        return not self.hunks and not self._remembered
+
+    def base(self, text: str) -> str:
+        """`text` with every hunk put back."""
+        return self.put_back(len(text), self.hunks).apply(text)
+
+    @staticmethod
+    def put_back(length: int, hunks: Iterable[Hunk]) -> ChangeSet:
+        return ChangeSet.of(length, tuple(Edit(h.start, h.end, h.old) for h in hunks))
+
+    # Edits
+
+    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> None:
+        """Somebody else's edit of the current text; `length` and `after` are those of the text it led to.
+
+        `after` is only called when that text may be one seen before."""
+        shift = len(edit.new) - (edit.end - edit.start)
+        hunks: list[Hunk] = []
+        for hunk in self.hunks:
+            if hunk.end <= edit.start:
+                hunks.append(hunk)
+            elif edit.end <= hunk.start:
+                hunks.append(hunk.moved(shift))
+            else:
+                hunks.extend(_without_edited_lines(hunk, edit, self._id))
+        self.hunks = _effective(hunks)
+        if any(len(text) == length for text, _ in self._remembered):
+            self._recall(after())
+
+    def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
+        """An agent's change of the current text, from `before` to `after`."""
+        self._remember(before)
+        hunks = list(self.hunks)
+        shift = 0
+        for edit in changes.edits:
+            here = Edit(edit.start + shift, edit.end + shift, edit.new)
+            hunks = self._with_agent_edit(hunks, here, before.slice(edit.start, edit.end), author)
+            shift += len(edit.new) - (edit.end - edit.start)
+        self.hunks = _effective(hunks)
+        self._remember(after)
+
+    # Review
+
+    def keep(self, ids: Iterable[int], whose: AuthorFilter = _anybody) -> list[Hunk]:
+        """Takes hunks out of review, as they are; with `whose` only those authors' versions. Returns the hunks concerned."""
+        wanted = set(ids)
+        kept: list[Hunk] = []
+        hunks: list[Hunk] = []
+        for hunk in self.hunks:
+            if hunk.id not in wanted or not any(whose(v.author) for v in hunk.versions):
+                hunks.append(hunk)
+                continue
+            kept.append(hunk)
+            self._kept.update((hunk.id, v.author.write) for v in hunk.versions if whose(v.author))
+            rest = _keep_versions(hunk, whose)
+            if rest is not None:
+                hunks.append(rest)
+        self.hunks = _effective(hunks)
+        return kept
+
+    def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
+        """How to put hunks back, in a text of `length`. Changes nothing here: `rejected` does once the text has changed."""
+        wanted = set(ids)
+        edits: list[Edit] = []
+        left: list[Hunk] = []
+        impossible: list[Hunk] = []
+        shift = 0
+        for hunk in self.hunks:
+            text: str | None = hunk.text
+            rest: Hunk | None = hunk
+            if hunk.id in wanted and any(whose(v.author) for v in hunk.versions):
+                text, rest = _reject_versions(hunk, whose)
+                if text is None:
+                    impossible.append(hunk)
+                    text, rest = hunk.text, hunk
+            if text != hunk.text:
+                edits.append(Edit(hunk.start, hunk.end, text))
+            if rest is not None:
+                left.append(replace(rest, start=hunk.start + shift, end=hunk.start + shift + len(text)))
+            shift += len(text) - (hunk.end - hunk.start)
+        return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
+
+    def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
+        """The rejection's changes were made: they led from `before`, the current text, to `after`."""
+        self._remember(before)
+        self.hunks = rejection.hunks
+        self._remember(after)
+
+    def ids(self, whose: AuthorFilter = _anybody) -> list[int]:
+        """Hunks with a version of such an author."""
+        return [h.id for h in self.hunks if any(whose(v.author) for v in h.versions)]
+
+    # Undo and redo
+
+    def _remember(self, text: Text) -> None:
+        self._remembered = [r for r in self._remembered if r[0] != text][-(MAX_REMEMBERED - 1) :]
+        self._remembered.append((text, self.hunks))
+
+    def _recall(self, text: Text) -> None:
+        for remembered, hunks in reversed(self._remembered):
+            if remembered == text:
+                self.hunks = tuple(
+                    h for h in hunks if not any((h.id, v.author.write) in self._kept for v in h.versions)
+                )
+                return
+
+    # Helpers
+
+    def _id(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
+
+    def _with_agent_edit(self, hunks: list[Hunk], edit: Edit, old: str, author: Author) -> list[Hunk]:
+        """`edit` is in the coordinates of `hunks`; `old` is the text it replaces."""
+        shift = len(edit.new) - (edit.end - edit.start)
+        before: list[Hunk] = []
+        touched: list[Hunk] = []
+        after: list[Hunk] = []
+        for hunk in hunks:
+            if _touches(hunk, edit):
+                left, middle, right = _isolate(hunk, edit, self._id)
+                before += left
+                touched.append(middle)
+                after += right
+            else:
+                (before if hunk.end <= edit.start else after).append(hunk)
+        if touched:
+            new = _new_version(touched, edit, old, author)
+        else:
+            new = Hunk(self._id(), edit.start, edit.start + len(edit.new), old, (Version(author, edit.new),))
+        return [*before, new, *(h.moved(shift) for h in after)]
+
+
+def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
+    """Without those that say what was there before."""
+    return tuple(h for h in hunks if h.text != h.old)
+
+
+def _touches(hunk: Hunk, edit: Edit) -> bool:
+    if hunk.start == hunk.end:  # something was deleted here
+        return edit.start <= hunk.start <= edit.end
+    if edit.start == edit.end:
+        return hunk.start < edit.start < hunk.end
+    return hunk.start < edit.end and edit.start < hunk.end
+
+
+def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
+    """The lines of the hunk's text that `edit` lies on, as offsets in that text."""
+    text = hunk.text
+    low = max(edit.start, hunk.start) - hunk.start
+    high = min(edit.end, hunk.end) - hunk.start
+    start = text.rfind("\n", 0, low) + 1
+    if high > low and text[high - 1] == "\n":
+        return start, high
+    end = text.find("\n", high) + 1
+    return start, end or len(text)
+
+
+def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
+    """The hunk's text before, on and behind the lines that `edit` lies on. Work of several is never torn apart."""
+    if len(hunk.versions) > 1:
+        return "", hunk.text, ""
+    start, end = _cut(hunk, edit)
+    return hunk.text[:start], hunk.text[start:end], hunk.text[end:]
+
+
+def _isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
+    """The hunk as up to three: before, on and behind the lines of the edit. What it replaced stays with the first."""
+    left, middle, right = _parts(hunk, edit)
+    if not left and not right:
+        return [], hunk, []
+    at = hunk.start + len(left)
+    author = hunk.author
+    before = [replace(hunk, end=at, versions=(Version(author, left),))] if left else []
+    on = Hunk(
+        new_id() if left else hunk.id,
+        at,
+        at + len(middle),
+        "" if left else hunk.old,
+        (Version(author, middle),),
+    )
+    behind = [Hunk(new_id(), on.end, hunk.end, "", (Version(author, right),))] if right else []
+    return before, on, behind
+
+
+def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
+    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit."""
+    left, middle, right = _parts(hunk, edit)
+    shift = len(edit.new) - (edit.end - edit.start)
+    if not left and not right:
+        deleted = (
+            not edit.new and edit.start <= hunk.start and hunk.end <= edit.end and len(hunk.versions) == 1
+        )
+        # Only the agent's new text is gone; what it had removed is still its doing.
+        return (
+            [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
+        )
+    rest: list[Hunk] = []
+    if left:
+        rest.append(replace(hunk, end=hunk.start + len(left), versions=(Version(hunk.author, left),)))
+    if right:
+        start = hunk.start + len(left) + len(middle) + shift
+        rest.append(
+            Hunk(
+                new_id() if left else hunk.id,
+                start,
+                start + len(right),
+                "" if left else hunk.old,
+                (Version(hunk.author, right),),
+            )
+        )
+    return rest
+
+
+def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) -> Hunk:
+    """One hunk for everything that `edit` and the hunks it touches cover. `old`: the text that `edit` replaces."""
+    start, end = min(edit.start, touched[0].start), max(edit.end, touched[-1].end)
+    base: list[str] = []
+    prior: list[str] = []
+    at = start
+    for hunk in touched:
+        gap = old[max(at - edit.start, 0) : max(hunk.start - edit.start, 0)]
+        base += gap, hunk.old
+        prior += gap, hunk.text
+        at = hunk.end
+    gap = old[max(at - edit.start, 0) :]
+    base.append(gap)
+    prior.append(gap)
+    before = "".join(prior)
+    after = before[: edit.start - start] + edit.new + before[edit.end - start :]
+    if len(touched) == 1 and (touched[0].start, touched[0].end) == (start, end):
+        versions = touched[0].versions
+    else:
+        versions = (Version(touched[-1].author, before),)
+    if versions[-1].author.same_turn(author):
+        versions = versions[:-1]
+    return Hunk(touched[0].id, start, start + len(after), "".join(base), (*versions, Version(author, after)))
+
+
+def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
+    """The hunk without those authors' versions, which count as reviewed now; None when nothing is left to review."""
+    old = hunk.old
+    left: list[Version] = []
+    for version in hunk.versions:
+        if not whose(version.author):
+            left.append(version)
+        elif left:  # on top of unreviewed work, from which it cannot be told apart any more
+            left[-1] = Version(left[-1].author, version.text)
+        else:
+            old = version.text
+    return replace(hunk, old=old, versions=tuple(left)) if left else None
+
+
+def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
+    """The text without those authors' versions, and the hunk that is left. No text when later work is in the way."""
+    if all(whose(v.author) for v in hunk.versions):
+        return hunk.old, None
+    versions = list(hunk.versions)
+    for i in range(len(versions) - 1, -1, -1):
+        if not whose(versions[i].author):
+            continue
+        after, before = versions[i].text, versions[i - 1].text if i else hunk.old
+        del versions[i]
+        for j in range(i, len(versions)):
+            match merge(after, versions[j].text, before):
+                case Merged() as merged:
+                    versions[j] = Version(versions[j].author, merged.changes.apply(versions[j].text))
+                case Conflict():
+                    return None, None
+    return versions[-1].text, replace(hunk, versions=tuple(versions))

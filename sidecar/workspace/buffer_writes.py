@@ -1,0 +1,301 @@
+"""BufferWriter: writes to documents that the editor has open, or can open: planned, journalled, sent, verified, saved.
+
+After a refusal the write is planned again on the text as it is then, never while an edit is unanswered. The plan that is sent is
+always the plan for the very text the document has in that moment: when it moved on while the journal was being
+written, the journal gets the newer one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import anyio
+import anyio.abc
+
+from sidecar.core.belief import Candidate
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author
+from sidecar.core.merge import Conflict
+from sidecar.core.misapplied import SentEdit, looks_applied, separate
+from sidecar.core.normal import Normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ledgers import changes_as_steps
+from sidecar.workspace.places import Place
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
+from sidecar.workspace.reads import desynchronised
+from sidecar.workspace.reconcile import Reconciler
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import Outcome, Sender, Sent
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import (
+    WriteDone,
+    WriteTask,
+    conflict,
+    editor_refused,
+    kept_changing,
+    misapplied,
+    outcome_unknown,
+    withdrawn,
+)
+
+MAX_ATTEMPTS = 5
+"""Refusals of one write before it is given up."""
+MAX_MOVES = 50
+"""How often a document may move on while the journal is written, before the write is given up."""
+OPEN_SECONDS = 5.0
+"""How long an editor may take to open a document it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The document was closed on the way: the disk is the truth now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untaken:
+    """The editor takes no edits at all; the document was clean (`clean`) or has unsaved text."""
+
+    clean: bool
+    reason: str
+
+
+class BufferWriter:
+    """Writes through the editor."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        sender: Sender,
+        reconciler: Reconciler,
+        recorder: Recorder,
+        tasks: anyio.abc.TaskGroup,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._sender = sender
+        self._reconciler = reconciler
+        self._recorder = recorder
+        self._tasks = tasks
+
+    async def write(
+        self, task: WriteTask, place: Place, tracked: Tracked
+    ) -> WriteDone | Closed | Untaken | Refusal:
+        """Makes the open document say what the agent wants, and saves it by policy."""
+        await self._reconciler.look(tracked)
+        was_user_dirty = tracked.is_user_dirty()
+        result = await self._edit(task, place, tracked)
+        if result is not None:
+            return result
+        self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
+        return await self._save(tracked, was_user_dirty)
+
+    async def open(self, place: Place) -> Tracked | None:
+        """Has the editor open the file; None when it does not."""
+        try:
+            await self._editor.open(place.uri)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return None
+        return await self.appearance(place)
+
+    async def appearance(self, place: Place) -> Tracked | None:
+        """The document once the editor has announced it; None when it does not in time."""
+        with anyio.move_on_after(OPEN_SECONDS):
+            return await self._state.documents.appearance(place.uri)
+        return None
+
+    async def close(self, tracked: Tracked) -> None:
+        """Has the editor close what was opened for a write only."""
+        try:
+            await self._editor.close(tracked.document.client_uri)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            pass  # a tab more is no harm
+
+    async def save(self, tracked: Tracked) -> WriteDone:
+        """Saves now, whatever the policy says."""
+        document = tracked.document
+        before = tracked.text()
+        try:
+            saved = await self._editor.save(document.client_uri, document.version)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            saved = False
+        if not saved:
+            return WriteDone(
+                saved=False, note="the editor could not save the file; it has the new text, unsaved"
+            )
+        await self._reconciler.look(tracked)
+        after = tracked.text()
+        if after != before:
+            self._state.beliefs.formatted(document.uri, before, after)
+        return WriteDone(saved=True)
+
+    async def _edit(
+        self, task: WriteTask, place: Place, tracked: Tracked
+    ) -> Closed | Untaken | Refusal | None:
+        """None: the document says it now."""
+        uri = tracked.document.uri
+        capabilities = self._editor.capabilities
+        refusals = moves = stood_still = 0
+        reason = "it does not offer versioned workspace edits"
+        while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
+            if tracked.closed:
+                return Closed()
+            planned = self._plan(task, place, tracked)
+            if not isinstance(planned, ChangeSet):
+                return planned
+            if not (capabilities.apply_edit and capabilities.document_changes):
+                return Untaken(tracked.is_clean(), reason)
+            moment = _moment(tracked)
+            before = str(tracked.document.snapshot())
+            author = await self._recorder.begin(
+                task.session, place.path, before, planned.apply(before), "editor"
+            )
+            if isinstance(author, Refusal):
+                return author
+            if _moment(tracked) != moment:
+                moves += 1
+                await self._recorder.finish(author, "failed")
+                continue
+            if not task.session.alive:
+                await self._recorder.finish(author, "failed")
+                return withdrawn(place.requested)
+            applied = self._recorder.live_edit(task.session, uri, author)
+            sent = await self._sender.send(tracked, planned, task.session.agent, applied)
+            match sent.outcome:
+                case Outcome.APPLIED:
+                    await self._recorder.finish(author, "done")
+                    return None
+                case Outcome.UNKNOWN:
+                    self._hold(task, tracked, sent, author)
+                    return outcome_unknown(place.requested)
+                case Outcome.GONE:
+                    await self._recorder.finish(author, "unknown")
+                    if tracked.closed:
+                        return Closed()
+                    return editor_refused(place.requested, sent.reason)
+                case Outcome.REFUSED:
+                    await self._recorder.finish(author, "failed")
+                case Outcome.UNCLEAR:
+                    put_right = await self._put_right(task, place, tracked, sent, author)
+                    if put_right is not None:
+                        return put_right if isinstance(put_right, Refusal) else None
+                case _:
+                    assert_never(sent.outcome)
+            refusals += 1
+            stood_still += not sent.received
+            reason = sent.reason
+        if stood_still == refusals and not moves:
+            return Untaken(tracked.is_clean(), reason)
+        return kept_changing(place.requested)
+
+    def _plan(self, task: WriteTask, place: Place, tracked: Tracked) -> ChangeSet | Refusal | None:
+        """The changes for the raw text as it is now; None when it says already what it should."""
+        if tracked.document.desynchronised is not None:
+            return desynchronised(place.requested)
+        now = Normal(str(tracked.document.snapshot()))
+        plan = plan_write(self._candidates(task.session, tracked), now.text, task.wanted)
+        match plan:
+            case NoChange():
+                return None
+            case Conflict():
+                return conflict(place.requested, plan)
+            case EditText():
+                return now.changes_in_raw(plan.changes)
+            case _:
+                assert_never(plan)
+
+    def _candidates(self, session: Session, tracked: Tracked) -> tuple[Candidate, ...]:
+        """What the write may be based on: the belief; the disk's texts too when the agent may have read those behind us."""
+        uri = tracked.document.uri
+        beliefs = self._state.beliefs
+        disk: Sequence[str] = ()
+        if not beliefs.served(session.id, uri) or session.unserved:
+            disk = [*tracked.disk_texts, *([] if tracked.saved is None else [tracked.saved])]
+        return beliefs.candidates(session.id, uri, disk)
+
+    async def _put_right(
+        self, task: WriteTask, place: Place, tracked: Tracked, sent: Sent, author: Author
+    ) -> Refusal | bool | None:
+        """An edit that arrived, but not as it was sent. True: the text is right now; None: nothing of it arrived, plan again."""
+        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
+        found = separate(sent.before, edits, sent.received, self._editor.capabilities.encoding)
+        if found is None:
+            if not looks_applied(edits, sent.received):
+                await self._recorder.finish(author, "failed")
+                return None
+            await self._recorder.finish(author, "unknown")
+            self._editor.show(
+                "warning",
+                f"The editor applied {task.session.agent}'s edit at a wrong place in {place.path}. "
+                "Your own text is all there: undo once to take the edit back.",
+            )
+            return misapplied(place.requested)
+        uri = tracked.document.uri
+        now = str(tracked.document.snapshot())
+        # Without the misplaced edit, and with the write where it belongs, or without it where it no longer fits.
+        without = Normal(found.without)
+        plan = plan_write(self._candidates(task.session, tracked), without.text, task.wanted)
+        wanted = found.without
+        if isinstance(plan, EditText):
+            wanted = without.changes_in_raw(plan.changes).apply(found.without)
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            # The misplaced edit was noted as the user's when it came; taking it out again is theirs too.
+            reviewed = self._state.ledgers.at(uri, before, live=True)
+            for step in changes_as_steps(diff(now, found.without)):
+                reviewed.user_edit(step, -1, lambda: before)
+            ours = diff(found.without, wanted)
+            self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
+
+        correction = await self._sender.send(
+            tracked, diff(now, wanted), f"{task.session.agent}, put right", applied
+        )
+        if correction.outcome is not Outcome.APPLIED:
+            await self._recorder.finish(author, "unknown")
+            return misapplied(place.requested)
+        await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
+        return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
+
+    def _hold(self, task: WriteTask, tracked: Tracked, sent: Sent, author: Author) -> None:
+        """The answer may still come, and the edit with it: the document's queue stays shut until it does."""
+        hold = self._state.queues.hold(task.ticket)
+        late = sent.late
+
+        async def wait() -> None:
+            try:
+                if late is not None:
+                    await late.wait()
+                if sent.matched_at is None:
+                    await self._recorder.finish(author, "failed")
+                else:
+                    self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
+                    await self._recorder.finish(author, "done")
+            finally:
+                hold.release()
+
+        self._tasks.start_soon(wait)
+
+    async def _save(self, tracked: Tracked, was_user_dirty: bool) -> WriteDone:
+        policy = self._state.settings.after_write
+        if policy == "never":
+            return WriteDone(saved=False, note="saving after a write is switched off")
+        if policy == "save-if-was-clean" and was_user_dirty:
+            return WriteDone(
+                saved=False, note="the user has unsaved changes in this file, so it was not saved"
+            )
+        if not self._editor.capabilities.save:
+            return WriteDone(saved=False, note="this editor leaves saving to the user")
+        return await self.save(tracked)
+
+
+def _moment(tracked: Tracked) -> tuple[int, int, bool]:
+    """Equal as long as nothing happened to the document."""
+    document = tracked.document
+    return document.incarnation, document.version, tracked.closed

@@ -1,0 +1,94 @@
+"""DiskWriter: writes to files that the editor has not open and cannot open, and to files that are not there yet."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.merge import Conflict
+from sidecar.core.normal import BOM, Normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.disk import Missing, Resolved
+from sidecar.workspace.places import Place
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import WriteDone, WriteTask, conflict, withdrawn
+
+
+class DiskWriter:
+    """Atomic, journalled, and based on what the agent saw like any other write."""
+
+    def __init__(self, state: State, recorder: Recorder) -> None:
+        self._state = state
+        self._recorder = recorder
+
+    async def write(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
+        """Changes a file that exists."""
+        storage, beliefs, session = self._state.storage, self._state.beliefs, task.session
+        decoded = await storage.read(file)
+        if isinstance(decoded, Refusal):
+            return decoded
+        now = Normal(decoded.text)
+        behind_us = session.unserved or not beliefs.served(session.id, place.uri)
+        candidates = beliefs.candidates(session.id, place.uri, [now.text] if behind_us else [])
+        plan = plan_write(candidates, now.text, task.wanted)
+        match plan:
+            case NoChange():
+                beliefs.wrote(session.id, place.uri, task.wanted)
+                return WriteDone(saved=True)
+            case Conflict():
+                return conflict(place.requested, plan)
+            case EditText():
+                changes = now.changes_in_raw(plan.changes)
+            case _:
+                assert_never(plan)
+        after = changes.apply(decoded.text)
+        data = storage.encode(after, decoded, place.requested)
+        if isinstance(data, Refusal):
+            return data
+        unwritable = storage.check_writable(file, len(data))
+        if unwritable is not None:
+            return unwritable
+        author = await self._recorder.begin(
+            session, place.path, decoded.text, after, "disk", decoded.encoding, decoded.bom
+        )
+        if isinstance(author, Refusal):
+            return author
+        if not session.alive:
+            await self._recorder.finish(author, "failed")
+            return withdrawn(place.requested)
+        saved = await storage.save(file, data)
+        if isinstance(saved, Refusal):
+            await self._recorder.finish(author, "failed")
+            return saved
+        self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
+        beliefs.wrote(session.id, place.uri, task.wanted)
+        await self._recorder.finish(author, "done")
+        return WriteDone(saved=True)
+
+    async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
+        """Makes a file that does not exist, and the folders above it."""
+        storage, session = self._state.storage, task.session
+        text = task.content.removeprefix(BOM)
+        data = storage.encode(text, None, place.requested)
+        if isinstance(data, Refusal):
+            return data
+        unwritable = storage.check_writable(missing, len(data))
+        if unwritable is not None:
+            return unwritable
+        author = await self._recorder.begin(session, place.path, None, text, "disk")
+        if isinstance(author, Refusal):
+            return author
+        if not session.alive:
+            await self._recorder.finish(author, "failed")
+            return withdrawn(place.requested)
+        created = await storage.create(missing, data)
+        if isinstance(created, Refusal):
+            await self._recorder.finish(author, "failed")
+            return created
+        changes = ChangeSet.of(0, (Edit(0, 0, text),))
+        self._recorder.disk_edit(session, place.uri, author, "", changes)
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted)
+        await self._recorder.finish(author, "done")
+        return WriteDone(saved=True)

@@ -1,0 +1,134 @@
+"""Tracked: what the workspace knows of an open document beyond its text: the disk's text, and whose edits are unsaved.
+
+LSP has no dirty bit. Clean means: equal to the disk at didOpen or didSave, and no edit since. User-dirty means that some of
+the edits since then are the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import anyio
+
+from sidecar.core.change import Edit
+from sidecar.core.normal import normal
+from sidecar.core.overlay import Document
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Stat
+from sidecar.workspace.watch import Watch
+
+MAX_DISK_TEXTS = 8
+
+
+@dataclass(slots=True)
+class Tracked:
+    """One open document. Texts are in the compared form of `core.normal`."""
+
+    document: Document
+    saved: str | None = None
+    """The disk's text when mirror and disk were last compared; None when there is no file or it cannot be decoded."""
+    stat: Stat | None = None
+    """The file's state when `saved` was read."""
+    user_dirty: bool = False
+    edited: bool = False
+    """Anything at all changed since the text equalled the disk's."""
+    watch: Watch | None = None
+    """The agent's edit that is on its way to the editor."""
+    quiet: bool = False
+    """Changes received now are neither the user's nor an agent's (the editor's reload, its save participants)."""
+    disk_texts: list[str] = field(default_factory=list[str])
+    """Other texts the disk held since the turn began, oldest first."""
+    closed: bool = False
+    observed: anyio.Event = field(default_factory=anyio.Event)
+    """Set once the disk was looked at after didOpen."""
+
+    not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
+    """Told every edit that is known not to be an agent's."""
+
+    def on_edit(self, document: Document, edit: Edit) -> None:
+        self.edited = True
+        if self.watch is None:
+            self.others_edit(edit, len(document.rope))
+
+    def others_edit(self, edit: Edit, length: int) -> None:
+        """An edit of the user's, or of the editor's own; `length` is that of the text it led to."""
+        if not self.quiet:
+            self.user_dirty = True
+        if self.not_an_agents is not None:
+            self.not_an_agents(self, edit, length)
+
+    def text(self) -> str:
+        return normal(str(self.document.snapshot()))
+
+    async def becomes(self, text: str, seconds: float) -> bool:
+        """Whether the document says `text` (compared form), waiting for it at most that long."""
+        watch = Watch(self.document, Text.of(text))
+        try:
+            return self.text() == text or await watch.wait(seconds)
+        finally:
+            watch.close()
+
+    def is_clean(self) -> bool:
+        """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
+        if not self.edited:
+            return self.saved is not None
+        if self.saved is not None and self.text() == self.saved:
+            self.edited = self.user_dirty = False
+            return True
+        return False
+
+    def is_user_dirty(self) -> bool:
+        return not self.is_clean() and self.user_dirty
+
+    def on_disk(self, text: str | None, stat: Stat | None) -> None:
+        """The disk was read and holds `text`."""
+        if self.saved is not None and self.saved != text:
+            others = [t for t in self.disk_texts if t != self.saved]
+            self.disk_texts = [*others[-(MAX_DISK_TEXTS - 1) :], self.saved]
+        self.saved, self.stat = text, stat
+
+
+class Documents:
+    """All tracked documents, by normalised URI."""
+
+    def __init__(self) -> None:
+        self._by_uri: dict[DocumentUri, Tracked] = {}
+        self._awaited: dict[DocumentUri, list[anyio.Event]] = {}
+
+    def __iter__(self) -> Iterator[Tracked]:
+        return iter(list(self._by_uri.values()))
+
+    def get(self, uri: DocumentUri) -> Tracked | None:
+        return self._by_uri.get(uri)
+
+    def opened(self, document: Document) -> Tracked:
+        """The document was opened: nothing is known of the disk yet. Opened again, it stays what it was otherwise."""
+        known = self._by_uri.get(document.uri)
+        if known is not None and known.document is document:
+            known.observed = anyio.Event()
+            return known
+        self.closed(document.uri)
+        tracked = self._by_uri[document.uri] = Tracked(document)
+        document.listeners.append(tracked.on_edit)
+        for event in self._awaited.pop(document.uri, ()):
+            event.set()
+        return tracked
+
+    async def appearance(self, uri: DocumentUri) -> Tracked:
+        """The document, once the editor has announced it; the caller bounds the wait."""
+        while (tracked := self._by_uri.get(uri)) is None:
+            event = anyio.Event()
+            self._awaited.setdefault(uri, []).append(event)
+            await event.wait()
+        return tracked
+
+    def closed(self, uri: DocumentUri) -> Tracked | None:
+        tracked = self._by_uri.pop(uri, None)
+        if tracked is not None:
+            tracked.closed = True
+            tracked.observed.set()
+            if tracked.on_edit in tracked.document.listeners:
+                tracked.document.listeners.remove(tracked.on_edit)
+        return tracked

@@ -1,0 +1,141 @@
+"""Ledgers: the unreviewed work in every document that has some, open or not.
+
+An open document's ledger is told every change the mirror receives. A closed one's keeps the text it was left with: what
+changed meanwhile is found by comparison when the document is seen again, and counts as the user's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Hunk, Ledger, Version
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+
+
+class Reviewed:
+    """A document's ledger, and the text that its hunks lie in as long as nobody tells it every change (`live`)."""
+
+    def __init__(self, uri: DocumentUri, text: Text, ledger: Ledger | None = None) -> None:
+        self.uri = uri
+        self.text = text
+        self.ledger = ledger or Ledger()
+        self.live = False
+        """The document is open: the mirror is its text, and `user_edit` is told every change of it."""
+
+    def opened(self, text: Text) -> None:
+        """The document is open from now on, with this text; what changed since is not an agent's."""
+        if not self.live:
+            self._catch_up(text)
+        self.live = True
+
+    def closed(self, text: Text) -> None:
+        self.text, self.live = text, False
+
+    def seen(self, text: Text) -> None:
+        """The text of a document that is not open is this now."""
+        if not self.live:
+            self._catch_up(text)
+
+    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
+        """An edit that is not an agent's. Whether hunks came, went or changed, beside moving along."""
+        if self.ledger.is_idle:
+            return False
+        before = self.ledger.hunks
+        self.ledger.user_edit(edit, length, after)
+        return [(h.id, h.text) for h in before] != [(h.id, h.text) for h in self.ledger.hunks]
+
+    def _catch_up(self, text: Text) -> None:
+        if text == self.text:
+            return
+        for edit in changes_as_steps(diff(str(self.text), str(text))):
+            self.ledger.user_edit(edit, len(text), lambda: text)
+        self.text = text
+
+
+class Ledgers:
+    """All of them, by document."""
+
+    def __init__(self) -> None:
+        self._by_uri: dict[DocumentUri, Reviewed] = {}
+        self.moved: Callable[[Reviewed], None] = lambda reviewed: None
+        """Told whenever hunks came, went or were reviewed (not when they only moved along)."""
+
+    def __iter__(self) -> Iterator[Reviewed]:
+        return iter(list(self._by_uri.values()))
+
+    def get(self, uri: DocumentUri) -> Reviewed | None:
+        return self._by_uri.get(uri)
+
+    def at(self, uri: DocumentUri, text: Text, *, live: bool) -> Reviewed:
+        """The document's ledger, begun with `text` when it has none, else brought up to it."""
+        reviewed = self._by_uri.get(uri)
+        if reviewed is None:
+            reviewed = self._by_uri[uri] = Reviewed(uri, text)
+        if live:
+            reviewed.opened(text)
+        else:
+            reviewed.seen(text)
+        return reviewed
+
+    def restore(self, uri: DocumentUri, text: str, hunks: bytes) -> Reviewed:
+        """A ledger as it was kept in the journal, in the text it was kept with."""
+        reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(from_json(hunks)))
+        return reviewed
+
+    def forget(self, uri: DocumentUri) -> None:
+        self._by_uri.pop(uri, None)
+
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+        reviewed = self._by_uri.pop(old, None)
+        if reviewed is not None:
+            reviewed.uri = new
+            self._by_uri[new] = reviewed
+
+
+def changes_as_steps(changes: ChangeSet) -> list[Edit]:
+    """The edits of one change, as edits that follow one another."""
+    steps: list[Edit] = []
+    shift = 0
+    for edit in changes.edits:
+        steps.append(Edit(edit.start + shift, edit.end + shift, edit.new))
+        shift += edit.growth
+    return steps
+
+
+def to_json(hunks: Sequence[Hunk]) -> bytes:
+    """Hunks for the journal."""
+    return json.dumps(
+        [
+            {
+                "id": h.id,
+                "start": h.start,
+                "end": h.end,
+                "old": h.old,
+                "versions": [
+                    [v.author.session, v.author.turn, v.author.write, v.author.tool_call, v.text]
+                    for v in h.versions
+                ],
+            }
+            for h in hunks
+        ]
+    ).encode()
+
+
+def from_json(raw: bytes) -> list[Hunk]:
+    """Hunks from the journal. Raises ValueError, KeyError or TypeError for anything else."""
+    rows: list[dict[str, Any]] = json.loads(raw)
+    return [
+        Hunk(
+            row["id"],
+            row["start"],
+            row["end"],
+            row["old"],
+            tuple(Version(Author(s, t, w, c), text) for s, t, w, c, text in row["versions"]),
+        )
+        for row in rows
+    ]

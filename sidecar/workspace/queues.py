@@ -1,0 +1,94 @@
+"""Tickets: the order in which requests on one document take effect.
+
+A ticket is taken in the very moment a request is received, before anything awaits, so that effects follow arrival even
+though every request is served by a task of its own. A write waits for every earlier write of the document and for its own
+session's earlier reads; a read waits only for its own session's earlier writes. Different documents never wait for each other.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import anyio
+
+Access = Literal["read", "write"]
+
+TURN_SECONDS = 120.0
+"""How long a request waits for earlier ones on its document: one of them may be waiting for the user."""
+
+
+class Ticket:
+    """A place in one document's queue. Whoever holds it must `release` it, whatever happens."""
+
+    __slots__ = ("_passed", "_queues", "access", "key", "path", "session_id")
+
+    def __init__(self, queues: Queues, session_id: str, path: str, key: str, access: Access) -> None:
+        self._queues = queues
+        self._passed: anyio.Event | None = None
+        self.session_id = session_id
+        self.path = path
+        self.key = key
+        self.access: Access = access
+
+    async def turn(self, seconds: float = TURN_SECONDS) -> bool:
+        """Waits until everything that must take effect earlier is done. False: it was not, in that time."""
+        with anyio.move_on_after(seconds):
+            while self._queues.blocked(self):
+                self._passed = anyio.Event()
+                await self._passed.wait()
+        return not self._queues.blocked(self)
+
+    def wake(self) -> None:
+        if self._passed is not None:
+            self._passed.set()
+
+    def release(self) -> None:
+        """Leaves the queue; a second call does nothing."""
+        self._queues.leave(self)
+
+    def must_wait_for(self, earlier: Ticket) -> bool:
+        if earlier.session_id == self.session_id:
+            return "write" in (earlier.access, self.access)
+        return earlier.access == "write" and self.access == "write"
+
+
+class Queues:
+    """All tickets that are out, by document key."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[Ticket]] = {}
+
+    def take(self, session_id: str, path: str, key: str, access: Access) -> Ticket:
+        """A ticket for `path`; `key` names its document well enough for ordering (aliases of one file share it)."""
+        ticket = Ticket(self, session_id, path, key, access)
+        self._waiting.setdefault(key, []).append(ticket)
+        return ticket
+
+    def hold(self, ticket: Ticket) -> Ticket:
+        """A second ticket in `ticket`'s own place, for what goes on after its request was answered."""
+        hold = Ticket(self, "", ticket.path, ticket.key, "write")
+        queue = self._waiting[ticket.key]
+        queue.insert(queue.index(ticket), hold)
+        return hold
+
+    def blocked(self, ticket: Ticket) -> bool:
+        for earlier in self._waiting.get(ticket.key, ()):
+            if earlier is ticket:
+                return False
+            if ticket.must_wait_for(earlier):
+                return True
+        return False
+
+    def leave(self, ticket: Ticket) -> None:
+        queue = self._waiting.get(ticket.key)
+        if queue is None or ticket not in queue:
+            return
+        queue.remove(ticket)
+        if not queue:
+            del self._waiting[ticket.key]
+        for other in queue:
+            other.wake()
+
+    def lengths(self) -> dict[str, int]:
+        """How many tickets are out for each document, for `sidecar.status`."""
+        return {key: len(queue) for key, queue in self._waiting.items()}

@@ -1,0 +1,125 @@
+"""read: what an agent is given for a path: the buffer's text when the file is open, the disk's when it is not."""
+
+from __future__ import annotations
+
+from sidecar.core.normal import BOM, normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.serve import Served, first_line, serve
+from sidecar.core.text import Text
+from sidecar.disk import Missing
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.places import Place, locate
+from sidecar.workspace.queues import Ticket
+from sidecar.workspace.reconcile import Reconciler
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+
+
+class Reader:
+    """Serves reads. The ticket is the caller's to release."""
+
+    def __init__(self, state: State, reconciler: Reconciler, consent: Consent) -> None:
+        self._state = state
+        self._reconciler = reconciler
+        self._consent = consent
+
+    async def read(self, ticket: Ticket, line: int | None, limit: int | None) -> str | Refusal:
+        """`line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the session's belief."""
+        if isinstance(start := first_line(line, limit), Refusal):
+            return start
+        if not await ticket.turn():
+            return Refusal(
+                Kind.OUTCOME_UNKNOWN,
+                f"your earlier write of {ticket.path} has not ended yet; try again later",
+            )
+        session = self._state.sessions.get(ticket.session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        found = locate(self._state.storage, self._state.documents, session.roots, ticket.path, "read")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            if isinstance(place.on_disk, Missing) and place.tracked is None:
+                return not_found(ticket.path)
+            refused = await self._consent.to_read(session, place)
+            if refused is not None:
+                return refused
+            if place.tracked is not None:
+                return await self._from_buffer(session, place, line, limit)
+            return await self._from_disk(session, place, line, limit)
+
+    async def _from_buffer(
+        self, session: Session, place: Place, line: int | None, limit: int | None
+    ) -> str | Refusal:
+        tracked = place.tracked
+        assert tracked is not None
+        await self._reconciler.look(tracked)
+        current = self._state.documents.get(tracked.document.uri)
+        if current is None:  # closed meanwhile: the disk is the truth again
+            return await self._from_disk(session, place, line, limit)
+        document = current.document
+        if document.desynchronised is not None:
+            return desynchronised(place.requested)
+        text = document.snapshot()
+        if len(text) > self._state.settings.max_file_bytes and line is None and limit is None:
+            return too_large(place.requested, len(text), self._state.settings.max_file_bytes)
+        return self._give(session, place, text, current.saved, line, limit)
+
+    async def _from_disk(
+        self, session: Session, place: Place, line: int | None, limit: int | None
+    ) -> str | Refusal:
+        file = place.on_disk
+        if isinstance(file, Missing):
+            return not_found(place.requested)
+        most = self._state.settings.max_file_bytes
+        if file.size > most:
+            if line is None and limit is None:
+                return too_large(place.requested, file.size, most)
+            # Streamed, and not believed: no write of it could be based on so little.
+            return await self._state.storage.read_lines(file, line, limit)
+        decoded = await self._state.storage.read(file)
+        if isinstance(decoded, Refusal):
+            return decoded
+        return self._give(session, place, Text.of(decoded.text), normal(decoded.text), line, limit)
+
+    def _give(
+        self,
+        session: Session,
+        place: Place,
+        text: Text,
+        disk: str | None,
+        line: int | None,
+        limit: int | None,
+    ) -> str | Refusal:
+        served = serve(text, line, limit)
+        if isinstance(served, Refusal):
+            return served
+        self._believe(session, place, text, disk, served)
+        session.served()
+        return served.text.removeprefix(BOM) if served.first == 0 else served.text
+
+    def _believe(self, session: Session, place: Place, text: Text, disk: str | None, served: Served) -> None:
+        beliefs, whole = self._state.beliefs, normal(str(text))
+        if served.whole:
+            beliefs.served_whole(session.id, place.uri, whole)
+        elif served.count:
+            beliefs.served_slice(session.id, place.uri, whole, disk, served.first, served.count)
+
+
+def not_found(path: str) -> Refusal:
+    return Refusal(Kind.NOT_FOUND, "Resource not found", {"path": path})
+
+
+def desynchronised(path: str) -> Refusal:
+    return Refusal(
+        Kind.DESYNCHRONISED,
+        f"the editor's text of {path} is not known for certain; it will be once the user saves or reopens the file",
+    )
+
+
+def too_large(path: str, size: int, most: int) -> Refusal:
+    return Refusal(
+        Kind.TOO_LARGE,
+        f"{path} has {size} bytes, the limit is {most}; read it in parts with line and limit",
+        {"size": size, "limit": most},
+    )

@@ -1,0 +1,145 @@
+"""Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat.
+
+Before every read or write of an open document. A file that changed is first left to the editor's own reload; what the editor
+does not do by itself is done through it, so that an agent's `sed -i` followed by a read sees the new text and the
+user's unsaved lines stay. When both changed the same place the buffer stays as it is and the user is told.
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from sidecar.core.diff import diff
+from sidecar.core.lineends import expand
+from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.normal import Normal
+from sidecar.core.text import Text
+from sidecar.core.uri import to_path
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
+from sidecar.workspace.sending import Outcome, Sender, text_edits
+from sidecar.workspace.storage import OnDisk, Storage
+from sidecar.workspace.watch import Watch
+
+RELOAD_SECONDS = 0.5
+"""How long an editor gets to reload a changed file by itself."""
+OBSERVE_SECONDS = 5.0
+
+
+class Reconciler:
+    """Looks at the disk beside open documents."""
+
+    def __init__(self, storage: Storage, editor: Editor, sender: Sender) -> None:
+        self._storage = storage
+        self._editor = editor
+        self._sender = sender
+
+    async def opened(self, tracked: Tracked, text: Text) -> None:
+        """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
+        try:
+            path = to_path(tracked.document.uri)
+            on_disk = await self._storage.peek(path) if path is not None else None
+            if on_disk is None or tracked.closed:
+                return
+            tracked.on_disk(on_disk.text, on_disk.stat)
+            if on_disk.text != Normal(str(text)).text:
+                tracked.edited = tracked.user_dirty = True
+        finally:
+            tracked.observed.set()
+
+    async def saved(self, tracked: Tracked, text: Text) -> None:
+        """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
+        path = to_path(tracked.document.uri)
+        on_disk = await self._storage.peek(path) if path is not None else None
+        saved = Normal(str(text)).text
+        if on_disk is None or tracked.closed or on_disk.text != saved:
+            return
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        if tracked.text() == saved:
+            tracked.edited = tracked.user_dirty = False
+
+    async def look(self, tracked: Tracked) -> None:
+        """Brings mirror and disk together if the file changed since it was last seen."""
+        with anyio.move_on_after(OBSERVE_SECONDS):
+            await tracked.observed.wait()
+        path = to_path(tracked.document.uri)
+        if path is None or tracked.closed or tracked.document.desynchronised is not None:
+            return
+        stat = self._storage.stat(path)
+        if stat == tracked.stat:
+            return
+        on_disk = await self._storage.peek(path)
+        if on_disk is None:
+            tracked.on_disk(None, None)
+            return
+        before, known = tracked.saved, tracked.stat
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        if known is not None and on_disk.text == before:
+            return  # touched only
+        await self._bring_together(tracked, before, on_disk)
+
+    async def _bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
+        if on_disk.text is None or await self._reloaded(tracked, on_disk.text):
+            return
+        document = tracked.document
+        now = Normal(str(document.snapshot()))
+        if before is None or now.text == before:
+            if before is None:
+                return  # never known to be equal: the buffer is the user's
+            changes = diff(now.text, on_disk.text)
+        else:
+            match merge(before, now.text, on_disk.text):
+                case Merged() as merged:
+                    changes = merged.changes
+                case Conflict():
+                    self._editor.show(
+                        "warning",
+                        f"{to_path(document.uri)} was changed on disk where you have unsaved changes. "
+                        "Your text is untouched; compare before you save.",
+                    )
+                    return
+        if changes.is_empty:
+            return
+        raw = now.changes_in_raw(changes)
+        capabilities = self._editor.capabilities
+        if capabilities.reload and await self._reload(tracked, now, on_disk.text, changes.apply(now.text)):
+            return
+        sent = None
+        if capabilities.apply_edit and capabilities.document_changes:
+            sent = await self._sender.send(tracked, raw, "Changed on disk")
+        if sent is None or sent.outcome is not Outcome.APPLIED:
+            tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+
+    async def _reloaded(self, tracked: Tracked, text: str) -> bool:
+        """Whether the editor takes the disk's text by itself, given a moment."""
+        if tracked.text() == text:
+            tracked.edited = tracked.user_dirty = False
+            return True
+        watch = Watch(tracked.document, Text.of(text))
+        tracked.quiet = True
+        try:
+            reloaded = await watch.wait(RELOAD_SECONDS)
+        finally:
+            tracked.quiet = False
+            watch.close()
+        newer = len(watch.edits) - (watch.matched_at or 0)
+        if reloaded:
+            tracked.edited = tracked.user_dirty = newer > 0
+        elif newer:
+            tracked.user_dirty = True
+        return reloaded
+
+    async def _reload(self, tracked: Tracked, now: Normal, disk: str, wanted: str) -> bool:
+        """Asks our own extension to take the disk's text and to put what else is wanted on top."""
+        document = tracked.document
+        on_top = diff(disk, wanted)
+        edits = text_edits(Text.of(disk), on_top, self._editor.capabilities.encoding)
+        edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
+        tracked.quiet = True
+        try:
+            answer = await self._editor.reload(document.client_uri, document.version, edits)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return False
+        finally:
+            tracked.quiet = False
+        return isinstance(answer, int)

@@ -1,0 +1,98 @@
+"""Recorder: what an agent changes is in the journal before it is made, and in the ledger once it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.ledger import Author
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.journal.entry import Entry, EntryState, JournalFailed
+from sidecar.workspace.ports import Journal
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+
+
+class Recorder:
+    """Joins journal and ledger for everything that changes text on an agent's behalf."""
+
+    def __init__(self, state: State, journal: Journal) -> None:
+        self._state = state
+        self._journal = journal
+
+    async def begin(
+        self,
+        session: Session,
+        path: str,
+        before: str | None,
+        after: str | None,
+        via: str,
+        encoding: str = "utf-8",
+        bom: bytes = b"",
+    ) -> Author | Refusal:
+        """Journals a change that is about to be made; durable when this returns. The author names it from now on."""
+        entry = Entry(
+            session.id,
+            session.agent,
+            session.turn,
+            session.current_tool_call(),
+            session.cwd,
+            path,
+            before,
+            after,
+            encoding,
+            bom,
+            "editor" if via == "editor" else "disk",
+        )
+        try:
+            entry_id = await self._journal.begin(entry)
+        except JournalFailed as failed:
+            return Refusal(
+                Kind.JOURNAL_FAILED,
+                f"{path} was not written, because it could not be journalled first: {failed}",
+            )
+        return Author(session.id, session.turn, entry_id, entry.tool_call)
+
+    async def finish(self, author: Author, state: EntryState) -> None:
+        await self._journal.finish(author.write, state)
+
+    def live_edit(
+        self, session: Session, uri: DocumentUri, author: Author
+    ) -> Callable[[Text, ChangeSet, Text], None]:
+        """What to call when an open document's text was changed as planned."""
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            reviewed = self._state.ledgers.at(uri, before, live=True)
+            reviewed.ledger.agent_edit(before, changes, after, author)
+            session.touch(uri, *lines_changed(before, changes))
+            self._state.ledgers.moved(reviewed)
+
+        return applied
+
+    def disk_edit(
+        self, session: Session, uri: DocumentUri, author: Author, before: str, changes: ChangeSet
+    ) -> None:
+        """A file that is not open was changed on the disk."""
+        text = Text.of(before)
+        after = Text.of(changes.apply(before))
+        reviewed = self._state.ledgers.at(uri, text, live=False)
+        reviewed.ledger.agent_edit(text, changes, after, author)
+        reviewed.text = after
+        session.touch(uri, *lines_changed(text, changes))
+        self._state.ledgers.moved(reviewed)
+
+
+def lines_changed(text: Text, changes: ChangeSet) -> tuple[int, int]:
+    """Lines added and removed, as a diff of whole lines would count them."""
+    added = removed = 0
+    for edit in changes.edits:
+        old = text.slice(edit.start, edit.end)
+        added += _lines(edit.new)
+        removed += _lines(old)
+    return added, removed
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") if text else 0)

@@ -1,0 +1,215 @@
+"""send: one edit on its way to the editor, and what became of it.
+
+One attempt only; whether to plan again is the caller's to decide. Never trusts the answer: looks at the mirror.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import anyio
+import anyio.abc
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.text import Encoding, Text
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ports import DocumentEdit, EditAnswer, Editor, EditorGone, TextEdit
+from sidecar.workspace.watch import Watch
+
+ANSWER_SECONDS = 60.0
+"""How long an editor may take to answer: it may be asking the user."""
+MIRROR_SECONDS = 2.0
+"""How long after its answer an editor may take to report the change (HAZARDS: Neovim 150 ms, eglot 500 ms)."""
+REFUSED_SECONDS = 1.0
+"""How long after a refusal the typing that caused it may take to arrive."""
+
+
+Applied = Callable[[Text, ChangeSet, Text], None]
+"""(before, changes, after)"""
+
+
+def _nothing(before: Text, changes: ChangeSet, after: Text) -> None:
+    pass
+
+
+class Outcome(Enum):
+    APPLIED = auto()
+    """The expected text was seen in the mirror."""
+    REFUSED = auto()
+    """Not applied. The mirror may have moved on: plan again."""
+    UNCLEAR = auto()
+    """The editor says applied, changes arrived, none of the states was the expected one."""
+    UNKNOWN = auto()
+    """No answer in time. Nothing may be planned on this document until there is one."""
+    GONE = auto()
+    """The editor, or the document in it, is gone."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """One attempt's end."""
+
+    outcome: Outcome
+    reason: str
+    before: Text
+    edits: tuple[TextEdit, ...]
+    """As they were sent."""
+    received: list[Edit]
+    """What the mirror received since sending."""
+    matched_at: int | None
+    """How many of `received` are ours when APPLIED."""
+    late: anyio.Event | None = None
+    """With UNKNOWN: set when the answer has come after all."""
+
+
+def text_edits(text: Text, changes: ChangeSet, encoding: Encoding) -> tuple[TextEdit, ...]:
+    """Changes of `text` as an editor takes them: positions in its encoding, in the text before the change."""
+    edits: list[TextEdit] = []
+    done = 0
+    for edit in changes.edits:
+        start, end, new = _off_the_last_line(text, edit)
+        if start < done:
+            start, end, new = edit.start, edit.end, edit.new
+        done = end
+        edits.append(TextEdit(text.position_at(start, encoding), text.position_at(end, encoding), new))
+    return tuple(edits)
+
+
+def _off_the_last_line(text: Text, edit: Edit) -> tuple[int, int, str]:
+    """Text added behind the final line end, as text added before it: the line behind it does not exist in every editor
+    (Neovim would save an extra blank line)."""
+    size = len(text)
+    if edit.start != size or not size or not edit.new:
+        return edit.start, edit.end, edit.new
+    tail = text.slice(max(size - 2, 0), size)
+    terminator = tail if tail == "\r\n" else tail[-1:]
+    if terminator not in ("\n", "\r\n", "\r"):
+        return edit.start, edit.end, edit.new
+    start = size - len(terminator)
+    if edit.new.endswith(terminator):
+        return start, start, terminator + edit.new.removesuffix(terminator)
+    return start, size, terminator + edit.new
+
+
+class Request:
+    """An applyEdit under way; its answer can be awaited several times, by whoever is still interested."""
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.answer: EditAnswer | None = None
+        """None once answered: the editor is gone."""
+
+
+@dataclass(slots=True)
+class _Sending:
+    tracked: Tracked
+    watch: Watch
+    request: Request
+    edits: tuple[TextEdit, ...]
+    changes: ChangeSet
+    expected: Text
+    applied: Applied
+
+    def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
+        watch = self.watch
+        return Sent(outcome, reason, watch.before, self.edits, list(watch.edits), watch.matched_at, late)
+
+
+class Sender:
+    """Sends edits; the editor's answers are collected by tasks of `tasks`."""
+
+    def __init__(self, editor: Editor, tasks: anyio.abc.TaskGroup) -> None:
+        self._editor = editor
+        self._tasks = tasks
+
+    async def send(
+        self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied = _nothing
+    ) -> Sent:
+        """Sends `changes` of the document's text as it is in this moment: nothing is awaited before the request is out.
+
+        `applied` is called once the expected text was seen, before anything newer is looked at; also when that is late."""
+        document = tracked.document
+        before = document.snapshot()
+        edits = text_edits(before, changes, self._editor.capabilities.encoding)
+        expected = Text.of(changes.apply(before))
+        watch = tracked.watch = Watch(document, expected)
+        request = self.dispatch(label, DocumentEdit(document.client_uri, document.version, edits))
+        sending = _Sending(tracked, watch, request, edits, changes, expected, applied)
+        sent: Sent | None = None
+        try:
+            sent = await self._outcome(sending)
+            return sent
+        finally:
+            if sent is not None and sent.outcome is Outcome.UNKNOWN:
+                self._tasks.start_soon(self._late, sending, sent)
+            else:
+                _settle(sending)
+
+    def dispatch(self, label: str, edit: DocumentEdit) -> Request:
+        """Puts the request on the wire before it returns."""
+        answer = self._editor.apply_edit(label, edit)
+        request = Request()
+
+        async def collect() -> None:
+            try:
+                request.answer = await answer
+            except EditorGone:
+                request.answer = None
+            finally:
+                request.answered.set()
+
+        self._tasks.start_soon(collect)
+        return request
+
+    async def _outcome(self, sending: _Sending) -> Sent:
+        watch, request = sending.watch, sending.request
+        with anyio.move_on_after(ANSWER_SECONDS):
+            await request.answered.wait()
+        if not request.answered.is_set():
+            return sending.sent(Outcome.UNKNOWN, "the editor did not answer", anyio.Event())
+        if request.answer is None:
+            return sending.sent(Outcome.GONE, "the editor's connection ended")
+        if not request.answer.applied:
+            if not watch.matched:
+                # The typing that made the version stale is on its way: planning again without it is refused again.
+                await watch.wait_for_any(REFUSED_SECONDS)
+            outcome = Outcome.APPLIED if watch.matched else Outcome.REFUSED
+            return sending.sent(outcome, request.answer.reason)
+        if await watch.wait(MIRROR_SECONDS):
+            return sending.sent(Outcome.APPLIED, "")
+        if sending.tracked.closed:
+            return sending.sent(Outcome.GONE, "the document was closed")
+        outcome = Outcome.UNCLEAR if watch.edits else Outcome.REFUSED
+        return sending.sent(outcome, "the editor said it applied the edit, but its text did not change so")
+
+    async def _late(self, sending: _Sending, sent: Sent) -> None:
+        """The answer to an edit that was given up: what it did is noted all the same."""
+        await sending.request.answered.wait()
+        if sending.request.answer is not None and sending.request.answer.applied:
+            await sending.watch.wait(MIRROR_SECONDS)
+        sent.matched_at = sending.watch.matched_at
+        sent.received = list(sending.watch.edits)
+        _settle(sending)
+        if sent.late is not None:
+            sent.late.set()
+
+
+def _settle(sending: _Sending) -> None:
+    """Whose the received changes were is known now."""
+    tracked, watch = sending.tracked, sending.watch
+    watch.close()
+    if tracked.watch is watch:
+        tracked.watch = None
+    length = len(watch.before)
+    if watch.matched:
+        # Reached otherwise than expected (other line ends): the changes are those that were really made.
+        as_sent = watch.reached is sending.expected
+        changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
+        sending.applied(watch.before, changes, watch.reached)
+        length = len(watch.reached)
+    for edit in watch.edits[watch.matched_at or 0 :]:
+        length += edit.growth
+        tracked.others_edit(edit, length)

@@ -1,0 +1,238 @@
+"""Workspace: the one object that every door calls; sole owner of one editor connection's state."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections.abc import Awaitable, Sequence
+
+import anyio
+import anyio.abc
+
+from sidecar.config import Settings
+from sidecar.core.overlay import Action, Modification
+from sidecar.core.policy import Matchers
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.buffer_writes import BufferWriter
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.ports import (
+    AgentFailed,
+    Agents,
+    Editor,
+    Journal,
+    Json,
+    OpenedSession,
+    Question,
+    SessionRequest,
+)
+from sidecar.workspace.queues import Access, Ticket
+from sidecar.workspace.reads import Reader
+from sidecar.workspace.reconcile import Reconciler
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import Sender
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+from sidecar.workspace.storage import Storage
+from sidecar.workspace.turns import Outcome, Turns
+from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.writes import Writer
+
+log = logging.getLogger(__name__)
+
+
+class Workspace:
+    """Reads and writes for agents, modifications from the editor, sessions and turns for both.
+
+    `tasks` outlives every request; cancelling it ends whatever is under way."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        storage: Storage,
+        matchers: Matchers,
+        journal: Journal,
+        editor: Editor,
+        agents: Agents,
+        tasks: anyio.abc.TaskGroup,
+    ) -> None:
+        self.state = State(settings, storage)
+        self._agents = agents
+        self._editor = editor
+        self._tasks = tasks
+        self._storage = storage
+        self._folders: list[str] = []
+        self._sender = Sender(editor, tasks)
+        self._reconciler = Reconciler(storage, editor, self._sender)
+        self._consent = Consent(self.state, editor, matchers)
+        self._reader = Reader(self.state, self._reconciler, self._consent)
+        recorder = Recorder(self.state, journal)
+        buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
+        files = DiskWriter(self.state, recorder)
+        self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
+        self._turns = Turns(agents, editor, self.state.sessions, tasks)
+
+    # The editor's side
+
+    def apply(self, modification: Modification) -> None:
+        """One change of the editor's. Synchronous: it is in force when this returns."""
+        tracked, note = self.state.apply(modification)
+        if note:
+            log.warning("%s: %s", modification.uri, note)
+        if tracked is None:
+            return
+        text = tracked.document.snapshot()
+        if modification.action is Action.OPEN:
+            self._tasks.start_soon(self._reconciler.opened, tracked, text)
+        else:
+            self._tasks.start_soon(self._reconciler.saved, tracked, text)
+
+    def roots_changed(self, folders: Sequence[str]) -> None:
+        """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
+        self._folders = list(folders)
+
+    async def new_session(
+        self,
+        agent: str | None = None,
+        cwd: str | None = None,
+        additional: Sequence[str] = (),
+        mcp_servers: Sequence[Json] = (),
+    ) -> OpenedSession:
+        """Starts the agent if need be and opens a session in `cwd` (the first workspace folder by default).
+
+        Raises AgentFailed with words for a person."""
+        session = self._prepare(agent, cwd, additional, mcp_servers)
+        return await self._open(session)
+
+    def start_prompt(
+        self, session_id: str | None, blocks: Sequence[Json]
+    ) -> tuple[str, int, Awaitable[Outcome]]:
+        """Starts a turn and returns at once: session, turn, and an awaitable of its outcome.
+
+        Without a session the default agent's newest one is used, or one is opened as part of the turn."""
+        session = self._session(session_id) or self._prepare(None, None, (), ())
+
+        async def open_first() -> None:
+            if session.opened is None:
+                await self._open(session)
+
+        turn, outcome = self._turns.start(session, blocks, open_first)
+        return session.id, turn, outcome
+
+    def _prepare(
+        self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]
+    ) -> Session:
+        settings = self.state.settings
+        chosen = agent or settings.default_agent or next(iter(settings.agents), None)
+        if chosen is None:
+            raise AgentFailed(
+                "unknown_agent",
+                'no agent is configured; add one under "agents" in the settings of acp-sidecar, or use the agent "demo"',
+            )
+        folder = cwd or next(iter(self._folders), None)
+        if folder is None or not os.path.isabs(folder):
+            raise AgentFailed(
+                "refused",
+                "the editor has no folder open; open one, or give an absolute path as cwd for the session",
+            )
+        more = tuple(dict.fromkeys([*self._folders, *additional]))
+        extra = tuple(path for path in more if path != folder)
+        roots = self._storage.roots((folder, *extra, *settings.allowed_roots))
+        if isinstance(roots, Refusal):
+            raise AgentFailed("refused", roots.message)
+        session_id = uuid.uuid4().hex[:12]
+        request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
+        session = Session(session_id, chosen, folder, roots, request)
+        self.state.sessions.add(session)
+        return session
+
+    async def _open(self, session: Session) -> OpenedSession:
+        try:
+            session.opened = await self._agents.open_session(session.request)
+        except BaseException:
+            self.state.sessions.remove(session.id)
+            raise
+        return session.opened
+
+    def cancel(self, session_id: str | None = None) -> None:
+        """Cancels the turn of a session, or of every session."""
+        for session in [self._session(session_id)] if session_id else list(self.state.sessions):
+            if session is not None:
+                self._turns.cancel(session)
+
+    async def close_session(self, session_id: str | None = None) -> None:
+        session = self._session(session_id)
+        if session is None:
+            return
+        self._turns.cancel(session)
+        try:
+            await self._agents.close_session(session.id)
+        finally:
+            self.state.sessions.remove(session.id)
+            self.state.beliefs.forget_session(session.id)
+
+    def status(self) -> dict[str, object]:
+        """What `sidecar.status` shows."""
+        return {
+            "agents": self._agents.status(),
+            "sessions": [
+                {"sessionId": s.id, "agent": s.agent, "cwd": s.cwd, "turn": s.turn, "running": s.running}
+                for s in self.state.sessions
+            ],
+            "documents": [
+                {
+                    "uri": t.document.uri,
+                    "version": t.document.version,
+                    "clean": t.is_clean(),
+                    "desynchronised": t.document.desynchronised,
+                }
+                for t in self.state.documents
+            ],
+            "queues": self.state.queues.lengths(),
+        }
+
+    # The agents' side
+
+    def ticket(self, session_id: str, path: str, access: Access) -> Ticket:
+        """Takes a place in the queue of the document at `path`; call it when the request is received, before any await."""
+        return self.state.queues.take(session_id, path, self._storage.order_key(path), access)
+
+    async def read(self, ticket: Ticket, line: int | None = None, limit: int | None = None) -> str | Refusal:
+        try:
+            return await self._reader.read(ticket, line, limit)
+        finally:
+            ticket.release()
+
+    async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
+        return await self._writer.write(ticket, content)
+
+    async def ask(self, question: Question) -> str | None:
+        """Puts a question of an agent's to the user; None when dismissed or withdrawn."""
+        return await self._consent.ask(question)
+
+    def session_update(self, session_id: str, update: Json) -> None:
+        session = self.state.sessions.get(session_id)
+        if session is not None:
+            self._turns.update(session, update)
+
+    def agent_died(self, session_ids: Sequence[str], message: str) -> None:
+        """The process behind these sessions is gone: their questions are withdrawn; the sessions stay listed as ended."""
+        for session_id in session_ids:
+            session = self.state.sessions.get(session_id)
+            if session is not None:
+                session.alive = False
+                session.withdraw_questions()
+        if session_ids:
+            log.warning("%s", message)
+
+    def _session(self, session_id: str | None) -> Session | None:
+        if session_id is None:
+            settings = self.state.settings
+            return self.state.sessions.newest(settings.default_agent or next(iter(settings.agents), None))
+        session = self.state.sessions.get(session_id)
+        if session is None:
+            raise AgentFailed(
+                "refused", f'there is no session "{session_id}"; start one with sidecar.newSession'
+            )
+        return session

@@ -1,0 +1,119 @@
+"""Sessions: the agents' conversations as the workspace knows them: roots, turn, what they did that we did not serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import anyio
+
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Roots
+from sidecar.workspace.ports import Json, OpenedSession, SessionRequest
+
+_SERVED_KINDS = frozenset({"edit", "think", "switch_mode"})
+"""Tool calls of these kinds tell nothing about what the agent may have read behind us."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One agent session. `id` is the sidecar's own; agents' ids never leave acp/."""
+
+    id: str
+    agent: str
+    cwd: str
+    roots: Roots
+    request: SessionRequest
+    """What it is opened with."""
+    opened: OpenedSession | None = None
+    turn: int = 0
+    running: bool = False
+    alive: bool = True
+    tool_calls: dict[str, str] = field(default_factory=dict[str, str])
+    """Tool calls under way in this turn, by id, with their title."""
+    unserved: bool = False
+    """Since the last text we gave it, the agent ran a tool that may have read files behind us."""
+    grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """What the user allowed for the rest of this session: (access, canonical path)."""
+    questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+    touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
+    """Documents changed in this turn, with lines added and removed."""
+
+    def begin_turn(self) -> int:
+        self.turn += 1
+        self.running = True
+        self.tool_calls.clear()
+        self.touched.clear()
+        return self.turn
+
+    def end_turn(self) -> None:
+        self.running = False
+        self.tool_calls.clear()
+        self.withdraw_questions()
+
+    def withdraw_questions(self) -> None:
+        """Every open question is taken back; a late "yes" then has nothing to act upon."""
+        for scope in list(self.questions):
+            scope.cancel()
+
+    def observe(self, update: Json) -> None:
+        """Notes what an ACP session update says about tools that are not ours."""
+        if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
+            return
+        call = update.get("toolCallId")
+        if not isinstance(call, str):
+            return
+        title, kind, status = update.get("title"), update.get("kind"), update.get("status")
+        if call not in self.tool_calls and kind not in _SERVED_KINDS:
+            self.unserved = True
+        if status in ("completed", "failed"):
+            self.tool_calls.pop(call, None)
+        else:
+            self.tool_calls[call] = title if isinstance(title, str) else self.tool_calls.get(call, "")
+
+    def current_tool_call(self) -> str | None:
+        """The tool call that was announced last and has not ended: most likely what a request belongs to."""
+        return next(reversed(self.tool_calls), None)
+
+    def served(self) -> None:
+        """A request of this agent for a text was answered by us: the tool call under way was that."""
+        self.unserved = False
+
+    def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
+        a, r = self.touched.get(uri, (0, 0))
+        self.touched[uri] = (a + added, r + removed)
+
+
+class Sessions:
+    """All sessions of one workspace, newest last."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Session] = {}
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._by_id.values())
+
+    def add(self, session: Session) -> None:
+        self._by_id[session.id] = session
+
+    def get(self, session_id: str) -> Session | None:
+        return self._by_id.get(session_id)
+
+    def newest(self, agent: str | None = None) -> Session | None:
+        """The session used last by that agent, or by any."""
+        for session in reversed(self._by_id.values()):
+            if session.alive and (agent is None or session.agent == agent):
+                return session
+        return None
+
+    def used(self, session: Session) -> None:
+        """Moves a session to the newest place."""
+        self._by_id[session.id] = self._by_id.pop(session.id)
+
+    def remove(self, session_id: str) -> Session | None:
+        session = self._by_id.pop(session_id, None)
+        if session is not None:
+            session.alive = False
+            session.withdraw_questions()
+            session.roots.close()
+        return session

@@ -1,0 +1,71 @@
+"""State: everything mutable of one workspace in one place. Nothing here awaits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sidecar.config import Settings
+from sidecar.core.belief import Beliefs
+from sidecar.core.change import Edit
+from sidecar.core.overlay import Action, Document, Modification, Overlay
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.documents import Documents, Tracked
+from sidecar.workspace.ledgers import Ledgers
+from sidecar.workspace.queues import Queues
+from sidecar.workspace.sessions import Sessions
+from sidecar.workspace.storage import Storage
+
+
+@dataclass(slots=True)
+class State:
+    """Overlay, beliefs, sessions, queues."""
+
+    settings: Settings
+    storage: Storage
+    overlay: Overlay = field(default_factory=Overlay)
+    documents: Documents = field(default_factory=Documents)
+    beliefs: Beliefs = field(default_factory=Beliefs)
+    sessions: Sessions = field(default_factory=Sessions)
+    ledgers: Ledgers = field(default_factory=Ledgers)
+    queues: Queues = field(default_factory=Queues)
+
+    def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
+        """One change of the editor's, through the one door. Returns the document to look at on the disk, and an oddity to log."""
+        uri = modification.uri
+        applied = self.overlay.apply(modification)
+        match modification.action:
+            case Action.OPEN if applied.document is not None:
+                return self._opened(applied.document), applied.note
+            case Action.CLOSE:
+                self._closed(uri)
+                return None, applied.note
+            case Action.SAVE:
+                return self.documents.get(uri), applied.note
+            case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
+                # Changed before it was opened (Helix): known to be open, its text is not.
+                self._opened(applied.document)
+                return None, applied.note
+            case _:
+                return None, applied.note
+
+    def _opened(self, document: Document) -> Tracked:
+        tracked = self.documents.opened(document)
+        tracked.not_an_agents = self._others_edit
+        reviewed = self.ledgers.get(document.uri)
+        if reviewed is not None and document.desynchronised is None:
+            reviewed.opened(document.snapshot())
+            self.ledgers.moved(reviewed)
+        return tracked
+
+    def _closed(self, uri: DocumentUri) -> None:
+        tracked = self.documents.closed(uri)
+        reviewed = self.ledgers.get(uri)
+        if tracked is not None and reviewed is not None:
+            reviewed.closed(tracked.document.snapshot())
+            if not reviewed.ledger.hunks:
+                self.ledgers.forget(uri)
+
+    def _others_edit(self, tracked: Tracked, edit: Edit, length: int) -> None:
+        reviewed = self.ledgers.get(tracked.document.uri)
+        if reviewed is not None and reviewed.user_edit(edit, length, tracked.document.snapshot):
+            self.ledgers.moved(reviewed)

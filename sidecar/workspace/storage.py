@@ -1,0 +1,102 @@
+"""Storage: the disk as the workspace uses it: small looks at once, whatever may take long (fsync, large files) in a thread."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from sidecar import disk
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import Decoded, Missing, Resolved, Roots, Stat
+from sidecar.workspace.queues import Access
+
+SMALL_BYTES = 256 * 1024
+"""Files up to this size are read at once: a thread's round trip costs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A file's state and text, in the compared form; `text` is None when it cannot be decoded."""
+
+    stat: Stat
+    text: str | None
+
+
+class Storage:
+    """Stateless but for its limit."""
+
+    def __init__(self, max_file_bytes: int) -> None:
+        self._max_file_bytes = max_file_bytes
+
+    def roots(self, paths: Sequence[str]) -> Roots | Refusal:
+        """The folders of a session, held open. The first one must be usable; others are left out when they are not."""
+        roots = Roots(paths)
+        if paths[0] in roots.unusable:
+            roots.close()
+            return Refusal(Kind.NOT_FOUND, f"the folder {paths[0]} does not exist or cannot be opened")
+        return roots
+
+    def resolve(self, roots: Roots, path: str, access: Access) -> Resolved | Missing | Refusal:
+        return disk.resolve(roots, path, access=access)
+
+    def identity(self, path: str) -> tuple[int, int] | None:
+        return disk.identity(path)
+
+    def order_key(self, path: str) -> str:
+        return disk.order_key(path)
+
+    def stat(self, path: str) -> Stat | None:
+        return disk.fresh_stat(path)
+
+    async def read(self, file: Resolved) -> Decoded | Refusal:
+        """The whole text of a file that was resolved and allowed."""
+        if file.size <= SMALL_BYTES:
+            return self._read(file)
+        return await anyio.to_thread.run_sync(self._read, file)
+
+    async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
+        """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
+        return await anyio.to_thread.run_sync(
+            functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes)
+        )
+
+    async def peek(self, path: str) -> OnDisk | None:
+        """The text of a file that the editor has open, for comparing only; None when there is no such file."""
+        return await anyio.to_thread.run_sync(self._peek, path)
+
+    async def create(self, file: Missing, data: bytes) -> Stat | Refusal:
+        """Makes the file with these bytes, and the folders above it."""
+        return await anyio.to_thread.run_sync(disk.create, file, data)
+
+    async def save(self, file: Resolved, data: bytes) -> Stat | Refusal:
+        """Replaces the file's bytes unless they changed since it was read."""
+        return await anyio.to_thread.run_sync(disk.save, file, data, file.stat)
+
+    def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
+        """Why a save of `size` bytes would fail, as far as can be told; asked before a buffer is changed that will be saved."""
+        return disk.check_writable(file, size)
+
+    def encode(self, text: str, like: Decoded | None, requested: str) -> bytes | Refusal:
+        """The bytes of `text`, in the encoding and with the mark that the file has."""
+        if like is None:
+            return disk.encode(text, requested=requested)
+        return disk.encode(text, like.encoding, like.bom, requested)
+
+    def _read(self, file: Resolved) -> Decoded | Refusal:
+        data = file.read_bytes(self._max_file_bytes)
+        return data if isinstance(data, Refusal) else disk.decode(data, file.requested)
+
+    def _peek(self, path: str) -> OnDisk | None:
+        real = os.path.realpath(path)
+        with Roots([os.path.dirname(real)]) as roots:
+            found = disk.resolve(roots, real, access="read")
+            if not isinstance(found, Resolved):
+                return None
+            with found:
+                decoded = self._read(found)
+                return OnDisk(found.stat, None if isinstance(decoded, Refusal) else normal(decoded.text))

@@ -1,0 +1,120 @@
+"""Turns: prompts on their way to an agent and back, one at a time for each session."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio
+import anyio.abc
+
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.ports import AgentFailed, Agents, Editor, Json, Progress
+from sidecar.workspace.sessions import Session, Sessions
+
+Outcome = dict[str, object]
+"""`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` in words when the turn failed."""
+
+FAILED = "failed"
+"""The stop reason of a turn that ended without one: the agent died, or answered with an error."""
+
+
+class Turns:
+    """Runs turns as tasks of their own, so that a prompt returns at once."""
+
+    def __init__(
+        self, agents: Agents, editor: Editor, sessions: Sessions, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        self._agents = agents
+        self._editor = editor
+        self._sessions = sessions
+        self._tasks = tasks
+        self._progress: dict[str, Progress] = {}
+        self.ended: list[Callable[[Session, Outcome], None]] = []
+        """Called at the end of each turn, before its outcome is published."""
+
+    def start(
+        self, session: Session, blocks: Sequence[Json], before: Callable[[], Awaitable[None]]
+    ) -> tuple[int, Awaitable[Outcome]]:
+        """Starts a turn, with `before` as its first step. Raises AgentFailed while the session's previous one is running."""
+        if session.running:
+            raise AgentFailed(
+                "refused",
+                f"{session.agent} is still working on the previous prompt; wait for it or cancel it first",
+            )
+        turn = session.begin_turn()
+        self._sessions.used(session)
+        done = anyio.Event()
+        outcome: Outcome = {"sessionId": session.id, "turn": turn}
+        self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
+
+        async def run() -> None:
+            try:
+                await self._run(session, blocks, outcome, before)
+            finally:
+                done.set()
+
+        async def end() -> Outcome:
+            await done.wait()
+            return outcome
+
+        self._tasks.start_soon(run)
+        return turn, end()
+
+    def cancel(self, session: Session) -> None:
+        """Asks the agent to stop; open questions are withdrawn at once."""
+        if session.running:
+            session.withdraw_questions()
+            self._agents.cancel(session.id)
+
+    def update(self, session: Session, update: Json) -> None:
+        """Shows a session update of the agent's."""
+        session.observe(update)
+        progress = self._progress.get(session.id)
+        title = update.get("title")
+        if progress is not None and update.get("sessionUpdate") == "tool_call" and isinstance(title, str):
+            progress.report(title)
+        self._editor.session_update(session.id, update)
+
+    async def _run(
+        self,
+        session: Session,
+        blocks: Sequence[Json],
+        outcome: Outcome,
+        before: Callable[[], Awaitable[None]],
+    ) -> None:
+        failure = ""
+        stop_reason = FAILED
+        try:
+            await before()
+            stop_reason = await self._agents.prompt(session.id, blocks)
+        except AgentFailed as failed:
+            failure = failed.message
+        finally:
+            session.end_turn()
+            outcome["stopReason"] = stop_reason
+            outcome["changes"] = [_change(uri, counts) for uri, counts in session.touched.items()]
+            if failure:
+                outcome["error"] = failure
+                self._editor.show("error", failure)
+            for told in self.ended:
+                told(session, outcome)
+            progress = self._progress.pop(session.id, None)
+            if progress is not None:
+                progress.end(failure or summary(stop_reason, outcome["changes"]))
+            with contextlib.suppress(Exception):
+                self._editor.turn_ended(outcome)
+
+
+def _change(uri: DocumentUri, counts: tuple[int, int]) -> Json:
+    return {"uri": uri, "added": counts[0], "removed": counts[1]}
+
+
+def summary(stop_reason: str, changes: object) -> str:
+    """One line for a progress message."""
+    count = len(changes) if isinstance(changes, list) else 0  # pyright: ignore[reportUnknownArgumentType]
+    files = "no file changed" if not count else "1 file changed" if count == 1 else f"{count} files changed"
+    words = {"end_turn": "done", "cancelled": "cancelled", "refusal": "the agent refused"}.get(
+        stop_reason, stop_reason
+    )
+    return f"{words}, {files}"

@@ -1,0 +1,71 @@
+"""Watch: what the mirror receives between sending an edit to the editor and knowing how it ended.
+
+An editor's answer proves nothing (HAZARDS: `applied: true` with nothing applied, or applied at a wrong place), and its
+didChange may come before or after the answer, alone or with newer typing behind it. What proves success is that one of the
+states received since sending equals the expected text.
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from sidecar.core.change import Edit
+from sidecar.core.normal import normal
+from sidecar.core.overlay import Document
+from sidecar.core.text import Text
+
+
+class Watch:
+    """Attached to a document from sending until `close`. Synchronous but for `wait`."""
+
+    def __init__(self, document: Document, expected: Text) -> None:
+        self.document = document
+        self.before = document.snapshot()
+        self.edits: list[Edit] = []
+        """Received since, each on the text that the one before left."""
+        self.matched_at: int | None = None
+        """How many of `edits` it took to reach the expected text; what follows is somebody's newer work."""
+        self.reached = expected
+        """The expected text; once matched, as the editor really has it."""
+        self._moved = anyio.Event()
+        document.listeners.append(self._on_edit)
+
+    @property
+    def matched(self) -> bool:
+        return self.matched_at is not None
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether the expected text was seen, waiting for it at most that long."""
+        with anyio.move_on_after(seconds):
+            while not self.matched and not self._matches_normalised():
+                self._moved = anyio.Event()
+                await self._moved.wait()
+        return self.matched
+
+    async def wait_for_any(self, seconds: float) -> bool:
+        """Whether anything at all was received, waiting for it at most that long."""
+        with anyio.move_on_after(seconds):
+            while not self.edits:
+                self._moved = anyio.Event()
+                await self._moved.wait()
+        return bool(self.edits)
+
+    def close(self) -> None:
+        if self._on_edit in self.document.listeners:
+            self.document.listeners.remove(self._on_edit)
+
+    def _on_edit(self, document: Document, edit: Edit) -> None:
+        self.edits.append(edit)
+        same_size = len(document.rope) == len(self.reached)
+        if self.matched_at is None and same_size and document.snapshot() == self.reached:
+            self.matched_at = len(self.edits)
+        self._moved.set()
+
+    def _matches_normalised(self) -> bool:
+        """The last state, compared without line ends: some editors turn those of an edit into their own."""
+        if self.edits and self.matched_at is None:
+            now = self.document.snapshot()
+            text, expected = str(now), str(self.reached)
+            if ("\r" in text or "\r" in expected) and normal(text) == normal(expected):
+                self.matched_at, self.reached = len(self.edits), now
+        return self.matched

@@ -1,0 +1,81 @@
+"""WriteTask, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sidecar.core.merge import Conflict
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.queues import Ticket
+from sidecar.workspace.sessions import Session
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """One request of an agent's: the file at `ticket.path` is to say `content`."""
+
+    session: Session
+    ticket: Ticket
+    content: str
+    wanted: str
+    """`content` in the compared form of `core.normal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDone:
+    """A write that took effect. `saved`: whether the disk says it too; a note says why not."""
+
+    saved: bool | None
+    note: str = ""
+
+
+def conflict(path: str, found: Conflict) -> Refusal:
+    hunks = [
+        {"line": hunk.start_line + 1, "base": hunk.base, "ours": hunk.ours, "theirs": hunk.theirs}
+        for hunk in found.hunks
+    ]
+    where = ", ".join(str(hunk["line"]) for hunk in hunks[:5])
+    return Refusal(
+        Kind.CONFLICT,
+        f"{path} was changed by somebody else in the same place (line {where}); nothing was written. "
+        "Read it again and retry",
+        {"hunks": hunks},
+    )
+
+
+def kept_changing(path: str) -> Refusal:
+    return Refusal(
+        Kind.CONFLICT, f"{path} kept changing in the editor; nothing was written. Read it again and retry"
+    )
+
+
+def deleted(path: str) -> Refusal:
+    return Refusal(Kind.DELETED, f"{path} was deleted or renamed since you read it; nothing was written")
+
+
+def editor_refused(path: str, reason: str) -> Refusal:
+    words = f": {reason}" if reason else ""
+    return Refusal(
+        Kind.EDITOR_REFUSED,
+        f"the editor did not take the edit of {path}{words}. The file is as it was; ask the user to look at it",
+    )
+
+
+def misapplied(path: str) -> Refusal:
+    return Refusal(
+        Kind.EDITOR_MISAPPLIED,
+        f"the editor applied the edit of {path} at a wrong place, among the user's own typing; "
+        "the user was asked to undo it. Read the file again before writing to it",
+    )
+
+
+def outcome_unknown(path: str) -> Refusal:
+    return Refusal(
+        Kind.OUTCOME_UNKNOWN,
+        f"the editor has not answered whether it applied the edit of {path}; it may be asking the user. "
+        "Read the file again before writing to it",
+    )
+
+
+def withdrawn(path: str) -> Refusal:
+    return Refusal(Kind.WITHDRAWN, f"the session ended before {path} was written; nothing was written")

@@ -1,0 +1,208 @@
+"""Writer: an agent's whole-file write, from its ticket to its answer. What it means is `core.writes`; which way it takes is here.
+
+| the file is                | way                                                                                   |
+|----------------------------|---------------------------------------------------------------------------------------|
+| open                       | through the editor, versioned; saved by policy                                        |
+| on the disk, not open      | opened in the editor, written, saved and closed again where it can; else on the disk  |
+| not there                  | made in the editor as one undoable step and saved where it can; else on the disk      |
+| not there any more         | refused: an agent that read it does not know                                          |
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.normal import BOM, normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import Position, Text
+from sidecar.disk import Missing, Resolved
+from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter, Closed, Untaken
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.places import Place, locate
+from sidecar.workspace.ports import DocumentEdit, Editor, TextEdit
+from sidecar.workspace.queues import Ticket
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import Sender
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import (
+    WriteDone,
+    WriteTask,
+    deleted,
+    editor_refused,
+    kept_changing,
+    withdrawn,
+)
+
+
+class Writer:
+    """Routes writes. The ticket stays with the write, also when its answer had to be given before its end."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        sender: Sender,
+        consent: Consent,
+        buffers: BufferWriter,
+        files: DiskWriter,
+        recorder: Recorder,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._sender = sender
+        self._consent = consent
+        self._buffers = buffers
+        self._files = files
+        self._recorder = recorder
+
+    async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
+        """Makes the file say `content`, keeping what others changed since the agent saw it."""
+        try:
+            if not await ticket.turn():
+                return Refusal(
+                    Kind.OUTCOME_UNKNOWN,
+                    f"an earlier edit of {ticket.path} is still waiting for the editor's answer; try again later",
+                )
+            session = self._state.sessions.get(ticket.session_id)
+            if session is None:
+                return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+            most = self._state.settings.max_file_bytes
+            if len(content) > most:
+                return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
+            return await self._located(WriteTask(session, ticket, content, normal(content)))
+        finally:
+            ticket.release()
+
+    async def _located(self, task: WriteTask) -> WriteDone | Refusal:
+        session = task.session
+        found = locate(self._state.storage, self._state.documents, session.roots, task.ticket.path, "write")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            refused = await self._consent.to_write(session, place)
+            if refused is not None:
+                return refused
+            if not session.alive:
+                return withdrawn(place.requested)
+            if place.tracked is not None:
+                return await self._open_document(task, place, place.tracked)
+            if isinstance(place.on_disk, Missing):
+                return await self._missing(task, place, place.on_disk)
+            return await self._file(task, place, place.on_disk)
+
+    async def _open_document(self, task: WriteTask, place: Place, tracked: Tracked) -> WriteDone | Refusal:
+        gone = isinstance(place.on_disk, Missing) and tracked.saved is not None
+        if gone and self._state.beliefs.served(task.session.id, place.uri):
+            return deleted(place.requested)
+        if self._will_save(tracked):
+            unwritable = self._state.storage.check_writable(place.on_disk, len(task.content))
+            if unwritable is not None:
+                return unwritable
+        done = await self._buffers.write(task, place, tracked)
+        match done:
+            case Closed():
+                return await self._after_close(task, place)
+            case Untaken(clean=True, reason=reason) if isinstance(place.on_disk, Resolved):
+                refused = await self._consent.to_write_behind(task.session, place, reason)
+                return refused or await self._files.write(task, place, place.on_disk)
+            case Untaken(reason=reason):
+                return editor_refused(place.requested, reason)
+            case _:
+                return done
+
+    async def _after_close(self, task: WriteTask, place: Place) -> WriteDone | Refusal:
+        """The document was closed between plan and apply: the disk is the truth now."""
+        found = locate(
+            self._state.storage, self._state.documents, task.session.roots, place.requested, "write"
+        )
+        if isinstance(found, Refusal):
+            return found
+        with found as now:
+            if now.tracked is not None:  # and opened again
+                return kept_changing(place.requested)
+            if isinstance(now.on_disk, Missing):
+                return deleted(place.requested)
+            return await self._files.write(task, now, now.on_disk)
+
+    async def _file(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
+        can = self._editor.capabilities
+        if can.apply_edit and can.document_changes and can.open and can.save:
+            unwritable = self._state.storage.check_writable(file, len(task.content))
+            if unwritable is not None:
+                return unwritable
+            tracked = await self._buffers.open(place)
+            if tracked is not None:
+                done = await self._buffers.write(task, place, tracked)
+                if isinstance(done, WriteDone):
+                    # Opened for this only, so nothing of it is the user's: the disk has it when the answer is sent.
+                    if not done.saved:
+                        done = await self._buffers.save(tracked)
+                    if done.saved:
+                        await self._buffers.close(tracked)
+                    return done
+                if isinstance(done, Refusal):
+                    if tracked.is_clean():
+                        await self._buffers.close(tracked)
+                    return done
+                if isinstance(done, Closed):
+                    return await self._after_close(task, place)
+                if tracked.is_clean():
+                    await self._buffers.close(tracked)
+        return await self._files.write(task, place, file)
+
+    async def _missing(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
+        if self._state.beliefs.served(task.session.id, place.uri):
+            return deleted(place.requested)
+        can = self._editor.capabilities
+        if can.apply_edit and can.create_files and can.save:
+            unwritable = self._state.storage.check_writable(missing, len(task.content))
+            if unwritable is not None:
+                return unwritable
+            done = await self._create_in_editor(task.session, task, place)
+            if done is not None:
+                return done
+        return await self._files.create(task, place, missing)
+
+    async def _create_in_editor(
+        self, session: Session, task: WriteTask, place: Place
+    ) -> WriteDone | Refusal | None:
+        """One undoable step: the file and its text. None when the editor did not take it: then it is made on the disk."""
+        text = task.content.removeprefix(BOM)
+        author = await self._recorder.begin(session, place.path, None, text, "editor")
+        if isinstance(author, Refusal):
+            return author
+        start = Position(0, 0)
+        edits = (TextEdit(start, start, text),) if text else ()
+        edit = DocumentEdit(place.uri, None, edits, create=True)
+        request = self._sender.dispatch(f"{session.agent} creates a file", edit)
+        with anyio.move_on_after(OPEN_SECONDS):
+            await request.answered.wait()
+        tracked = None
+        if request.answer is not None and request.answer.applied:
+            tracked = await self._buffers.appearance(place)
+        if tracked is None:
+            await self._recorder.finish(author, "failed")
+            return None
+        if not await tracked.becomes(task.wanted, OPEN_SECONDS):
+            await self._recorder.finish(author, "unknown")
+            return kept_changing(place.requested)
+        now = tracked.document.snapshot()
+        applied = self._recorder.live_edit(session, place.uri, author)
+        applied(Text.of(""), ChangeSet.of(0, (Edit(0, 0, str(now)),)), now)
+        tracked.user_dirty = False
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted)
+        await self._recorder.finish(author, "done")
+        done = await self._buffers.save(tracked)
+        if done.saved:
+            await self._buffers.close(tracked)
+        return done
+
+    def _will_save(self, tracked: Tracked) -> bool:
+        policy = self._state.settings.after_write
+        if policy == "never" or not self._editor.capabilities.save:
+            return False
+        return policy == "always" or not tracked.is_user_dirty()

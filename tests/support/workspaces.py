@@ -1,0 +1,232 @@
+"""A Workspace over a real temporary folder, for tests: with any ports.Editor, and agents that do nothing by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from sidecar.config import parse
+from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Position, Range
+from sidecar.core.uri import from_path
+from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.matchers import compile_matchers
+from sidecar.workspace.ports import (
+    DocumentEdit,
+    EditAnswer,
+    EditorCapabilities,
+    EditorRefused,
+    OpenedSession,
+    Question,
+    SessionRequest,
+    TextEdit,
+)
+from sidecar.workspace.service import Workspace
+from sidecar.workspace.storage import Storage
+from sidecar.workspace.writes import WriteDone
+
+
+class QuietEditor:
+    """An editor that can nothing and is asked nothing; what it was told is kept."""
+
+    def __init__(self, **capabilities: Any) -> None:
+        self.capabilities = EditorCapabilities(**capabilities)
+        self.shown: list[tuple[str, str]] = []
+        self.questions: list[Question] = []
+        self.answer: str | None = None
+        self.turns: list[Mapping[str, object]] = []
+        self.updates: list[Mapping[str, object]] = []
+
+    def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
+        future: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
+        future.set_result(EditAnswer(False, "no edits here"))
+        return future
+
+    async def save(self, client_uri: str, version: int) -> bool:
+        return False
+
+    async def open(self, client_uri: str) -> int:
+        raise EditorRefused("no")
+
+    async def close(self, client_uri: str) -> None: ...
+
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+        raise EditorRefused("no")
+
+    async def ask(self, question: Question) -> str | None:
+        self.questions.append(question)
+        return self.answer
+
+    def show(self, level: str, message: str) -> None:
+        self.shown.append((level, message))
+
+    def log(self, level: str, message: str) -> None: ...
+
+    def session_update(self, session_id: str, update: Mapping[str, object]) -> None:
+        self.updates.append(update)
+
+    def turn_ended(self, outcome: Mapping[str, object]) -> None:
+        self.turns.append(outcome)
+
+    def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Any:
+        class Nothing:
+            def report(self, message: str) -> None: ...
+            def end(self, message: str) -> None: ...
+
+        return Nothing()
+
+    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool:
+        return False
+
+    def changes_moved(self, client_uris: Sequence[str]) -> None: ...
+
+
+class IdleAgents:
+    """Agents whose sessions are always there and whose turns last until `finish`."""
+
+    def __init__(self) -> None:
+        self.opened: list[SessionRequest] = []
+        self.closed: list[str] = []
+        self.cancelled: list[str] = []
+        self.stop: asyncio.Future[str] | None = None
+
+    def list(self) -> list[Any]:
+        return []
+
+    async def open_session(self, request: SessionRequest) -> OpenedSession:
+        self.opened.append(request)
+        return OpenedSession(request.session_id, request.agent)
+
+    async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, object]]) -> str:
+        self.stop = asyncio.get_running_loop().create_future()
+        return await self.stop
+
+    def cancel(self, session_id: str) -> None:
+        self.cancelled.append(session_id)
+
+    async def close_session(self, session_id: str) -> None:
+        self.closed.append(session_id)
+
+    def status(self) -> list[Any]:
+        return []
+
+
+class Bench:
+    """One workspace with one session in `folder`, and short words for what tests do with it."""
+
+    def __init__(self, folder: Path, workspace: Workspace, session: str) -> None:
+        self.folder = folder
+        self.workspace = workspace
+        self.session = session
+
+    def path(self, name: str) -> str:
+        return name if name.startswith("/") else str(self.folder / name)
+
+    def uri(self, name: str) -> str:
+        return from_path(self.path(name))
+
+    async def read(
+        self, name: str, line: int | None = None, limit: int | None = None, session: str | None = None
+    ) -> str | Refusal:
+        ticket = self.workspace.ticket(session or self.session, self.path(name), "read")
+        return await self.workspace.read(ticket, line, limit)
+
+    async def write(self, name: str, content: str, session: str | None = None) -> WriteDone | Refusal:
+        ticket = self.workspace.ticket(session or self.session, self.path(name), "write")
+        return await self.workspace.write(ticket, content)
+
+    async def another_session(self) -> str:
+        return (await self.workspace.new_session("agent", str(self.folder))).session_id
+
+    def open(self, name: str, text: str, version: int = 1) -> None:
+        uri = from_path(self.path(name))
+        self.workspace.apply(Modification(uri, Action.OPEN, version, text=text, client_uri=uri))
+
+    def type(
+        self,
+        name: str,
+        version: int,
+        line: int,
+        character: int,
+        text: str,
+        end: tuple[int, int] | None = None,
+    ) -> None:
+        start = Position(line, character)
+        change = ContentChange(Range(start, Position(*end) if end else start), text)
+        self.workspace.apply(Modification(from_path(self.path(name)), Action.CHANGE, version, (change,)))
+
+    def text(self, name: str) -> str:
+        document = self.workspace.state.overlay.get(from_path(self.path(name)))
+        assert document is not None
+        return str(document.snapshot())
+
+
+@asynccontextmanager
+async def a_workspace(
+    folder: Path,
+    editor: Any = None,
+    agents: Any = None,
+    settings: Mapping[str, object] | None = None,
+    journal: Any = None,
+) -> AsyncIterator[Bench]:
+    """Ends every task of the workspace when left."""
+    parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
+    assert not problems
+    matchers, problems = compile_matchers(
+        parsed.secret_patterns, parsed.protected_patterns, home=str(folder / "home")
+    )
+    assert not problems
+    async with anyio.create_task_group() as tasks:
+        workspace = Workspace(
+            parsed,
+            Storage(parsed.max_file_bytes),
+            matchers,
+            journal or MemoryJournal(),
+            editor or QuietEditor(),
+            agents or IdleAgents(),
+            tasks,
+        )
+        workspace.roots_changed([str(folder)])
+        opened = await workspace.new_session()
+        yield Bench(folder, workspace, opened.session_id)
+        await workspace.close_session(opened.session_id)
+        for session in list(workspace.state.sessions):
+            await workspace.close_session(session.id)
+        tasks.cancel_scope.cancel()
+
+
+class MemoryJournal:
+    """A journal that keeps entries in a list; `fail` makes it refuse."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.states: dict[str, str] = {}
+        self.ledgers: dict[str, tuple[str, bytes]] = {}
+        self.fail = ""
+
+    async def begin(self, entry: Entry) -> str:
+        if self.fail:
+            raise JournalFailed(self.fail)
+        entry_id = f"w{len(self.entries) + 1}"
+        self.entries[entry_id] = entry
+        self.states[entry_id] = "intent"
+        await asyncio.sleep(0)
+        return entry_id
+
+    async def finish(self, entry_id: str, state: str) -> None:
+        self.states[entry_id] = state
+
+    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+        self.ledgers[uri] = (text, hunks)
+
+    async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
+        return self.ledgers.get(uri)
+
+    async def forget_ledger(self, uri: str) -> None:
+        self.ledgers.pop(uri, None)
