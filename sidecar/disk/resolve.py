@@ -16,13 +16,14 @@ import os
 import re
 import stat as mode_bits
 import sys
+import unicodedata
 import warnings
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from sidecar.core.policy import Access, check_request, in_system_folder
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.disk import beneath
+from sidecar.disk import beneath, windows
 from sidecar.disk.beneath import FOLDER, READ, DotsAfterMissing, LeftKnownFolders, LinkLoop, physical
 from sidecar.disk.openat2 import on_special_filesystem
 from sidecar.disk.refusals import from_os_error, refuse
@@ -171,26 +172,30 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
         return bad
     if path.endswith(("/", "/.", "/..")):
         return refuse(Kind.NOT_A_FILE, path)  # names a folder, whatever is there
+    found = roots.match(path)
+    if found is None:
+        return refuse(Kind.OUTSIDE, path)  # unseen: even a look may mount something or wait for another host
+    try:
+        return _resolve(roots, path, access, found)
+    except LeftKnownFolders:
+        return _outside(roots, path)
+    except LinkLoop:
+        return refuse(Kind.BAD_PATH, path)
+    except DotsAfterMissing:
+        return refuse(Kind.NOT_FOUND, path)
+    except UnicodeEncodeError:  # the file system's encoding is not UTF-8 and has no such character
+        return refuse(Kind.BAD_PATH, path)
 
-    canonical = path
+
+def _resolve(
+    roots: Roots, path: str, access: Access, found: tuple[Root, str, str] | None
+) -> Resolved | Missing | Refusal:
     is_physical = False
     if _DOTS.search(path):  # resolved physically, never by text
-        followed = _follow(roots, path)
-        if isinstance(followed, Refusal):
-            return followed
-        canonical, is_physical = followed, True
-
+        found, is_physical = roots.match(physical(path, roots.is_known)), True
     for _ in range(_ATTEMPTS):
-        found = roots.match(canonical)
         if found is None:
-            if is_physical:
-                return _outside(roots, path)
-            # Perhaps another spelling of a root (/tmp for /private/tmp).
-            followed = _follow(roots, path)
-            if isinstance(followed, Refusal):
-                return followed
-            canonical, is_physical = followed, True
-            continue
+            return _outside(roots, path)
         root, spelling, relative = found
         canonical = root.prefix + relative
         if in_system_folder(canonical, root.path):
@@ -212,10 +217,7 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
                 os.close(descriptor)
                 return refuse(Kind.NOT_A_FILE, path)
             return Resolved(canonical, path, root, relative, descriptor, stat)
-        followed = _follow(roots, path)
-        if isinstance(followed, Refusal):
-            return followed
-        canonical, is_physical = followed, True
+        found, is_physical = roots.match(physical(path, roots.is_known)), True
     return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
 
 
@@ -261,27 +263,21 @@ def fresh_stat(path: str) -> Stat | None:
 def order_key(path: str) -> str:
     """A canonical name used only to queue requests about one file in order: links followed, one letter case where the system folds it.
 
-    Advisory and cheap; works for missing files; never opens anything and decides nothing."""
+    Advisory and cheap; works for missing files; never opens anything and decides nothing. Names that differ on some systems may share a key:
+    their requests wait for each other, no more."""
     try:
-        return os.path.normcase(physical(path))
+        if sys.platform == "win32":
+            name = windows.plain(path)
+            return os.path.normcase(name if windows.is_unc(name) else os.path.realpath(name))
+        name = physical(path)
     except (LinkLoop, DotsAfterMissing, OSError, ValueError):
-        return os.path.normcase(os.path.normpath(path))
-
-
-def _follow(roots: Roots, path: str) -> str | Refusal:
-    try:
-        return physical(path, roots.is_known)
-    except LeftKnownFolders:
-        return _outside(roots, path)
-    except LinkLoop:
-        return refuse(Kind.BAD_PATH, path)
-    except DotsAfterMissing:
-        return refuse(Kind.NOT_FOUND, path)
+        name = os.path.normpath(path)
+    return unicodedata.normalize("NFC", name).casefold() if sys.platform == "darwin" else name
 
 
 def _outside(roots: Roots, path: str) -> Refusal:
     """Which of the two depends on the requested text alone, never on what is there."""
-    lexically_inside = roots.match(path) is not None and roots.match(os.path.normpath(path)) is not None
+    lexically_inside = roots.match(os.path.normpath(path)) is not None
     return refuse(Kind.SYMLINK_ESCAPE if lexically_inside else Kind.OUTSIDE, path)
 
 

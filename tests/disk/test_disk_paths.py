@@ -119,7 +119,8 @@ PATHS = [
     ("/ws/./d//deep/../g", "ws/d/g: I am ws/d/g"),
     ("/ws/../ws/f", "ws/f: I am ws/f"),
     ("/ws/../ws2/f", "ws2/f: I am ws2/f"),
-    ("/alias/f", "ws/f: I am ws/f"),
+    ("/alias/f", OUTSIDE),  # not a spelling the root was given by
+    ("/none/../ws/f", OUTSIDE),
     # trailing blanks are part of a name
     ("/ws/trail ", "ws/trail : I am ws/trail "),
     ("/ws/f ", "missing: ws/f "),
@@ -214,6 +215,21 @@ def test_what_is_no_absolute_path_reaches_no_system_call(
     monkeypatch.undo()
     assert isinstance(found, Refusal)
     assert found.kind is Kind.BAD_PATH
+
+
+def test_what_is_lexically_outside_is_not_even_looked_at(
+    roots: Roots, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beneath, "open_beneath", None)
+    monkeypatch.setattr(os, "stat", None)
+    monkeypatch.setattr(os, "readlink", None)
+    kinds = [
+        resolve(roots, f"{world}{path}", access="read")
+        for path in ("/out/x", "/out/none", "/ws-secret/s", "/alias/f", "/out/../ws/f", "/ws")
+    ]
+    monkeypatch.undo()
+    assert {kind.kind for kind in kinds if isinstance(kind, Refusal)} == {Kind.OUTSIDE}
+    assert len(kinds) == 6
 
 
 def test_nothing_outside_is_opened(roots: Roots, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
