@@ -154,13 +154,15 @@ class Chat:
             _log.info("transcript %s: %s", self.path.name, error)
 
     async def _drain(self) -> bool:
-        """False when the editor is gone."""
+        """False when the editor is gone. Never raises: a transcript must not end the tasks beside it."""
         try:
             await self._write(None)
         except EditorGone:
             return False
         except OSError as error:
             _log.warning("transcript %s: %s", self.path.name, error.strerror)
+        except Exception:  # noqa: BLE001 - see above
+            _log.exception("transcript %s could not be written", self.path.name)
         return True
 
     async def _write(self, plan: Plan | None) -> bool:

@@ -114,6 +114,20 @@ CHANGES: Final = "sidecar/changes"
 """Notification, `client.changes`: `{uris}`, the documents whose hunks moved [code lens and diagnostic refresh]."""
 
 
+# Methods: client → server
+
+OPAQUE: Final = "sidecar/opaque"
+"""Notification: `{uri, dirty}` for a file open where text sync does not reach (notebooks, custom editors)."""
+
+
+class OpaqueParams(msgspec.Struct, frozen=True):
+    uri: str
+    dirty: bool = True
+
+
+# Payloads
+
+
 class PermissionOption(TypedDict):
     optionId: str
     kind: str

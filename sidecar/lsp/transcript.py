@@ -159,7 +159,8 @@ class Transcripts:
 
     async def ask(self, question: Question) -> str | None:
         """The answer given by lens or code action. Raises EditorRefused when no transcript can be made."""
-        chat = self._of(question.session_id)
+        # While a session is being made (may this agent be started?) its transcript does not know it yet.
+        chat = self._of(question.session_id) or self._starting()
         if chat is None:
             try:
                 chat = self._create(question.session_id)
@@ -229,6 +230,12 @@ class Transcripts:
 
     def _of(self, session_id: str) -> Chat | None:
         return next((chat for chat in self._chats.values() if chat.session_id == session_id), None)
+
+    def _starting(self) -> Chat | None:
+        waiting = (
+            chat for chat in self._chats.values() if chat.turn == "starting" and chat.session_id is None
+        )
+        return next(waiting, None)
 
     def _at(self, uri: str) -> Chat | None:
         """The transcript at a URI; one of an earlier run is taken up again, with a new session at its next Send."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import platformdirs
 
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _NAME = re.compile(r"chat-\d{8}-\d{6}(-\d+)?\.md")
 
 
@@ -41,7 +42,7 @@ class TranscriptFolder:
         for number in range(100):
             path = Path(f"{stem}{f'-{number}' if number else ''}.md")
             try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                descriptor = os.open(path, _CREATE, 0o600)
             except FileExistsError:
                 continue
             with os.fdopen(descriptor, "wb") as file:

@@ -120,6 +120,13 @@ async def test_progress_cancels_the_turn(editor: Plain) -> None:
     assert editor.turns[0]["stopReason"] == "cancelled"
 
 
+async def test_odd_notifications_are_harmless(editor: Plain) -> None:
+    for params in (None, {}, {"uri": 1}, {"uri": "file:///a.ipynb", "dirty": "x"}, [1], {"uri": "file:///a"}):
+        editor.notify("sidecar/opaque", params)
+        editor.notify("window/workDoneProgress/cancel", params)
+    assert await editor.execute("sidecar.status") == {"sessions": []}
+
+
 FAILURES = [
     (("sidecar.newSession", "missing"), "missing is not installed; install it with npm i missing"),
     (("sidecar.prompt", {"prompt": "fail", "wait": True}), "the player fell asleep; wake it"),

@@ -431,6 +431,25 @@ async def test_a_question_makes_its_own_transcript_where_nothing_else_can_ask(de
     assert await asking == "no"
 
 
+async def test_a_question_before_the_session_is_there_is_put_into_its_transcript(desk: Desk) -> None:
+    make = desk.service.new_session
+    answers: list[str | None] = []
+
+    async def asking_first(*given: Any) -> Any:
+        answers.append(await desk.editor.ask(replace(QUESTION, session_id="s1", action="start")))
+        return await make(*given)
+
+    desk.service.new_session = asking_first  # type: ignore[method-assign]  # this once it asks
+    desk.opened()
+    desk.buffers.type(desk.uri, "do it")
+    desk.transcripts.send()
+    await until(lambda: "### Question 1" in desk.text)
+    desk.transcripts.answer("q1", "yes")
+    await until(lambda: len(desk.service.calls) == 2)
+    assert answers == ["yes"]
+    assert len(list(desk.folder.iterdir())) == 1
+
+
 async def test_an_agent_cannot_fake_a_question_or_a_prompt(desk: Desk) -> None:
     desk.opened("s1")
     asking = asyncio.ensure_future(desk.editor.ask(QUESTION))
