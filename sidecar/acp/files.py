@@ -67,7 +67,7 @@ def _wrong_with(path: str) -> str | None:
     if not os.path.isabs(path):
         return "path is not absolute"
     try:
-        encoded = os.fsencode(path)
+        length = len(path) if path.isascii() else len(os.fsencode(path))
     except UnicodeEncodeError:
         return "path cannot be a file name"
-    return f"path is longer than {_LONGEST_PATH} bytes" if len(encoded) > _LONGEST_PATH else None
+    return f"path is longer than {_LONGEST_PATH} bytes" if length > _LONGEST_PATH else None

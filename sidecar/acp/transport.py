@@ -24,6 +24,7 @@ import msgspec
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
+from sidecar.core.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ RequestId: TypeAlias = int | str | None
 
 _CHUNK = 256 * 1024
 _SMALL = 64 * 1024
+_SLICE = 0.0005
+"""Seconds that messages which need no handler may be dealt with before others run."""
 
 
 class Sink(Protocol):
@@ -125,6 +128,8 @@ class LineTransport:
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
         self._asked: set[int] = set()
+        self._batch: list[bytes] = []
+        self._batch_size = 0
         self._busy = 0
         self._room: asyncio.Future[None] | None = None
         self._closed = False
@@ -137,25 +142,33 @@ class LineTransport:
     # what the SDK calls
 
     async def receive(self) -> Message | None:
-        """The next message for the SDK, None at the end. Lets other tasks run before each."""
+        """The next message for the SDK, None at the end. Other tasks run before each, and now and then in between."""
+        await asyncio.sleep(
+            0
+        )  # the task made for the last message gets to run before the next one is looked at
+        until = self._loop.time() + _SLICE
         while True:
-            await asyncio.sleep(
-                0
-            )  # the task made for the last message gets to run before the next one is looked at
             while self._busy >= self._limits.unfinished and not self._closed:
+                self._flush()
                 self._room = self._loop.create_future()
                 await self._room
             if self._closed:
                 return None
             if not self._messages:
-                line = await self._next_line()
-                if line is None:
-                    return None
-                self._messages.extend(self._decode(line))
+                if not self._lines:
+                    self._flush()
+                    if not await self._read():
+                        return None
+                self._decode(self._lines.popleft())
                 continue
             message = self._checked(self._messages.popleft())
             if message is not None:
+                self._flush()
                 return message
+            if self._loop.time() > until:
+                self._flush()
+                await asyncio.sleep(0)
+                until = self._loop.time() + _SLICE
 
     async def send(self, message: Message) -> None:
         """Writes one message; waits while the agent leaves too much unread.
@@ -186,6 +199,7 @@ class LineTransport:
 
     async def close(self) -> None:
         """Ends both directions without waiting for anything; gives back what was decided for unhandled messages."""
+        self._flush()
         self._closed = True
         self._sink.close()
         self._wake()
@@ -200,11 +214,39 @@ class LineTransport:
         if self._closed:
             return
         data = self._encoded(message)
+        self._flush()
         if len(data) < _SMALL:
             self._sink.write(data + b"\n")
         else:
             self._sink.write(data)
             self._sink.write(b"\n")
+
+    @property
+    def full(self) -> bool:
+        """The agent leaves too much unread: answer by `send`, which waits."""
+        return self._sink.full
+
+    def answer_content(self, request_id: RequestId, content: str | Text) -> None:
+        """Answers a request from within `admit` with `{content}`. Answers of a burst are written together."""
+        quoted = content.json_escaped() if isinstance(content, Text) else _string(content)
+        batch = self._batch
+        batch.append(b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % msgspec.json.encode(request_id))
+        batch.append(_without_line_ends(quoted))
+        batch.append(b'"}}\n')
+        self._batch_size += len(quoted)
+        if self._batch_size > _SMALL:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._batch:
+            return
+        batch, size = self._batch, self._batch_size
+        self._batch, self._batch_size = [], 0
+        if size <= 2 * _SMALL:
+            self._sink.write(b"".join(batch))
+        else:
+            for part in batch:
+                self._sink.write(part)
 
     def one_less(self) -> None:
         self._busy -= 1
@@ -213,22 +255,26 @@ class LineTransport:
 
     # bytes to lines
 
-    async def _next_line(self) -> bytes | None:
+    async def _read(self) -> bool:
+        """Reads until there are lines; False at the end."""
         while not self._lines:
             if self._partial_size > self._limits.line:
-                return self._end(f"sent a line of more than {self._limits.line} bytes")
+                self._end(f"sent a line of more than {self._limits.line} bytes")
+                return False
             try:
                 data = await self._reader.read(_CHUNK)
             except ConnectionError:  # a pipe that broke says the same as one that ended
                 data = b""
-            if not data:
-                last, self._partial, self._partial_size = b"".join(self._partial), [], 0
-                if last.strip():
-                    return last  # a last frame without its newline
-                return self._end("closed its output")
-            self.heard_at = self._loop.time()
-            self._split(data)
-        return self._lines.popleft()
+            if data:
+                self.heard_at = self._loop.time()
+                self._split(data)
+            elif self._partial_size:
+                self._lines.append(b"".join(self._partial))  # a last frame without its newline
+                self._partial, self._partial_size = [], 0
+            else:
+                self._end("closed its output")
+                return False
+        return True
 
     def _split(self, data: bytes) -> None:
         first, *rest = data.split(b"\n")
@@ -251,29 +297,25 @@ class LineTransport:
 
     # lines to messages
 
-    def _decode(self, line: bytes) -> list[Message]:
+    def _decode(self, line: bytes) -> None:
         line = line.strip()
-        if not line:
-            return []
         if line.startswith(b"{"):
             try:
-                message = msgspec.json.decode(line)
+                self._messages.append(msgspec.json.decode(line))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                pass
-            else:
-                return [message]
-        return self._decode_leniently(line)
+                self._decode_leniently(line)
+        elif line:
+            self._decode_leniently(line)
 
-    def _decode_leniently(self, line: bytes) -> list[Message]:
+    def _decode_leniently(self, line: bytes) -> None:
         """What msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or behind."""
-        found: list[Message] = []
         start = 0 if line.startswith(b"{") else line.find(b'{"jsonrpc"')
         try:
             text = line[start:].decode() if start >= 0 else ""
             at = 0
             while text.startswith("{", at):
                 value, at = _LENIENT.raw_decode(text, at)
-                found.append(value)
+                self._messages.append(value)
                 while at < len(text) and text[at] in " \t\r":
                     at += 1
             noise = text[at:] if start == 0 else line
@@ -281,7 +323,6 @@ class LineTransport:
             noise = line
         if noise:
             self._noise.say("wrote something that is not a message", noise)
-        return found
 
     def _checked(self, message: Message) -> Message | None:
         """The message as the SDK can bear it; None when it is dropped or dealt with."""
@@ -356,10 +397,22 @@ def encode(message: Message) -> bytes:
     """One message as JSON in UTF-8 without a newline of any kind in it.
 
     Some agents split lines as JavaScript's readline or Python's splitlines do, so NEL, LS and PS are written as escapes."""
+    return _without_line_ends(_json(message))
+
+
+def _json(value: object) -> bytes:
     try:
-        data = msgspec.json.encode(message)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
-        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _string(text: str) -> bytes:
+    """The inside of a JSON string."""
+    return _json(text)[1:-1]
+
+
+def _without_line_ends(data: bytes) -> bytes:
     if not data.isascii():
         for raw, escaped in _LINE_ENDS:
             if raw in data:

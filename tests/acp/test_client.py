@@ -13,17 +13,18 @@ import pytest
 from sidecar.acp.client import AgentConnection, Gone
 from sidecar.acp.limits import Limits
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import Text
 from sidecar.workspace.ports import AgentFailed, SessionRequest
-from tests.support.acp_wire import HANGS, Done, FakeWorkspace, Wire, chunk
+from tests.support.acp_wire import HANGS, Done, FakeWorkspace, Ticket, Wire, chunk
 
 LIMITS = Limits(initialize=0.3, silence=0.3, close=0.3)
 INITIALIZED: dict[str, Any] = {"protocolVersion": 1}
 
 
 class Side:
-    def __init__(self, *, fs: bool = True) -> None:
+    def __init__(self, *, fs: bool = True, workspace: FakeWorkspace | None = None) -> None:
         self.wire = Wire()
-        self.workspace = FakeWorkspace()
+        self.workspace = workspace or FakeWorkspace()
         self.agent = AgentConnection(
             "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=LIMITS
         )
@@ -418,6 +419,66 @@ async def test_pipelined_write_write_read() -> None:
             ("ticket", "write"),
             ("ticket", "read"),
         ]
+
+
+class ReadsNow(FakeWorkspace):
+    """Answers reads at once unless the file's queue is not empty."""
+
+    def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
+        if any(
+            not other.released for other in self.tickets if other is not ticket and other.path == ticket.path
+        ):
+            return None
+        self.log.append(("read now", ticket.path))
+        if ticket.path not in self.files:
+            return Refusal(Kind.NOT_FOUND, "not there")
+        text = self.files[ticket.path]
+        return text if line else Text.of(text)
+
+
+# odd characters must survive both ways of writing an answer
+TEXTS = ["", "a\n", 'quo"te\\\t\x00\x1f\x7f', "äé😀\u2028\u2029\x85", "\ud800x", "long" * 100_000]
+
+
+@pytest.mark.parametrize("line", [None, 1])
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+async def test_reads_answered_at_once(text: str, line: int | None) -> None:
+    async with opened(workspace=ReadsNow()) as side:
+        side.workspace.files["/f"] = text
+        where = {"sessionId": "a1", "path": "/f", "line": line}
+        for number in ("x\u2028", 2, None):
+            side.wire.request(number, READ, where)
+            assert (await side.wire.answered(number))["result"] == {"content": text}
+        side.wire.request(3, READ, {**where, "path": "/g"})
+        assert (await side.wire.answered(3))["error"]["code"] == -32002
+        assert all(ticket.released for ticket in side.workspace.tickets)
+
+
+async def test_reads_at_once_keep_their_place() -> None:
+    async with opened(workspace=ReadsNow()) as side:
+        gate = side.workspace.gates["/f"] = asyncio.Event()
+        side.workspace.files = {"/f": "old", "/g": "g"}
+        where = {"sessionId": "a1", "path": "/f"}
+        side.wire.request(1, WRITE, {**where, "content": "new"})
+        side.wire.request(2, READ, where)
+        side.wire.request(3, READ, {**where, "path": "/g"})
+        await side.wire.answered(3)
+        gate.set()
+        assert (await side.wire.answered(2))["result"] == {"content": "new"}
+        assert [entry for entry in side.workspace.log if entry[0] == "read now"] == [("read now", "/g")]
+
+
+async def test_reads_wait_for_an_agent_that_does_not_read() -> None:
+    async with opened(workspace=ReadsNow()) as side:
+        side.workspace.files["/f"] = "text"
+        side.wire.room.clear()
+        for number in range(300):
+            side.wire.request(number, READ, {"sessionId": "a1", "path": "/f"})
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert len(side.workspace.tickets) <= LIMITS.wire.unfinished + 1
+        side.wire.room.set()
+        await side.wire.answered(299)
 
 
 async def test_fs_that_was_not_offered() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -52,19 +53,25 @@ def filled(steps: list[dict], pids: Path) -> list[dict]:
     return [{**step, "pids": str(pids)} if "pids" in step else step for step in steps]
 
 
-@pytest.mark.parametrize("what", LADDER)
-async def test_ladder(what: str, tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    steps = filled(LADDER[what], pids)
-    agent = await start({"start": steps}, tmp_path)
-    left = await until_written(pids, sum("pids" in step for step in steps)) if "leaves" in what else []
-    if what == "never reads":
-        agent.stdin.write(b"x" * 3_000_000)  # more than any pipe holds: the end must not wait for it
-    async with asyncio.timeout(HANGS):
-        await agent.stop(QUICK)
-    assert agent.gone.done()
-    assert agent.exited.done()
-    assert await until_gone([agent.pid, *left], HANGS) == set()
+async def test_ladder(tmp_path: Path) -> None:
+    """All at once, because each waits most of the time."""
+
+    async def one(what: str, steps: list[dict], folder: Path) -> str | None:
+        folder.mkdir()
+        pids = folder / "pids"
+        steps = filled(steps, pids)
+        agent = await start({"start": steps}, folder)
+        left = await until_written(pids, sum("pids" in step for step in steps)) if "leaves" in what else []
+        if what == "never reads":
+            agent.stdin.write(b"x" * 3_000_000)  # more than any pipe holds: the end must not wait for it
+        async with asyncio.timeout(HANGS):
+            await agent.stop(QUICK)
+        survivors = await until_gone([agent.pid, *left], HANGS)
+        return what if survivors or not agent.gone.done() or not agent.exited.done() else None
+
+    rows = enumerate(LADDER.items())
+    results = await asyncio.gather(*(one(what, steps, tmp_path / str(n)) for n, (what, steps) in rows))
+    assert [what for what in results if what] == []
 
 
 async def test_the_whole_ladder_is_within_five_seconds() -> None:
@@ -212,40 +219,36 @@ TREES = {
 DEATHS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "exit without a word": None}
 
 
-@pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("death", DEATHS)
-async def test_no_orphans(death: str, tree: str, tmp_path: Path) -> None:
-    import json
+async def test_no_orphans(tmp_path: Path) -> None:
+    async def one(death: signal.Signals | None, tree: list[dict], folder: Path) -> set[int]:
+        folder.mkdir()
+        steps = filled(tree, folder / "pids")
+        arguments = json.dumps([argv({"start": steps}), ENV, str(folder)])
+        sidecar = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", SIDECAR, arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            cwd=Path(process.__file__).parents[2],
+        )
+        assert sidecar.stdin is not None
+        assert sidecar.stdout is not None
+        left = [int(await sidecar.stdout.readline())]
+        if leaves := sum("pids" in step for step in steps):
+            left += await until_written(folder / "pids", leaves)
+        assert all(alive(pid) for pid in left)
+        if death is None:
+            sidecar.stdin.close()
+        else:
+            sidecar.send_signal(death)
+        async with asyncio.timeout(HANGS):
+            await sidecar.wait()
+        return await until_gone(left, HANGS)
 
-    pids = tmp_path / "pids"
-    steps = filled(TREES[tree], pids)
-    arguments = json.dumps([argv({"start": steps}), ENV, str(tmp_path)])
-    sidecar = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", SIDECAR, arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        cwd=Path(process.__file__).parents[2],
+    cases = [(death, tree) for death in DEATHS for tree in TREES]
+    left = await asyncio.gather(
+        *(one(DEATHS[death], TREES[tree], tmp_path / str(n)) for n, (death, tree) in enumerate(cases))
     )
-    assert sidecar.stdin is not None
-    assert sidecar.stdout is not None
-    agent = int(await sidecar.stdout.readline())
-    left = [
-        agent,
-        *(
-            await until_written(pids, sum("pids" in step for step in steps))
-            if pids.name in str(steps)
-            else []
-        ),
-    ]
-    assert all(alive(pid) for pid in left)
-    number = DEATHS[death]
-    if number is None:
-        sidecar.stdin.close()
-    else:
-        sidecar.send_signal(number)
-    async with asyncio.timeout(HANGS):
-        await sidecar.wait()
-    assert await until_gone(left, HANGS) == set()
+    assert {case: pids for case, pids in zip(cases, left, strict=True) if pids} == {}
 
 
 async def test_the_death_of_the_reaper_ends_the_agent(tmp_path: Path) -> None:
