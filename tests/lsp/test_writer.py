@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import pytest
 
+from sidecar.core.overlay import Modification
+from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.writer import Writer
+from tests.support.raw_lsp import in_process
 
 TIMEOUT = 10.0
 
@@ -158,3 +163,35 @@ def test_waiting_for_a_blocked_editor_ends(pipe: Pipe) -> None:
     writer.close()
     assert not writer.wait(0.01)
     pipe.finish(writer)
+
+
+async def test_an_editor_that_does_not_read_blocks_nobody() -> None:
+    """Agents and the mirror go on; the newest state and all answers are there when it reads again."""
+    mirrored = asyncio.Event()
+    servers: list[SidecarServer] = []
+
+    def mirror(_: Modification) -> None:
+        mirrored.set()
+
+    @asynccontextmanager
+    async def build() -> AsyncIterator[SidecarServer]:
+        servers.append(SidecarServer(mirror))
+        yield servers[0]
+
+    async with in_process(build) as client:
+        await client.initialize()
+        client.reading.pause_reading()
+        for number in range(20_000):
+            servers[0].notify("sidecar/sessionUpdate", {"number": number, "text": "x" * 500}, number % 10)
+        asked = client.ask("no/such")
+        client.notify(
+            "textDocument/didOpen", {"textDocument": {"uri": "file:///a", "version": 1, "text": ""}}
+        )
+        async with asyncio.timeout(TIMEOUT):
+            await mirrored.wait()
+        client.reading.resume_reading()
+        await client.receive_until(lambda m: m.get("id") == f"c{asked}")
+        numbers = [m["params"]["number"] for m in client.seen if "params" in m]
+        assert numbers == sorted(numbers)
+        assert numbers[-10:] == list(range(19_990, 20_000))
+        assert len(numbers) < 10_000

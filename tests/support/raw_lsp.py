@@ -39,6 +39,8 @@ class RawClient:
         """Every message received."""
         self.exit_code: Callable[[], Any]
         self.process: Any = None
+        self.reading: Any = None
+        """The transport that reads, in this process."""
 
     def send(self, data: bytes) -> None:
         self._write(data)
@@ -121,6 +123,7 @@ async def in_process(
             return await task
 
     client.exit_code = exit_code
+    client.reading = transport
     try:
         yield client
     finally:
