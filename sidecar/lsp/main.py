@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
+from sidecar.lsp import announcement
 from sidecar.lsp.greeting import Announce, greet
 from sidecar.lsp.stdio import claim
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def run(
-    build: Callable[[], AbstractAsyncContextManager[SidecarServer]], announce: Announce | None = None
+    build: Callable[[], AbstractAsyncContextManager[SidecarServer]],
+    announce: Announce | None = announcement.announce,
 ) -> int:
     """Serves until the editor ends it; returns the exit code (see `server.serve`).
 

@@ -35,6 +35,7 @@ from pygls.protocol import default_converter
 from sidecar import __version__
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
+from sidecar.lsp.announcement import NAME
 from sidecar.lsp.framing import Fault, Framing
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.pending import Pending
@@ -61,7 +62,7 @@ class SidecarServer(LanguageServer):
 
     def __init__(self, on_modification: Callable[[Modification], None]) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - untyped in pygls
-            "acp-sidecar", __version__, protocol_cls=SidecarProtocol, converter_factory=default_converter
+            NAME, __version__, protocol_cls=SidecarProtocol, converter_factory=default_converter
         )
         self.protocol.on_modification = on_modification
 

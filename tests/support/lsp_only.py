@@ -100,4 +100,4 @@ async def build() -> AsyncIterator[SidecarServer]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(build))
+    sys.exit(run(build, announce=None))

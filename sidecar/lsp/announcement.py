@@ -1,0 +1,40 @@
+"""Announcement: the result of `initialize` as plain data, so that it can be given before pygls is imported.
+
+It says in advance what `features.py` registers; the protocol compares the two at every start, and a test does here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sidecar import __version__
+from sidecar.lsp.ext import COMMANDS
+from sidecar.lsp.greeting import position_encoding
+
+NAME = "acp-sidecar"
+
+_INCREMENTAL = 2
+"""LSP, TextDocumentSyncKind."""
+
+
+def announce(params: Mapping[str, Any]) -> dict[str, Any]:
+    """`initialize` params, plain JSON → its result."""
+    return {
+        "capabilities": {
+            "positionEncoding": position_encoding(params),
+            "textDocumentSync": {
+                "openClose": True,
+                "change": _INCREMENTAL,
+                "save": {"includeText": True},
+            },
+            "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+            "codeLensProvider": {"resolveProvider": False},
+            "executeCommandProvider": {"commands": sorted(COMMANDS)},
+            "workspace": {
+                "workspaceFolders": {"supported": True, "changeNotifications": True},
+                "fileOperations": {},
+            },
+        },
+        "serverInfo": {"name": NAME, "version": __version__},
+    }
