@@ -2,27 +2,35 @@
 
 Offsets are code points from 0. Positions are LSP's: line from 0, character from 0 in units of an `Encoding`. A line ends
 at `\\n`, `\\r\\n` or `\\r` and at nothing else (LSP 3.17, "Text Documents"): form feed, NEL, U+2028 are ordinary
-characters. A lone surrogate is one code point, one UTF-16 unit and three UTF-8 units.
+characters.
+
+Both keep their characters in chunks (chunks.py). An edit makes one new chunk, whatever the size of the text; a snapshot is
+the rope's own Text, which the rope copies (the list of chunks, not the chunks) before its next change. Lines and offsets
+are found in logarithmic time; only in a line that spans chunks *and* is not all ASCII are its chunks walked.
 """
+
+# pyright: reportPrivateUsage=false
+# Rope edits the insides of a Text that nobody else has: two faces of one structure.
 
 from __future__ import annotations
 
-import json
-import re
-from enum import StrEnum
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 
 from sidecar.core.change import Edit
+from sidecar.core.chunks import (
+    MAXIMUM,
+    MINIMUM,
+    ChunkIndex,
+    after_terminator,
+    common_prefix,
+    common_suffix,
+    divide,
+    terminators,
+)
+from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
 
-_TERMINATOR = re.compile(r"\r\n|\n|\r")
-
-
-class Encoding(StrEnum):
-    """The unit in which `Position.character` counts; the values are LSP's PositionEncodingKind."""
-
-    UTF_8 = "utf-8"
-    UTF_16 = "utf-16"
-    UTF_32 = "utf-32"
+__all__ = ["Encoding", "Position", "Range", "Rope", "Text"]
 
 
 class Position(NamedTuple):
@@ -39,23 +47,32 @@ class Range(NamedTuple):
     end: Position
 
 
-def _width(character: str, encoding: Encoding) -> int:
-    code = ord(character)
-    if encoding is Encoding.UTF_32 or code < 0x80:
-        return 1
-    if encoding is Encoding.UTF_16:
-        return 1 if code < 0x10000 else 2
-    return 2 if code < 0x800 else 3 if code < 0x10000 else 4
+_FIRST_LINE = (0, (0, 0, 0))
+_NOT_FAR = (Encoding.UTF_32, 0, (0, 0, 0, 0))
+_SURROGATE = "\ud800"
+_BMP = "\uffff"
 
 
 class Text:
-    """An immutable text. Equal to another Text with the same characters."""
+    """An immutable text. Equal to every other Text with the same characters."""
 
-    __slots__ = ("_starts", "_text")
+    __slots__ = ("_ascii", "_chunks", "_far", "_index", "_json", "_length", "_lines", "_near", "_terminators")
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._starts: list[int] = [0, *(m.end() for m in _TERMINATOR.finditer(text))]
+    def __init__(self, text: str = "") -> None:
+        self._chunks: list[str] = divide(text)
+        self._lines: list[int] = [terminators(chunk) for chunk in self._chunks]
+        """The number of terminators of each chunk."""
+        self._index = ChunkIndex(self._lines, [len(chunk) for chunk in self._chunks])
+        self._length = len(text)
+        self._terminators = sum(self._lines)
+        self._ascii = text.isascii()
+        """True only if all characters are ASCII: then one unit is one code point in every encoding."""
+        self._near = _FIRST_LINE
+        """The line last asked for and where it starts (chunk, offset in it, offset of the chunk): typing stays in a line."""
+        self._far = _NOT_FAR
+        """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
+        self._json: list[bytes | None] | None = None
+        """What `json_escaped` made of each chunk."""
 
     @staticmethod
     def of(text: str) -> Text:
@@ -63,38 +80,58 @@ class Text:
 
     def __len__(self) -> int:
         """Code points."""
-        return len(self._text)
+        return self._length
 
     def __str__(self) -> str:
-        return self._text
+        chunks = self._chunks
+        return chunks[0] if len(chunks) == 1 else "".join(chunks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and str(self) == str(other)
+        if not isinstance(other, Text):
+            return NotImplemented
+        if self is other:
+            return True
+        return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
 
     def __hash__(self) -> int:
-        return hash(self._text)
+        return hash(str(self))
 
     def __repr__(self) -> str:
-        return f"Text.of({self._text[:40]!r}{'…' if len(self) > 40 else ''})"
+        start = self._chunks[0][:40]
+        return f"Text.of({start!r}{'…' if len(start) < self._length else ''})"
 
     @property
     def line_count(self) -> int:
         """Number of terminators + 1: the empty text has one line, "a\\n" has two."""
-        return len(self._starts)
+        return self._terminators + 1
+
+    @property
+    def chunks(self) -> tuple[str, ...]:
+        """The text in pieces, which texts taken from one rope share (`is`) where they are the same."""
+        return tuple(self._chunks)
 
     def line(self, line: int) -> str:
         """One line with its terminator. Raises IndexError when there is no such line."""
-        if not 0 <= line < len(self._starts):
-            raise IndexError(f"line {line} of {len(self._starts)}")
+        if not 0 <= line <= self._terminators:
+            raise IndexError(f"line {line} of {self.line_count}")
         return self.lines(line, 1)
 
     def lines(self, first: int, count: int) -> str:
-        """`count` whole lines from line `first` on, terminators included; fewer, or "", where the text ends."""
+        """`count` whole lines from line `first` on, terminators included; fewer, or "", where the text ends.
+
+        Raises ValueError for negative numbers.
+        """
         if first < 0 or count < 0:
             raise ValueError("negative line or count")
-        end = first + count
-        starts = [*self._starts, len(self._text)]
-        return self._text[starts[min(first, len(starts) - 1)] : starts[min(end, len(starts) - 1)]]
+        if first > self._terminators:
+            return ""
+        start_chunk, start, _ = self._line_start(first)
+        if first + count > self._terminators:
+            end_chunk = len(self._chunks) - 1
+            end = len(self._chunks[end_chunk])
+        else:
+            end_chunk, end, _ = self._line_start(first + count)
+        return self._between(start_chunk, start, end_chunk, end)
 
     def offset_at(self, position: Position, encoding: Encoding) -> int:
         """The offset of a position.
@@ -106,48 +143,229 @@ class Text:
         line, units = position
         if line < 0 or units < 0:
             raise ValueError(f"negative position {line}:{units}")
-        if line >= len(self._starts):
-            return len(self._text)
-        offset = self._starts[line]
-        for character in self.line(line).rstrip("\r\n"):
-            units -= _width(character, encoding)
-            if units < 0:
-                break
-            offset += 1
-        return offset
+        if line > self._terminators:
+            return self._length
+        near = self._near
+        if near[0] != line:
+            near = self._near = (line, self._line_start(line))
+        number, start, before = near[1]
+        chunk = self._chunks[number]
+        limit = start + units
+        # No code point is less than one unit, so what lies beyond `limit` does not matter.
+        end = _line_end(chunk, start, limit)
+        if end < 0:
+            if limit > len(chunk) and number + 1 < len(self._chunks):
+                return self._offset_in_long_line(line, units, encoding)
+            end = min(limit, len(chunk))
+        if self._ascii or encoding is Encoding.UTF_32:
+            return before + end
+        return before + start + points_of(chunk[start:end], units, encoding)
 
     def position_at(self, offset: int, encoding: Encoding) -> Position:
         """The position of an offset; between `\\r` and `\\n` it is the place before both. ValueError outside the text."""
-        if not 0 <= offset <= len(self._text):
-            raise ValueError(f"offset {offset} outside 0..{len(self._text)}")
-        low, high = 0, len(self._starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._starts[middle] <= offset else (low, middle)
-        before = self._text[self._starts[low] : offset].rstrip("\r\n")
-        return Position(low, sum(_width(character, encoding) for character in before))
+        if not 0 <= offset <= self._length:
+            raise ValueError(f"offset {offset} outside 0..{self._length}")
+        number, line, before = self._index.chunk_of_offset(offset)
+        chunk = self._chunks[number]
+        at = offset - before
+        if at and chunk[at - 1] == "\r" and chunk[at : at + 1] == "\n":
+            at -= 1
+        start = max(chunk.rfind("\n", 0, at), chunk.rfind("\r", 0, at)) + 1
+        if start:
+            line += terminators(chunk[:start])
+        elif number and self._chunks[number - 1][-1] not in "\r\n":
+            return Position(line, self._units_in_long_line(line, number, before, at, encoding))
+        return Position(line, units_of(chunk[start:at], encoding))
 
     def slice(self, start: int, end: int) -> str:
         """The characters from offset `start` to `end`. Raises ValueError unless 0 <= start <= end <= len."""
-        if not 0 <= start <= end <= len(self._text):
-            raise ValueError(f"slice {start}..{end} of {len(self._text)}")
-        return self._text[start:end]
+        if not 0 <= start <= end <= self._length:
+            raise ValueError(f"slice {start}..{end} of {self._length}")
+        start_chunk, _, before = self._index.chunk_of_offset(start)
+        if end - before <= len(self._chunks[start_chunk]):
+            return self._chunks[start_chunk][start - before : end - before]
+        end_chunk, _, end_before = self._index.chunk_of_offset(end)
+        return self._between(start_chunk, start - before, end_chunk, end - end_before)
 
     def json_escaped(self) -> bytes:
-        """The text as the inside of a JSON string, in UTF-8, without the quotes."""
-        try:
-            return json.dumps(self._text, ensure_ascii=False)[1:-1].encode()
-        except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
-            return json.dumps(self._text)[1:-1].encode()
+        """The text as the inside of a JSON string: UTF-8, without the quotes.
+
+        Kept per chunk and shared between snapshots like the chunks, until these change: asking costs about as much memory
+        as the text itself.
+        """
+        known = self._json or [None] * len(self._chunks)
+        escaped = [old or _json_escape(chunk) for old, chunk in zip(known, self._chunks, strict=True)]
+        self._json = [*escaped]
+        return b"".join(escaped)
+
+    def _line_start(self, line: int) -> tuple[int, int, int]:
+        """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
+        if line == 0:
+            return 0, 0, 0
+        number, lines, before = self._index.chunk_of_terminator(line)
+        chunk = self._chunks[number]
+        start = after_terminator(chunk, line - lines, self._lines[number])
+        if start == len(chunk) and number + 1 < len(self._chunks):
+            return number + 1, 0, before + start
+        return number, start, before
+
+    def _at(self, offset: int) -> str:
+        """The character at an offset; "" outside the text."""
+        number, _, before = self._near[1]
+        if not before <= offset < before + len(self._chunks[number]):
+            if not 0 <= offset < self._length:
+                return ""
+            number, _, before = self._index.chunk_of_offset(offset)
+        return self._chunks[number][offset - before]
+
+    def _between(self, start_chunk: int, start: int, end_chunk: int, end: int) -> str:
+        chunks = self._chunks
+        if start_chunk == end_chunk:
+            return chunks[start_chunk][start:end]
+        middle = chunks[start_chunk + 1 : end_chunk]
+        return "".join([chunks[start_chunk][start:], *middle, chunks[end_chunk][:end]])
+
+    def _offset_in_long_line(self, line: int, units: int, encoding: Encoding) -> int:
+        number, start, before = self._line_start(line)
+        if self._ascii or encoding is Encoding.UTF_32:
+            if line == self._terminators:
+                return min(before + start + units, self._length)
+            end = sum(self._line_start(line + 1)[1:]) - 1
+            if self.slice(end - 1, end + 1) == "\r\n":
+                end -= 1
+            return min(before + start + units, end)
+        number, start, before, passed = self._way_into(line, encoding, units, len(self._chunks))
+        while True:
+            chunk = self._chunks[number]
+            end = _line_end(chunk, start, len(chunk))
+            piece = chunk[start:] if end < 0 else chunk[start:end]
+            size = units_of(piece, encoding)
+            if units <= passed + size or end >= 0 or number + 1 == len(self._chunks):
+                self._far = (encoding, line, (number, start, before, passed))
+                return before + start + points_of(piece, units - passed, encoding)
+            passed += size
+            before += len(chunk)
+            number, start = number + 1, 0
+
+    def _units_in_long_line(self, line: int, last: int, before: int, at: int, encoding: Encoding) -> int:
+        if self._ascii or encoding is Encoding.UTF_32:
+            _, first, first_before = self._line_start(line)
+            return before + at - first_before - first
+        number, start, _, passed = self._way_into(line, encoding, None, last)
+        for chunk in self._chunks[number:last]:
+            passed += units_of(chunk[start:], encoding)
+            start = 0
+        self._far = (encoding, line, (last, 0, before, passed))
+        return passed + units_of(self._chunks[last][start:at], encoding)
+
+    def _way_into(
+        self, line: int, encoding: Encoding, units: int | None, last: int
+    ) -> tuple[int, int, int, int]:
+        """Where to start walking a long line, not behind `units` nor chunk `last`: its start or, nearer, where it was left.
+
+        A chunk, where in it to start, the offset of the chunk, and the units of the line before the start.
+        """
+        known_encoding, known_line, known = self._far
+        if (
+            (known_encoding, known_line) == (encoding, line)
+            and known[0] <= last
+            and (units is None or known[3] <= units)
+        ):
+            return known
+        return (*self._line_start(line), 0)
+
+    # What follows is for Rope alone, on a Text that nobody else has.
+
+    def _copy(self) -> Text:
+        new = Text.__new__(Text)
+        new._chunks = self._chunks.copy()
+        new._lines = self._lines.copy()
+        new._index = self._index.copy()
+        new._length = self._length
+        new._terminators = self._terminators
+        new._ascii = self._ascii
+        new._near = self._near
+        new._far = self._far
+        new._json = None if self._json is None else self._json.copy()
+        return new
+
+    def _splice(self, start: int, end: int, new: str) -> None:
+        number, line_start, before = self._near[1]
+        chunks = self._chunks
+        old = chunks[number]
+        if not before <= start <= end <= before + len(old):
+            number, _, before = self._index.chunk_of_offset(start)
+            old = chunks[number]
+            line_start = len(old)
+        start -= before
+        end -= before
+        gained = len(new) - end + start
+        size = len(old) + gained
+        if start > 0 and end < len(old) and size <= MAXIMUM and (size >= MINIMUM or len(chunks) == 1):
+            chunks[number] = f"{old[:start]}{new}{old[end:]}"
+            self._changed(number, _terminators_gained(old, start, end, new), gained, new)
+            # The line last asked for stays known unless something before it changes or the `\r` before it gets a `\n`.
+            if line_start >= start and (line_start > start or old[start - 1] == "\r"):
+                self._near = _FIRST_LINE
+            far, far_start, _, _ = self._far[2]
+            if far > number or (far == number and far_start >= start):
+                self._far = _NOT_FAR
+        else:
+            self._splice_chunks(number, start, end, new)
+            self._near = _FIRST_LINE
+            self._far = _NOT_FAR
+
+    def _splice_chunks(self, first: int, start: int, end: int, new: str) -> None:
+        """Offsets count from the start of chunk `first`; `end` may be in a later one."""
+        chunks = self._chunks
+        last, before = first, 0
+        while end - before > len(chunks[last]):
+            before += len(chunks[last])
+            last += 1
+        middle = chunks[first][:start] + new + chunks[last][end - before :]
+        low, high = first, last + 1
+        if low and (len(middle) < MINIMUM or (middle[0] == "\n" and chunks[low - 1][-1] == "\r")):
+            low -= 1
+            middle = chunks[low] + middle
+        if high < len(chunks) and (len(middle) < MINIMUM or (middle[-1] == "\r" and chunks[high][0] == "\n")):
+            middle += chunks[high]
+            high += 1
+        fresh = divide(middle)
+        lines = [terminators(chunk) for chunk in fresh]
+        if high - low == len(fresh) == 1:
+            old = chunks[low]
+            chunks[low] = middle
+            self._changed(low, lines[0] - self._lines[low], len(middle) - len(old), new)
+            return
+        self._length += sum(map(len, fresh)) - sum(map(len, chunks[low:high]))
+        self._terminators += sum(lines) - sum(self._lines[low:high])
+        self._ascii = self._ascii and new.isascii()
+        chunks[low:high] = fresh
+        self._lines[low:high] = lines
+        if self._json is not None:
+            self._json[low:high] = [None] * len(fresh)
+        self._index = ChunkIndex(self._lines, [len(chunk) for chunk in chunks])
+
+    def _changed(self, number: int, lines: int, points: int, new: str) -> None:
+        self._index.add(number, lines, points)
+        self._length += points
+        if lines:
+            self._lines[number] += lines
+            self._terminators += lines
+        if self._ascii and not new.isascii():
+            self._ascii = False
+        if self._json is not None:
+            self._json[number] = None
 
 
 class Rope:
-    """A text that is edited. Not a Text: it changes; take a `snapshot` to keep what it says now."""
+    """A text that is edited. It is not a Text, for it changes; `snapshot` keeps what it says now."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_shared", "_text")
 
     def __init__(self, text: str = "") -> None:
-        self._text = Text.of(text)
+        self._text = Text(text)
+        self._shared = False
 
     def __len__(self) -> int:
         """Code points."""
@@ -158,25 +376,131 @@ class Rope:
 
     def snapshot(self) -> Text:
         """What the rope says now; the same object until the next change."""
+        if not self._shared:
+            self._text._index.settle()  # from here on nothing of it changes, so that other threads may read it
+            self._shared = True
         return self._text
 
     def apply(self, range: Range | None, new: str, encoding: Encoding) -> Edit:
-        """Replaces a range (None: everything) as a content change of LSP does; positions are read as by `Text.offset_at`.
+        """Replaces a range as a content change of LSP does; positions are read as by `Text.offset_at`.
+
+        Without a range `new` is the whole text, and the edit is what differs between the texts' common start and end. In
+        UTF-16 the range may begin or end inside a surrogate pair, and halves may meet: editors that think in UTF-16
+        units do so when they replace one emoji by another. The edit then covers the whole characters.
 
         Returns the edit with its offsets in the text before. Raises ValueError for negative positions and where start
         is behind end; the text is then untouched.
         """
         if range is None:
-            return self.splice(0, len(self._text), new)
-        if range.start > range.end:
+            return self._replace(new)
+        first, last = range
+        if first > last:
             raise ValueError(f"range ends before it starts: {range}")
-        start = self._text.offset_at(range.start, encoding)
-        return self.splice(start, self._text.offset_at(range.end, encoding), new)
+        text = self._text
+        start = text.offset_at(first, encoding)
+        end = start if first == last else text.offset_at(last, encoding)
+        if encoding is Encoding.UTF_16 and not (text._ascii and new.isascii()):
+            start, end, new = self._whole_characters(range, start, end, new)
+        return self._splice(start, end, new)
 
     def splice(self, start: int, end: int, new: str) -> Edit:
         """Replaces the code points start..end. Raises ValueError unless 0 <= start <= end <= len."""
         if not 0 <= start <= end <= len(self._text):
             raise ValueError(f"splice {start}..{end} of {len(self._text)}")
-        whole = str(self._text)
-        self._text = Text.of(whole[:start] + new + whole[end:])
+        return self._splice(start, end, new)
+
+    def _splice(self, start: int, end: int, new: str) -> Edit:
+        if self._shared:
+            self._text = self._text._copy()
+            self._shared = False
+        self._text._splice(start, end, new)
         return Edit(start, end, new)
+
+    def _replace(self, new: str) -> Edit:
+        start, end = _difference(self._text._chunks, len(self._text), new)
+        replacement = new[start : len(new) - len(self._text) + end]
+        if start == end and not replacement:
+            return Edit(start, end, "")
+        return self._splice(start, end, replacement)
+
+    def _whole_characters(self, range: Range, start: int, end: int, new: str) -> tuple[int, int, str]:
+        text = self._text
+        before = text._at(start - 1)
+        first = text._at(start)
+        last = text._at(end) if end != start else first
+        if before < _SURROGATE and first < _SURROGATE and last < _SURROGATE:
+            return start, end, new
+        if first > _BMP and text.position_at(start, Encoding.UTF_16) != range.start:
+            new = _halves(first)[0] + new
+        elif _is_high(before) and _is_low((new or last)[:1]):
+            new = before + new
+            start -= 1
+        if last > _BMP and text.position_at(end, Encoding.UTF_16) != range.end:
+            new += _halves(last)[1]
+            end += 1
+        elif _is_high(new[-1:]) and _is_low(last):
+            new += last
+            end += 1
+        return start, end, join_surrogates(new)
+
+
+def _line_end(chunk: str, start: int, limit: int) -> int:
+    """The offset of the first terminator in chunk[start:limit], or -1."""
+    newline = chunk.find("\n", start, limit)
+    carriage = chunk.find("\r", start, limit if newline < 0 else newline)
+    return newline if carriage < 0 else carriage
+
+
+def _terminators_gained(old: str, start: int, end: int, new: str) -> int:
+    """How many more terminators there are when old[start:end] becomes `new`, 0 < start, end < len(old)."""
+    before = old[start - 1]
+    removed = old[start:end]
+    if before != "\r" and "\n" not in new and "\r" not in new and "\n" not in removed and "\r" not in removed:
+        return 0
+    # One character on either side: a `\r\n` may be made or broken there.
+    after = old[end]
+    return terminators(before + new + after) - terminators(before + removed + after)
+
+
+def _difference(chunks: list[str], length: int, new: str) -> tuple[int, int]:
+    """The offsets in the old text between which it differs from the new one; never between `\r` and `\n`."""
+    start = 0
+    for chunk in chunks:
+        if not new.startswith(chunk, start):
+            start += common_prefix(chunk, new[start : start + len(chunk)])
+            break
+        start += len(chunk)
+    if start and new[start - 1] == "\r":
+        start -= 1
+    same = 0
+    most = min(length, len(new)) - start
+    for chunk in reversed(chunks):
+        if same + len(chunk) > most or not new.endswith(chunk, 0, len(new) - same):
+            rest = most - same
+            tail = new[max(0, len(new) - same - len(chunk)) : len(new) - same]
+            same += min(rest, common_suffix(chunk, tail))
+            break
+        same += len(chunk)
+    if same and new[len(new) - same] == "\n":
+        same -= 1
+    return start, length - same
+
+
+def _json_escape(text: str) -> bytes:
+    try:
+        return encode_basestring(text)[1:-1].encode()
+    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
+        return encode_basestring_ascii(text)[1:-1].encode()
+
+
+def _is_high(character: str) -> bool:
+    return "\ud800" <= character <= "\udbff"
+
+
+def _is_low(character: str) -> bool:
+    return "\udc00" <= character <= "\udfff"
+
+
+def _halves(character: str) -> tuple[str, str]:
+    code = ord(character) - 0x10000
+    return chr(0xD800 + (code >> 10)), chr(0xDC00 + (code & 0x3FF))

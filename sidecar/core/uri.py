@@ -101,7 +101,7 @@ def _respell(path: str) -> str:
     for index, part in enumerate(re.split(r"(%[0-9A-Fa-f]{2})", path)):
         if index % 2 == 0:
             out += quote_from_bytes(_bytes(part), safe=_DELIMITERS + "%?#")
-        elif part.upper() in ("%2F", "%00") or _HALF_ESCAPE.search(out):
+        elif part.upper() in ("%2F", "%00") or _HALF_ESCAPE.search(out[-2:]):
             out += part.upper()
         else:
             out += quote_from_bytes(bytes([int(part[1:], 16)]), safe=_DELIMITERS.replace("/", ""))

@@ -1,0 +1,159 @@
+"""Chunks: the pieces of a few KB in which a Text keeps its characters, and the index that finds the right one.
+
+A chunk is a plain `str`, so texts share it and nothing has to be told that it will not change. Chunks end at a line's end
+where there is one near enough, so that a line is mostly in one chunk; only speed depends on it. What is certain: no chunk
+is empty unless it is the only one, and `\\r\\n` is never divided.
+
+Sizes were measured for typing and for reading lines in 10 MB (benchmarks/text_store.py): a smaller chunk makes the
+insertion cheaper and the copy of the chunk list at a snapshot dearer.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+TARGET = 4096
+"""Code points of a new chunk, at most."""
+MAXIMUM = 2 * TARGET
+"""A chunk that grows beyond this is divided."""
+MINIMUM = TARGET // 8
+"""A chunk that shrinks below this is joined to a neighbour."""
+
+
+def divide(text: str) -> list[str]:
+    """A text in chunks."""
+    out: list[str] = []
+    start = 0
+    while len(text) - start > MAXIMUM:
+        limit = start + TARGET
+        end = text.rfind("\n", start, limit) + 1 or text.rfind("\r", start, limit) + 1 or limit
+        if text[end - 1] == "\r" and text[end] == "\n":
+            end += 1
+        out.append(text[start:end])
+        start = end
+    out.append(text[start:] if start else text)
+    return out
+
+
+def terminators(text: str) -> int:
+    """How many lines end in a text."""
+    newlines = text.count("\n")
+    return newlines + text.count("\r") - text.count("\r\n") if "\r" in text else newlines
+
+
+def after_terminator(chunk: str, number: int, total: int) -> int:
+    """The offset behind the terminator `number` (from 1) of the `total` ones in a chunk."""
+    if (
+        "\r" in chunk and chunk.count("\n") < total
+    ):  # some `\r` stands alone: the same offsets, one kind of terminator
+        chunk = chunk.replace("\r\n", " \n").replace("\r", "\n")
+    if 2 * number <= total:
+        return len(chunk) - len(chunk.split("\n", number)[number])
+    return len(chunk.rsplit("\n", total - number + 1)[0]) + 1
+
+
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two strings have in common from the start."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one.startswith(other[low:middle], low) else (low, middle - 1)
+    return low
+
+
+def common_suffix(one: str, other: str) -> int:
+    """How many characters two strings have in common from the end."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        same = one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]
+        low, high = (middle, high) if same else (low, middle - 1)
+    return low
+
+
+class ChunkIndex:
+    """How many lines end and how many code points there are before each chunk.
+
+    Two Fenwick trees, so that finding a chunk and changing one cost the logarithm of their number: the sums over the first
+    `k` chunks are `tree[k]` plus those over the first `k` without its lowest bit. While one chunk is typed in, what it
+    gained is kept apart.
+    """
+
+    __slots__ = ("_late", "_late_lines", "_late_points", "_lines", "_points", "_size", "_top")
+
+    def __init__(self, lines: list[int], points: list[int]) -> None:
+        """From the number of terminators and of code points of each chunk."""
+        self._size = len(lines)
+        self._lines = _tree(lines)
+        self._points = _tree(points)
+        self._top = 1 << (self._size.bit_length() - 1)
+        self._late = self._late_lines = self._late_points = 0
+
+    def copy(self) -> ChunkIndex:
+        self.settle()
+        new = ChunkIndex.__new__(ChunkIndex)
+        new._size = self._size
+        new._lines = self._lines.copy()
+        new._points = self._points.copy()
+        new._top = self._top
+        new._late = new._late_lines = new._late_points = 0
+        return new
+
+    def add(self, chunk: int, lines: int, points: int) -> None:
+        """A chunk has got so many more terminators and code points."""
+        if chunk != self._late:
+            self.settle()
+            self._late = chunk
+        self._late_lines += lines
+        self._late_points += points
+
+    def settle(self) -> None:
+        """Brings the trees up to date; done before every look-up, so only who gives the index away has to ask for it."""
+        size = self._size
+        if points := self._late_points:
+            tree = self._points
+            at = self._late + 1
+            while at <= size:
+                tree[at] += points
+                at += at & -at
+            self._late_points = 0
+        if lines := self._late_lines:
+            tree = self._lines
+            at = self._late + 1
+            while at <= size:
+                tree[at] += lines
+                at += at & -at
+            self._late_lines = 0
+
+    def chunk_of_terminator(self, number: int) -> tuple[int, int, int]:
+        """The chunk with terminator `number` (from 1; it exists), and the terminators and code points before that chunk."""
+        self.settle()
+        lines_tree, points_tree, size = self._lines, self._points, self._size
+        at, lines, points, step = 0, 0, 0, self._top
+        while step:
+            next = at + step
+            if next <= size and lines + lines_tree[next] < number:
+                at = next
+                lines += lines_tree[next]
+                points += points_tree[next]
+            step >>= 1
+        return at, lines, points
+
+    def chunk_of_offset(self, offset: int) -> tuple[int, int, int]:
+        """The chunk in which an offset is: at a border the one behind it, at the text's end the last. Then as above."""
+        self.settle()
+        lines_tree, points_tree, size = self._lines, self._points, self._size
+        at, lines, points, step = 0, 0, 0, self._top
+        while step:
+            next = at + step
+            if next < size and points + points_tree[next] <= offset:
+                at = next
+                lines += lines_tree[next]
+                points += points_tree[next]
+            step >>= 1
+        return at, lines, points
+
+
+def _tree(values: list[int]) -> list[int]:
+    sums = [0, *accumulate(values)]
+    return [0, *(sums[at] - sums[at & (at - 1)] for at in range(1, len(sums)))]

@@ -1,0 +1,63 @@
+"""Units of positions: how many code points are so many UTF-8, UTF-16 or UTF-32 units of a string, and back.
+
+A lone surrogate is one UTF-16 unit and, as in WTF-8, three UTF-8 units.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+class Encoding(StrEnum):
+    """The unit in which `Position.character` counts; the values are LSP's PositionEncodingKind."""
+
+    UTF_8 = "utf-8"
+    UTF_16 = "utf-16"
+    UTF_32 = "utf-32"
+
+
+def units_of(text: str, encoding: Encoding) -> int:
+    """How many units a string has."""
+    if encoding is Encoding.UTF_32 or text.isascii():
+        return len(text)
+    if encoding is Encoding.UTF_16:
+        return len(text.encode("utf-16-le", "surrogatepass")) >> 1
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def points_of(text: str, units: int, encoding: Encoding) -> int:
+    """How many whole code points the first `units` units hold; all of them where the text has fewer units."""
+    head = text[:units]  # no code point is less than one unit
+    if encoding is Encoding.UTF_32 or head.isascii():
+        return len(head)
+    if encoding is Encoding.UTF_8:
+        data = head.encode("utf-8", "surrogatepass")
+        while 0 < units < len(data) and data[units] & 0xC0 == 0x80:
+            units -= 1
+        return len(data[:units].decode("utf-8", "surrogatepass"))
+    try:
+        data = head.encode("utf-16-le")
+    except UnicodeEncodeError:
+        return _points_among_lone_surrogates(head, units)
+    if 2 * units < len(data) and data[2 * units + 1] & 0xFC == 0xDC:
+        units -= 1
+    return len(data[: 2 * units].decode("utf-16-le"))
+
+
+def join_surrogates(text: str) -> str:
+    """The string with every high surrogate and the low one behind it as the one character they are in UTF-16."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _points_among_lone_surrogates(text: str, units: int) -> int:
+    # Decoding would join lone surrogates that happen to be neighbours, so the pairs are counted instead.
+    pairs, limit = 0, len(text)
+    for match in _ASTRAL.finditer(text):
+        if match.start() + pairs + 2 > units:
+            limit = match.start()
+            break
+        pairs += 1
+    return min(limit, units - pairs)

@@ -1,0 +1,21 @@
+"""Chunks of a few characters: what goes wrong at their borders goes wrong in small texts too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from sidecar.core import chunks, text
+
+
+@contextmanager
+def chunk_size(target: int) -> Iterator[None]:
+    """Texts made and edited inside use chunks of about `target` code points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "TARGET", target)
+        for module in (chunks, text):
+            patch.setattr(module, "MAXIMUM", 2 * target)
+            patch.setattr(module, "MINIMUM", max(1, target // 2), raising=False)
+        yield
