@@ -2,7 +2,7 @@
 
 Events go out through `tell` in the order in which a server would receive them; files are reached through `Files`. What
 one editor does differently from another is a small method here, so that the lying editor of the tests can override it:
-`load`, `store`, `arriving`, `refusal`, `changed`, `opened`, `request_edit`, `before_save`.
+`request_edit`, `refusal`, `apply_to`, `create`, `changed`, `opened`, `emit`, `load`, `store`, `arriving`, `before_save`.
 
 A model of a well-behaved editor: versions are checked, each edit is one undo step, nothing is saved unasked.
 """
@@ -124,6 +124,9 @@ def path_of(uri: str) -> str:
 
 
 class EditorModel:
+    first_version = 1
+    """What `didOpen` says."""
+
     def __init__(self, files: Files, tell: Callable[[Event], None], encoding: Encoding = "utf-16") -> None:
         self.files = files
         self.tell = tell
@@ -136,7 +139,7 @@ class EditorModel:
         """Open from disk, or empty when there is no file; an open document is returned as it is."""
         buffer = self.documents.get(uri)
         if buffer is None:
-            buffer = self._load(uri)
+            buffer = self.read_buffer(uri)
             self.opened(buffer)
         buffer.hidden = False
         return buffer
@@ -144,7 +147,7 @@ class EditorModel:
     def close(self, uri: str) -> None:
         """Unsaved text is dropped, as by an editor's "close without saving"."""
         if self.documents.pop(uri, None) is not None:
-            self.tell(Closed(uri))
+            self.emit(Closed(uri))
 
     def type(self, uri: str, text: str) -> None:
         buffer = self.documents[uri]
@@ -171,7 +174,7 @@ class EditorModel:
         except (OSError, UnicodeEncodeError):  # the second: a lone surrogate has no UTF-8
             return False
         buffer.saved = buffer.text
-        self.tell(Saved(uri, buffer.text))
+        self.emit(Saved(uri, buffer.text))
         return True
 
     def reload(self, uri: str) -> None:
@@ -195,15 +198,15 @@ class EditorModel:
                 no = self.refusal(step)
                 if no is not None:
                     return no
-        for step in edit.steps:
-            if isinstance(step, CreateFile):
-                self.create(step.uri)
-            else:
-                buffer = self.documents.get(step.uri) or self.open_hidden(step.uri)
-                try:
+        try:
+            for step in edit.steps:
+                if isinstance(step, CreateFile):
+                    self.create(step.uri)
+                else:
+                    buffer = self.documents.get(step.uri) or self.open_hidden(step.uri)
                     self.apply_to(buffer, step, edit.label)
-                except ValueError as error:
-                    return Answer(False, str(error))
+        except (ValueError, OSError) as error:  # edits that overlap; a folder that cannot be written
+            return Answer(False, str(error))
         return Answer(True)
 
     def apply_to(self, buffer: Buffer, step: DocumentEdits, label: str) -> None:
@@ -222,17 +225,24 @@ class EditorModel:
         return None
 
     def create(self, uri: str) -> None:
-        """CreateFile without options: an existing file stays as it is (the specification's `ignoreIfExists`)."""
+        """CreateFile without options: an existing file stays as it is. OSError, ValueError when it cannot be."""
         if uri not in self.documents and self.files.read(uri) is None:
             self.files.write(uri, b"")
 
     def open_hidden(self, uri: str) -> Buffer:
-        buffer = self._load(uri)
+        buffer = self.read_buffer(uri)
         buffer.hidden = True
         self.opened(buffer)
         return buffer
 
     # Where editors differ
+
+    def emit(self, event: Event) -> None:
+        self.tell(event)
+
+    def counting(self) -> Encoding:
+        """The units in which characters are really counted."""
+        return self.encoding
 
     def load(self, data: bytes) -> str:
         """The text of a file, without its byte order mark. UnicodeDecodeError when it is not UTF-8."""
@@ -249,21 +259,23 @@ class EditorModel:
         """Save participants."""
 
     def opened(self, buffer: Buffer) -> None:
-        self.tell(Opened(buffer.uri, buffer.language, buffer.version, buffer.text))
+        self.emit(Opened(buffer.uri, buffer.language, buffer.version, buffer.text))
 
     def changed(self, buffer: Buffer, changes: Sequence[ContentChange]) -> None:
         if changes:
             buffer.version += 1
-            self.tell(Changed(buffer.uri, buffer.version, tuple(changes)))
+            self.emit(Changed(buffer.uri, buffer.version, tuple(changes)))
 
-    def _load(self, uri: str) -> Buffer:
+    def read_buffer(self, uri: str) -> Buffer:
+        """A document from disk, among the open ones, but not told yet."""
         data = self.files.read(uri)
         text = "" if data is None else self.load(data)
         buffer = Buffer(
             uri=uri,
             text=text,
             language=_LANGUAGES.get(os.path.splitext(uri)[1], "plaintext"),
-            encoding=self.encoding,
+            encoding=self.counting(),
+            version=self.first_version,
             bom=data is not None and data.startswith(BOM.encode()),
             saved=None if data is None else text,
         )

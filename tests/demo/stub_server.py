@@ -35,7 +35,8 @@ class Stub:
             params = message.get("params")
             match message.get("method"):
                 case "initialize":
-                    self.encoding = Encoding(params["capabilities"]["general"]["positionEncodings"][0])
+                    general = params["capabilities"].get("general", {"positionEncodings": ["utf-16"]})
+                    self.encoding = Encoding(general["positionEncodings"][0])
                     result = {"capabilities": {"positionEncoding": self.encoding}, "initialized with": params}
                     self.send(id=message["id"], result=result)
                 case "workspace/executeCommand":
@@ -56,9 +57,11 @@ class Stub:
         elif method == "textDocument/didChange":
             _, rope = self.documents[item["uri"]]
             for change in params["contentChanges"]:
-                where = change["range"]
-                start, end = (Position(where[s]["line"], where[s]["character"]) for s in ("start", "end"))
-                rope.apply(Range(start, end), change["text"], self.encoding)
+                where = change.get("range")
+                if where is not None:
+                    start, end = (Position(where[s]["line"], where[s]["character"]) for s in ("start", "end"))
+                    where = Range(start, end)
+                rope.apply(where, change["text"], self.encoding)
             self.documents[item["uri"]] = item["version"], rope
 
     def execute(self, number: int, command: str, *arguments: Any) -> None:

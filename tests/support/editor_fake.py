@@ -1,0 +1,347 @@
+"""FakeEditor: the lying editor inside the process — the workspace's Editor port on one side, what a user does on the other.
+
+    editor = FakeEditor(NEOVIM, tmp_path)
+    editor.attach(workspace.apply)              # every notification becomes a Modification
+    editor.opens("notes.txt")                   # what the user does ends in s; names are relative to the folder, or absolute
+    editor.types("notes.txt", "typed")
+    assert editor.text("notes.txt") == …
+
+Habits are switches (`editor_habits.py`). Requests arrive a turn of the event loop after they were sent, or `arrives_after` seconds later, so that typing can come between. On
+the loop of `editor_time.py` all waiting is virtual and exact. What the workspace showed, asked and reported is in lists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass, field
+
+from sidecar.core.overlay import Action, ContentChange, Modification
+from sidecar.core.text import Encoding, Position, Range
+from sidecar.core.uri import normalise
+from sidecar.demo.buffer import Buffer, Place, Step
+from sidecar.demo.model import (
+    Answer,
+    Changed,
+    Closed,
+    CreateFile,
+    DiskFiles,
+    DocumentEdits,
+    Event,
+    Files,
+    Opened,
+    Replacement,
+    Saved,
+    WorkspaceEdit,
+    uri_of,
+)
+from sidecar.workspace.ports import (
+    DocumentEdit,
+    EditAnswer,
+    EditorCapabilities,
+    EditorGone,
+    EditorRefused,
+    Json,
+    Level,
+    Question,
+    TextEdit,
+)
+from tests.support.editor_habits import Habits
+from tests.support.editor_model import FakeModel
+
+Name = str | os.PathLike[str]
+
+
+def refuse(question: Question) -> str | None:
+    return None
+
+
+@dataclass(slots=True)
+class ShownProgress:
+    title: str
+    on_cancel: Callable[[], None] | None
+    reports: list[str] = field(default_factory=list[str])
+    ended: str | None = None
+
+    def report(self, message: str) -> None:
+        self.reports.append(message)
+
+    def end(self, message: str) -> None:
+        self.ended = message
+
+
+class FakeEditor:
+    def __init__(
+        self,
+        habits: Habits,
+        folder: Name,
+        *,
+        files: Files | None = None,
+        custom: bool = True,
+        answer: Callable[[Question], str | Awaitable[str | None] | None] = refuse,
+        arrives_after: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        """`custom`: announces and does sidecar/save, open, reload. `answer`: the person's choice; an awaitable takes its time."""
+        self.folder = os.fspath(folder)
+        self.answer = answer
+        self.arrives_after = arrives_after
+        self.model = FakeModel(habits, files or DiskFiles(), self._tell, self._later, seed=seed)
+        encoding = habits.encodings[0] if habits.encodings else "utf-16"
+        self.model.encoding = encoding
+        self.sent: list[tuple[str, DocumentEdit]] = []
+        """Label and edit of every applyEdit."""
+        self.shown: list[tuple[Level, str]] = []
+        self.logged: list[tuple[Level, str]] = []
+        self.asked: list[Question] = []
+        self.withdrawn: list[Question] = []
+        self.updates: list[tuple[str, Json]] = []
+        self.outcomes: list[Json] = []
+        self.progresses: list[ShownProgress] = []
+        self.documents_shown: list[str] = []
+        self.moved: list[tuple[str, ...]] = []
+        self.modifications: list[Modification] = []
+        """Everything told, in order."""
+        self._apply: Callable[[Modification], None] = lambda modification: None
+        self._open: set[asyncio.Future[EditAnswer]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._gone = False
+        self._capabilities = EditorCapabilities(
+            name=habits.client,
+            encoding=Encoding(encoding),
+            apply_edit=True,
+            document_changes=habits.document_changes,
+            create_files=habits.create_files,
+            show_message_request=habits.messages,
+            show_document=True,
+            work_done_progress=True,
+            code_lens_refresh=True,
+            diagnostics_refresh=True,
+            save=custom,
+            open=custom,
+            reload=custom,
+            session_updates=custom,
+            changes=custom,
+        )
+
+    def attach(self, apply: Callable[[Modification], None]) -> None:
+        self._apply = apply
+
+    # What the user does
+
+    def opens(self, name: Name) -> Buffer:
+        return self.model.open(self.uri(name))
+
+    def types(self, name: Name, text: str, at: int | None = None) -> None:
+        """At the caret, or first move it to the code point `at`."""
+        if at is not None:
+            buffer = self.buffer(name)
+            buffer.caret, buffer.joinable = at, False
+        self.model.type(self.uri(name), text)
+
+    def replaces(self, name: Name, old: str, new: str) -> None:
+        start = self.text(name).index(old)
+        self.model.replace(self.uri(name), start, start + len(old), new)
+
+    def undoes(self, name: Name) -> Step | None:
+        return self.model.undo(self.uri(name))
+
+    def redoes(self, name: Name) -> None:
+        self.model.redo(self.uri(name))
+
+    def saves(self, name: Name) -> bool:
+        return self.model.save(self.uri(name))
+
+    def closes(self, name: Name) -> None:
+        self.model.close(self.uri(name))
+
+    def looks_at_disk(self) -> None:
+        """Something changed there: clean documents are reloaded, where that is the editor's habit."""
+        self.model.look_at_disk()
+
+    def flushes(self) -> None:
+        """What is pending is told, as before any request of the editor's own."""
+        self.model.flush()
+
+    def disconnects(self) -> None:
+        """The editor ends; whoever waits for it hears EditorGone."""
+        self._gone = True
+        for answer in self._open:
+            if not answer.done():
+                answer.set_exception(EditorGone("the editor's connection ended"))
+
+    def uri(self, name: Name) -> str:
+        text = os.fspath(name)
+        return text if "://" in text else uri_of(os.path.join(self.folder, text))
+
+    def buffer(self, name: Name) -> Buffer:
+        """KeyError when it is not open."""
+        return self.model.documents[self.uri(name)]
+
+    def text(self, name: Name) -> str:
+        return self.buffer(name).text
+
+    # The port
+
+    @property
+    def capabilities(self) -> EditorCapabilities:
+        return self._capabilities
+
+    def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
+        if edit.version is None and not edit.create:
+            raise ValueError("an edit of an existing document needs the version it was computed for")
+        if not edit.edits and not edit.create:
+            raise ValueError("an edit that changes nothing is never sent")
+        self.sent.append((label, edit))
+        answer: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
+        if self._gone:
+            answer.set_exception(EditorGone("the editor's connection ended"))
+            return _Kept(answer)
+        self._open.add(answer)
+        answer.add_done_callback(self._open.discard)
+
+        def reply(given: Answer) -> None:
+            if not answer.done():  # an error response is a "no" like another
+                answer.set_result(EditAnswer(given.applied and given.error is None, given.reason))
+
+        self._later(self.arrives_after, lambda: self.model.request_edit(self._edit(label, edit), reply))
+        return _Kept(answer)
+
+    async def save(self, client_uri: str, version: int) -> bool:
+        if not self._capabilities.save:
+            return False
+        await self._arrives()
+        buffer = self.model.documents.get(client_uri)
+        return buffer is not None and buffer.version == version and self.model.save(client_uri)
+
+    async def open(self, client_uri: str) -> int:
+        if not self._capabilities.open:
+            raise EditorRefused("this editor does not open documents for the sidecar")
+        await self._arrives()
+        known = self.model.documents.get(client_uri)
+        return (known or self.model.open_hidden(client_uri)).version
+
+    async def close(self, client_uri: str) -> None:
+        await self._arrives()
+        self.model.close(client_uri)
+
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+        if not self._capabilities.reload:
+            raise EditorRefused("this editor does not reload documents for the sidecar")
+        await self._arrives()
+        buffer = self.model.documents.get(client_uri)
+        if buffer is None:
+            return "not-active"
+        if buffer.version != version:
+            return "version"
+        self.model.reload(client_uri)
+        step = DocumentEdits(client_uri, None, _replacements(edits))
+        self.model.apply(WorkspaceEdit((step,), "reload"))
+        self.model.flush(client_uri)
+        return buffer.version
+
+    async def ask(self, question: Question) -> str | None:
+        await self._arrives()
+        self.asked.append(question)
+        try:
+            chosen = self.answer(question)
+            return await chosen if isinstance(chosen, Awaitable) else chosen
+        except asyncio.CancelledError:
+            self.withdrawn.append(question)
+            raise
+
+    def show(self, level: Level, message: str) -> None:
+        self.shown.append((level, message))
+
+    def log(self, level: Level, message: str) -> None:
+        self.logged.append((level, message))
+
+    def session_update(self, session_id: str, update: Json) -> None:
+        self.updates.append((session_id, update))
+
+    def turn_ended(self, outcome: Json) -> None:
+        self.outcomes.append(outcome)
+
+    def progress(self, title: str, on_cancel: Callable[[], None] | None) -> ShownProgress:
+        self.progresses.append(ShownProgress(title, on_cancel))
+        return self.progresses[-1]
+
+    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool:
+        await self._arrives()
+        self.documents_shown.append(client_uri)
+        return True
+
+    def changes_moved(self, client_uris: Sequence[str]) -> None:
+        self.moved.append(tuple(client_uris))
+
+    # Inside
+
+    async def _arrives(self) -> None:
+        """A request is on its way; the editor tells what is pending before it acts on one."""
+        await asyncio.sleep(self.arrives_after)
+        if self._gone:
+            raise EditorGone("the editor's connection ended")
+        self.model.flush()
+
+    def _edit(self, label: str, edit: DocumentEdit) -> WorkspaceEdit:
+        # the LSP door sends Neovim version 1 for its unchecked version 0 (sidecar/lsp/edits.py)
+        version = 1 if edit.version == 0 and self._capabilities.name == "Neovim" else edit.version
+        changes = DocumentEdits(edit.client_uri, version, _replacements(edit.edits))
+        steps = (CreateFile(edit.client_uri), changes) if edit.create else (changes,)
+        return WorkspaceEdit(steps, label)
+
+    def _later(self, seconds: float, what: Callable[[], None]) -> asyncio.TimerHandle:
+        """In a task of its own, as everything that an editor says arrives."""
+
+        async def happen() -> None:
+            what()
+
+        def start() -> None:
+            task = loop.create_task(happen())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        loop = asyncio.get_running_loop()
+        return loop.call_later(seconds, start)
+
+    def _tell(self, event: Event) -> None:
+        if not self._gone:
+            modification = modification_of(event)
+            self.modifications.append(modification)
+            self._apply(modification)
+
+
+class _Kept(Awaitable[EditAnswer]):
+    """Can be awaited any number of times; cancelling an await leaves the answer alone."""
+
+    def __init__(self, answer: asyncio.Future[EditAnswer]) -> None:
+        self._answer = answer
+        answer.add_done_callback(lambda done: done.exception())  # nobody has to listen
+
+    def __await__(self) -> Generator[object, None, EditAnswer]:
+        return asyncio.shield(self._answer).__await__()
+
+
+def modification_of(event: Event) -> Modification:
+    uri = normalise(event.uri)
+    match event:
+        case Opened(client_uri, language, version, text):
+            return Modification(
+                uri, Action.OPEN, version, text=text, language_id=language, client_uri=client_uri
+            )
+        case Changed(client_uri, version, changes):
+            told = tuple(ContentChange(_range(one.start, one.end), one.text) for one in changes)
+            return Modification(uri, Action.CHANGE, version, told, client_uri=client_uri)
+        case Saved(client_uri, text):
+            return Modification(uri, Action.SAVE, text=text, client_uri=client_uri)
+        case Closed(client_uri):
+            return Modification(uri, Action.CLOSE, client_uri=client_uri)
+
+
+def _range(start: Place | None, end: Place | None) -> Range | None:
+    return None if start is None or end is None else Range(Position(*start), Position(*end))
+
+
+def _replacements(edits: Sequence[TextEdit]) -> tuple[Replacement, ...]:
+    return tuple(Replacement(Place(*one.start), Place(*one.end), one.new_text) for one in edits)

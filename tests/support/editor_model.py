@@ -1,0 +1,301 @@
+"""FakeModel: the headless editor with habits (`editor_habits.py`). Sans-IO; time comes from `later`, choices from a seed.
+
+Both faces of the fake editor stand on it: `editor_fake.py` in the process, `editor_wire.py` over real pipes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Splice
+from sidecar.demo.model import (
+    BOM,
+    Answer,
+    Changed,
+    DocumentEdits,
+    EditorModel,
+    Event,
+    Files,
+    Opened,
+    WorkspaceEdit,
+    path_of,
+)
+from tests.support.editor_habits import Habits
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class Timer(Protocol):
+    def cancel(self) -> None: ...
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+"""(seconds, what)"""
+
+
+class FakeModel(EditorModel):
+    def __init__(
+        self, habits: Habits, files: Files, tell: Callable[[Event], None], later: Later, *, seed: int = 0
+    ) -> None:
+        super().__init__(files, tell)
+        self.habits = habits
+        self.later = later
+        self.first_version = habits.first_version
+        self.random = random.Random(seed)
+        self.edits_seen = 0
+        """How many applyEdit requests arrived."""
+        self._untold: dict[str, list[ContentChange]] = {}
+        self._timers: dict[str, Timer] = {}
+        self._held: list[Event] | None = None
+        self._ends: dict[str, str] = {}
+        self._silent: set[str] = set()
+        """Documents of which the server never hears."""
+        self._unannounced: set[str] = set()
+        """Documents whose didOpen comes after their didChange."""
+
+    # Telling
+
+    def changed(self, buffer: Buffer, changes: Sequence[ContentChange]) -> None:
+        if not changes:
+            return  # an edit that changes nothing: `true`, and never a didChange (every editor)
+        if not self.habits.version_when_told:
+            buffer.version += self.habits.version_step
+        self._untold.setdefault(buffer.uri, []).extend(changes)
+        if not self.habits.lag:
+            self.flush(buffer.uri)
+            return
+        timer = self._timers.get(buffer.uri)
+        if timer is not None and self.habits.lag_restarts:
+            timer.cancel()
+            timer = None
+        if timer is None:
+            uri = buffer.uri
+            self._timers[uri] = self.later(self.habits.lag, lambda: self.flush(uri))
+
+    def flush(self, uri: str | None = None) -> None:
+        """Tell what is pending, of one document or of all; editors do so before requests of their own."""
+        for one in [*self._untold] if uri is None else [uri]:
+            timer = self._timers.pop(one, None)
+            if timer is not None:
+                timer.cancel()
+            changes = self._untold.pop(one, [])
+            buffer = self.documents.get(one)
+            if not changes or buffer is None:
+                continue
+            if self.habits.version_when_told:
+                buffer.version += self.habits.version_step
+            if self.habits.full_text:
+                changes = [ContentChange(None, None, buffer.text)]
+            self.emit(Changed(one, buffer.version, tuple(changes)))
+            if one in self._unannounced:
+                self._unannounced.discard(one)
+                self.emit(Opened(one, buffer.language, buffer.version, buffer.text))
+
+    def opened(self, buffer: Buffer) -> None:
+        event = Opened(buffer.uri, buffer.language, buffer.version, buffer.text)
+        if not buffer.hidden or self.habits.unopened in ("hidden", "refused"):
+            self.emit(event)
+        elif self.habits.unopened == "twice":
+            self.emit(event)
+            self.emit(event)
+        elif self.habits.unopened == "change first":
+            self._unannounced.add(buffer.uri)
+        else:
+            self._silent.add(buffer.uri)
+
+    def open(self, uri: str) -> Buffer:
+        """Showing a document that was hidden tells what was held back about it."""
+        held_back = uri in self._silent or uri in self._unannounced
+        buffer = super().open(uri)
+        if held_back:
+            self._silent.discard(uri)
+            self._unannounced.discard(uri)
+            self._untold.pop(uri, None)
+            self.opened(buffer)
+        return buffer
+
+    def close(self, uri: str) -> None:
+        self.flush(uri)
+        if uri in self._unannounced:  # never told open, so not closed either
+            self._silent.add(uri)
+        super().close(uri)
+        self._silent.discard(uri)
+        self._unannounced.discard(uri)
+
+    def emit(self, event: Event) -> None:
+        if event.uri in self._silent:
+            return
+        if self._held is not None:
+            self._held.append(event)
+        else:
+            self.tell(event)
+
+    # Taking edits
+
+    def request_edit(self, edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
+        self.edits_seen += 1
+        if self.habits.closes_first:
+            for step in edit.steps:
+                if isinstance(step, DocumentEdits):
+                    self.close(step.uri)
+        if self.habits.thinks == math.inf:
+            return
+        if self.habits.thinks:
+            self.later(self.habits.thinks, lambda: self._take(edit, reply))
+        else:
+            self._take(edit, reply)
+
+    def _take(self, edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
+        habits = self.habits
+        if habits.told_before_edit:
+            self.flush()
+        first = habits.order == "answer first" or (habits.order == "either" and self.random.random() < 0.5)
+        self._held = []
+        try:
+            answer = self.apply(edit)
+            if not first:  # an editor that tells first does not wait for its timer
+                self.flush()
+        finally:
+            held, self._held = self._held, None
+        if first and not habits.answers_after:
+            reply(answer)
+        for event in held:
+            self.tell(event)
+        if habits.answers_after == math.inf:
+            return
+        if habits.answers_after:
+            self.later(habits.answers_after, lambda: reply(answer))
+        elif not first:
+            reply(answer)
+
+    def refusal(self, step: DocumentEdits) -> Answer | None:
+        habits = self.habits
+        if habits.refuses:
+            return Answer(False)
+        buffer = self.documents.get(step.uri)
+        if buffer is None:
+            return Answer(False, "not open") if habits.unopened == "refused" else None
+        if step.version is None or step.version in habits.unchecked or step.version == buffer.version:
+            return None
+        if step.version > buffer.version and habits.newer_is_fine:
+            return None
+        match habits.stale:
+            case "false":
+                return Answer(False, habits.stale_reason)
+            case "true":
+                return Answer(True)
+            case "error":
+                return Answer(False, "edits on version mismatch", habits.error_code)
+            case "misapplied":
+                return None
+
+    def apply_to(self, buffer: Buffer, step: DocumentEdits, label: str) -> None:
+        splices: list[Splice] = []
+        for edit in step.edits:
+            start, end, new = (
+                buffer.offset(edit.start),
+                buffer.offset(edit.end),
+                self.arriving(buffer, edit.text),
+            )
+            past = start == end == len(buffer.text) and buffer.text.endswith(("\n", "\r")) and new
+            splices.append(
+                Splice(start, end, new + "\n" if past and self.habits.blank_line_past_end else new)
+            )
+        joins = self.habits.undo_joins
+        earlier = joins in ("earlier", "both") and buffer.joinable
+        self.changed(buffer, buffer.edit(splices, label or "edit", join=earlier))
+        buffer.joinable = joins in ("later", "both")
+
+    def create(self, uri: str) -> None:
+        match self.habits.creates:
+            case "yes":
+                super().create(uri)
+            case "in a folder" if Path(path_of(uri)).parent.is_dir():
+                super().create(uri)
+            case _:
+                raise ValueError("this editor does not create files there")
+
+    # Text and disk
+
+    def counting(self) -> Encoding:
+        return self.habits.counts or self.encoding
+
+    def load(self, data: bytes) -> str:
+        text = data.decode("utf-8")
+        return self._normal(text if self.habits.keeps_bom else text.removeprefix(BOM), self._end(text))
+
+    def store(self, buffer: Buffer) -> bytes:
+        text = buffer.text
+        if self.habits.line_ends == "lf":
+            text = text.replace("\n", self._ends.get(buffer.uri, "\n"))
+        mark = BOM if buffer.bom and not self.habits.keeps_bom else ""
+        return (mark + text).encode("utf-8")
+
+    def arriving(self, buffer: Buffer, text: str) -> str:
+        if self.habits.line_ends in ("majority", "unanimous"):
+            return _LINE_END.sub(self._ends.get(buffer.uri, "\n"), text)
+        return text
+
+    def type(self, uri: str, text: str) -> None:
+        super().type(uri, self.arriving(self.documents[uri], text))
+
+    def replace(self, uri: str, start: int, end: int, new: str, label: str = "typing") -> None:
+        super().replace(uri, start, end, self.arriving(self.documents[uri], new), label)
+
+    def _end(self, text: str) -> str:
+        """The line end that the document has, as this editor sees it."""
+        found = _LINE_END.findall(text)
+        crlf = found.count("\r\n")
+        if self.habits.line_ends == "majority":
+            return "\r\n" if crlf * 2 > len(found) else "\n"
+        return "\r\n" if found and crlf == len(found) else "\n"
+
+    def _normal(self, text: str, end: str) -> str:
+        match self.habits.line_ends:
+            case "raw":
+                return text
+            case "majority":
+                return _LINE_END.sub(end, text)
+            case "unanimous":
+                return text
+            case "lf":
+                return text.replace("\r\n", "\n") if end == "\r\n" else text
+
+    def read_buffer(self, uri: str) -> Buffer:
+        data = self.files.read(uri)
+        self._ends[uri] = "\n" if data is None else self._end(data.decode("utf-8"))
+        return super().read_buffer(uri)
+
+    # Saving and reloading
+
+    def before_save(self, buffer: Buffer) -> None:
+        self.flush(buffer.uri)
+        if self.habits.on_save is not None:
+            new = self.habits.on_save(buffer.text)
+            self.changed(buffer, buffer.edit([Splice(0, len(buffer.text), new)], "save participants"))
+            self.flush(buffer.uri)
+
+    def save(self, uri: str) -> bool:
+        buffer = self.documents[uri]
+        data = self.files.read(uri)
+        newer = data is not None and buffer.saved is not None and self.load(data) != buffer.saved
+        if self.habits.save_fails == "always" or (self.habits.save_fails == "newer" and newer):
+            return False
+        return super().save(uri)
+
+    def look_at_disk(self) -> None:
+        """What a file watcher, or coming back to the window, sets off: clean documents are taken from the disk again."""
+        if self.habits.reloads is None:
+            return
+        for uri in [*self.documents]:
+            self.later(self.habits.reloads, lambda uri=uri: self._reload_if_clean(uri))
+
+    def _reload_if_clean(self, uri: str) -> None:
+        buffer = self.documents.get(uri)
+        if buffer is not None and not buffer.dirty:
+            self.reload(uri)

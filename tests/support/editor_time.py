@@ -1,0 +1,88 @@
+"""Virtual time: an event loop on which waiting costs nothing, so that "answers after 61 seconds" is a quick, exact test.
+
+`run(main())` runs a coroutine on it. When nothing is ready and no worker thread of anyio's is busy, the clock jumps to the next timer. Real pipes
+and processes do not belong on it: they take real time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+T = TypeVar("T")
+PATIENCE = 10.0
+"""Real seconds for which a thread, or anything else outside, is waited for."""
+
+FOR_EVER = 24 * 3600.0
+"""Seconds: asyncio never selects for longer, so a timer that far away is "never" (`sleep_forever` is a timer at infinity)."""
+
+
+class Stuck(AssertionError):
+    """Nothing is scheduled and nothing came from outside: the test would wait for ever."""
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.threads: CapacityLimiter | None = None
+        super().__init__(_Jumping(self))
+
+    def time(self) -> float:
+        return self.now
+
+    @property
+    def busy(self) -> bool:
+        return self.threads is not None and self.threads.borrowed_tokens > 0
+
+
+class _Jumping(selectors.BaseSelector):
+    """Looks at the real files; what would be waiting becomes a jump of the loop's clock."""
+
+    def __init__(self, loop: VirtualTimeLoop) -> None:
+        self._loop = loop
+        self._real = selectors.DefaultSelector()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = self._real.select(0)
+        if ready or timeout == 0:
+            return ready
+        if timeout is None or timeout >= FOR_EVER or self._loop.busy:
+            ready = self._real.select(PATIENCE)
+            if not ready:
+                raise Stuck("nothing is scheduled, and nothing comes from outside")
+            return ready
+        self._loop.now += timeout
+        return []
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._real.unregister(fileobj)
+
+    def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.modify(fileobj, events, data)
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._real.get_map()
+
+    def close(self) -> None:
+        self._real.close()
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """The result of `main`, in virtual time from 0."""
+
+    async def watched() -> T:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.threads = anyio.to_thread.current_default_thread_limiter()
+        return await main
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(watched())

@@ -1,0 +1,70 @@
+"""FakeWireEditor: the lying editor over real pipes, for servers started as processes.
+
+    async with FakeWireEditor([sys.executable, "-m", "sidecar", "lsp"], tmp_path, NEOVIM) as editor: …
+
+All of `demo/editor.py` works on it; what it announces about itself comes from its habits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from sidecar.demo.editor import HeadlessEditor, Name, dismiss
+from sidecar.demo.model import DiskFiles, EditorModel
+from sidecar.demo.wire import WAIT, Json
+from tests.support.editor_habits import Habits
+from tests.support.editor_model import FakeModel, Timer
+
+
+class FakeWireEditor(HeadlessEditor):
+    model: FakeModel
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Name,
+        habits: Habits,
+        *,
+        options: Mapping[str, object] | None = None,
+        environment: Mapping[str, str] | None = None,
+        answer: Callable[[str, Sequence[str]], str | None] = dismiss,
+        seed: int = 0,
+    ) -> None:
+        self.habits = habits
+        self._seed = seed
+        super().__init__(
+            command,
+            folder,
+            options=options,
+            encodings=habits.encodings,
+            environment=environment,
+            answer=answer,
+        )
+
+    def make_model(self) -> EditorModel:
+        return FakeModel(self.habits, DiskFiles(), self.tell, _later, seed=self._seed)
+
+    def initialize_params(self) -> Json:
+        return {**super().initialize_params(), "clientInfo": {"name": self.habits.client}}
+
+    def capabilities(self) -> Json:
+        said = super().capabilities()
+        edits: Json = {"documentChanges": self.habits.document_changes}
+        if self.habits.create_files:
+            edits["resourceOperations"] = ["create"]
+        said["workspace"]["workspaceEdit"] = edits
+        if not self.habits.encodings:
+            del said["general"]
+        if not self.habits.messages:
+            del said["window"]["showMessage"]
+        return said
+
+    async def request(self, method: str, params: object, timeout: float = WAIT) -> object:
+        """What is pending is told first, so that the server sees what its user sees."""
+        self.model.flush()
+        return await super().request(method, params, timeout)
+
+
+def _later(seconds: float, what: Callable[[], None]) -> Timer:
+    return asyncio.get_running_loop().call_later(seconds, what)
