@@ -6,7 +6,6 @@ Looking goes around the keyboard (Emacs' server protocol, as emacsclient speaks 
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +13,7 @@ from typing import Any, Self
 
 from tests.e2e.terminal import Terminal
 from tests.support.tools import ROOT, Tool
-from tests.support.waiting import eventually
+from tests.support.waiting import connect, eventually
 
 SNIPPET = ROOT / "editor-extension" / "emacs" / "acp-sidecar.el"
 
@@ -62,7 +61,7 @@ class Emacs:
         home = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config")}
         self._socket = folder / "emacs"
         self.terminal = Terminal(tmux, folder, [tool.command, "-nw", "-Q", "-l", str(init)], home, cwd)
-        eventually(self._socket.exists, "Emacs listens", within=60, otherwise=self.terminal.screen)
+        connect(self._socket, "Emacs listens", within=60, otherwise=self.terminal.screen).close()
 
     def __enter__(self) -> Self:
         return self
@@ -139,9 +138,8 @@ class Emacs:
     def eval(self, form: str) -> str:
         """The printed value; AssertionError with Emacs' words for an error."""
         escaped = form.replace("&", "&&").replace(" ", "&_").replace("\n", "&n")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        with connect(self._socket, "Emacs answers", otherwise=self.terminal.screen) as connection:
             connection.settimeout(30)
-            connection.connect(str(self._socket))
             connection.sendall(f"-eval {'&' if escaped.startswith('-') else ''}{escaped} \n".encode())
             received = b""
             while chunk := connection.recv(65536):

@@ -17,13 +17,22 @@ from typing import Any, Self
 
 from tests.e2e.nvim_rpc import Rpc
 from tests.support.tools import ROOT, Tool
-from tests.support.waiting import eventually
+from tests.support.waiting import connect, eventually
 
 SNIPPET = ROOT / "editor-extension" / "nvim" / "acp-sidecar.lua"
 
 
 NO_PROVIDERS = "let g:loaded_python_provider=0 | let g:loaded_python3_provider=0"
 """Neovim's own Python plugin would start every python3.x it finds, once for each Neovim that opens a .py file."""
+
+
+COUNT_KEYS = """
+vim.g.taken = 0
+for _, mode in ipairs({ 'n', 'x', 'o', 's', 'i', 'c' }) do
+  vim.api.nvim_set_keymap(mode, '<F20>', '<Cmd>let g:taken += 1<CR>', { noremap = true })
+end
+"""
+"""A key that nobody has, typed behind others: once it was counted they were all taken in."""
 
 
 class Blocked(AssertionError):
@@ -63,8 +72,9 @@ class Neovim:
                 cwd=folder,
                 start_new_session=True,
             )
-        eventually(self._socket.exists, "Neovim listens", otherwise=lambda: (folder / "stderr").read_text())
-        self._nvim = Rpc(self._socket)
+        listening = connect(self._socket, "Neovim listens", otherwise=lambda: (folder / "stderr").read_text())
+        self._nvim = Rpc(listening)
+        self.lua(COUNT_KEYS)
 
     def __enter__(self) -> Self:
         return self
@@ -147,9 +157,11 @@ class Neovim:
 
     def keys(self, keys: str) -> None:
         """As typed, in Neovim's notation (<Esc>, <CR>, <lt>); returns when they were taken in."""
-        self.raw_keys(keys)
-        # Input is handled before the next request that may not run at any time
-        self._request("nvim_eval", "1")
+        before = self.lua("return vim.g.taken")
+        self.raw_keys(keys + "<F20>")
+        eventually(
+            lambda: self.lua("return vim.g.taken") > before, f"Neovim takes {keys!r} in", otherwise=self.mode
+        )
 
     def raw_keys(self, keys: str) -> None:
         """As typed, also into a prompt; returns at once."""

@@ -6,7 +6,6 @@ Handles of buffers, windows and tabs are plain integers here.
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import Any, cast
 
 import msgpack
@@ -22,9 +21,8 @@ def unpack_handle(code: int, data: bytes) -> object:
 
 
 class Rpc:
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.connect(str(path))
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
         self._unpacker = msgpack.Unpacker(ext_hook=unpack_handle, strict_map_key=False)
         self._next = 0
 

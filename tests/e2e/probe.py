@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import socket
 import sys
 from pathlib import Path
 from typing import Any
 
-from tests.support.waiting import eventually
+from tests.support.waiting import connect, eventually
 
 SERVER = Path(__file__).with_name("probe_server.py")
 Message = dict[str, Any]
@@ -91,10 +90,8 @@ class Probe:
         return "\n".join(json.dumps(message)[:300] for message in self.seen())
 
     def _order(self, order: Message, within: float) -> Any:
-        eventually(self._socket.exists, "the editor starts its server")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        with connect(self._socket, "the editor starts its server") as connection:
             connection.settimeout(within)
-            connection.connect(str(self._socket))
             with connection.makefile("rwb") as stream:
                 stream.write(json.dumps(order).encode() + b"\n")
                 stream.flush()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -17,7 +19,7 @@ class NeverHappened(AssertionError):
 
 
 def eventually(
-    look: Callable[[], T],
+    look: Callable[[], T | None],
     what: str,
     *,
     within: float = 20.0,
@@ -32,3 +34,20 @@ def eventually(
         if time.monotonic() > deadline:
             raise NeverHappened(f"within {within:g} s never: {what}; last seen: {seen!r}\n{otherwise()}")
         time.sleep(INTERVAL)
+
+
+def connect(
+    path: Path, what: str, *, within: float = 20.0, otherwise: Callable[[], str] = lambda: ""
+) -> socket.socket:
+    """A connection to a unix socket that another process makes (its file is there a moment before it listens)."""
+
+    def attempt() -> socket.socket | None:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(str(path))
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    return eventually(attempt, what, within=within, otherwise=otherwise)
