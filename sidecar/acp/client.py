@@ -354,8 +354,11 @@ class AgentConnection:
         session.calls.heard(update)
         try:
             self._service.session_update(session.id, update)
-        except Exception:
-            log.exception("%s: an update could not be handed on", self.agent)
+        except Exception as error:
+            self._noise.say(
+                "sent a session/update that could not be handed on", repr(error), level=logging.ERROR
+            )
+            log.debug("the update that could not be handed on", exc_info=True)
 
     def _file(self, method: str, params: Params) -> _File | _Refused:
         if not self._fs:

@@ -100,6 +100,7 @@ class Host:
                 raise AgentFailed("exited", await host.obituary("before it was ready")) from None
             except AgentFailed as failed:
                 failed.message += _quoted(await running.last_lines())
+                failed.args = (failed.message,)
                 raise
         except BaseException:
             await asyncio.shield(host.stop() if host is not None else running.stop(ladder))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from typing import cast
 
 _ROOM = 1024 * 1024
@@ -92,9 +93,10 @@ async def writer(fd: int) -> PipeWriter:
 
 def enlarge(fd: int) -> None:
     """Makes a pipe as large as the unprivileged may on Linux; elsewhere, and where refused, it stays as it is."""
-    try:
+    if sys.platform == "linux":
         import fcntl
 
-        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _ROOM)
-    except (ImportError, AttributeError, OSError):
-        pass
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _ROOM)
+        except OSError:  # this user has enough of them (fs.pipe-user-pages-soft)
+            pass

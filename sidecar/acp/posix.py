@@ -58,6 +58,8 @@ async def start(
     process = AgentProcess(child.pid, sink, output, Tail(name))
 
     def hurry(how: str) -> None:
+        if not how:
+            return
         try:
             os.write(to_reaper, how.encode())
         except OSError:  # it is gone already

@@ -33,6 +33,8 @@ RequestId: TypeAlias = int | str | None
 
 _CHUNK = 256 * 1024
 _SMALL = 64 * 1024
+_DEEPEST = 200
+"""Arrays and objects within each other."""
 _SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""
 
@@ -143,9 +145,8 @@ class LineTransport:
 
     async def receive(self) -> Message | None:
         """The next message for the SDK, None at the end. Other tasks run before each, and now and then in between."""
-        await asyncio.sleep(
-            0
-        )  # the task made for the last message gets to run before the next one is looked at
+        # the task made for the last message gets to run before the next one is looked at
+        await asyncio.sleep(0)
         until = self._loop.time() + _SLICE
         while True:
             while self._busy >= self._limits.unfinished and not self._closed:
@@ -159,6 +160,7 @@ class LineTransport:
                     self._flush()
                     if not await self._read():
                         return None
+                    until = self._loop.time() + _SLICE
                 self._decode(self._lines.popleft())
                 continue
             message = self._checked(self._messages.popleft())
@@ -230,7 +232,9 @@ class LineTransport:
         """Answers a request from within `admit` with `{content}`. Answers of a burst are written together."""
         quoted = content.json_escaped() if isinstance(content, Text) else _string(content)
         batch = self._batch
-        batch.append(b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % msgspec.json.encode(request_id))
+        batch.append(
+            b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % _without_line_ends(_json(request_id))
+        )
         batch.append(_without_line_ends(quoted))
         batch.append(b'"}}\n')
         self._batch_size += len(quoted)
@@ -301,7 +305,10 @@ class LineTransport:
         line = line.strip()
         if line.startswith(b"{"):
             try:
-                self._messages.append(msgspec.json.decode(line))
+                message = msgspec.json.decode(line)
+                self._messages.append(
+                    _shallow(message) if line.count(b"{") + line.count(b"[") > _DEEPEST else message
+                )
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 self._decode_leniently(line)
         elif line:
@@ -315,7 +322,7 @@ class LineTransport:
             at = 0
             while text.startswith("{", at):
                 value, at = _LENIENT.raw_decode(text, at)
-                self._messages.append(value)
+                self._messages.append(_shallow(value))
                 while at < len(text) and text[at] in " \t\r":
                     at += 1
             noise = text[at:] if start == 0 else line
@@ -421,6 +428,27 @@ def _without_line_ends(data: bytes) -> bytes:
 
 
 _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+
+
+def _shallow(message: Message) -> Message:
+    """The message, or when it is nested too deeply a stand-in for it that will be refused.
+
+    How deep json, msgspec and those we hand it to can go differs by Python version; none manages a thousand everywhere."""
+    level: list[object] = [message]
+    for _ in range(_DEEPEST):
+        inner: list[object] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += cast("dict[str, object]", value).values()
+            elif isinstance(value, list):
+                inner += cast("list[object]", value)
+        level = inner
+        if not level:
+            return message
+    stand_in = {
+        key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
+    }
+    return {**stand_in, "params": "nested too deeply", "error": "nested too deeply"}
 
 
 def _no_constant(name: str) -> object:

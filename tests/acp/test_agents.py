@@ -394,3 +394,11 @@ async def test_an_agent_made_with_the_sdk(tmp_path: Path) -> None:
         assert await side.agents.prompt("S1", TEXT) == "end_turn"
         assert side.workspace.files["/f"] == "GRÜN\u2028"
         assert side.workspace.said() == "go"
+
+
+async def test_a_flood_of_updates_arrives_whole_and_in_order(tmp_path: Path) -> None:
+    script = {"turns": [[{"repeat": 3000, "steps": [{"say": "$n "}]}]]}
+    async with agents(tmp_path, script) as side:
+        await side.open()
+        assert await side.agents.prompt("S1", TEXT) == "end_turn"
+        assert side.workspace.said() == "".join(f"{n} " for n in range(3000))

@@ -446,7 +446,7 @@ async def test_reads_answered_at_once(text: str, line: int | None) -> None:
     async with opened(workspace=ReadsNow()) as side:
         side.workspace.files["/f"] = text
         where = {"sessionId": "a1", "path": "/f", "line": line}
-        for number in ("x\u2028", 2, None):
+        for number in ("x\u2028", "\ud800", 2, None):
             side.wire.request(number, READ, where)
             assert (await side.wire.answered(number))["result"] == {"content": text}
         side.wire.request(3, READ, {**where, "path": "/g"})
