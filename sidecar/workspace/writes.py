@@ -165,7 +165,21 @@ class Writer:
             done = await self._create_in_editor(task.session, task, place)
             if done is not None:
                 return done
+            return await self._created_untold(task, place)
         return await self._files.create(task, place, missing)
+
+    async def _created_untold(self, task: WriteTask, place: Place) -> WriteDone | Refusal:
+        """The editor was asked to make the file and did not announce it; some make an empty one without a word (lsp-mode)."""
+        storage, documents = self._state.storage, self._state.documents
+        found = locate(storage, documents, task.session.roots, place.requested, "write")
+        if isinstance(found, Refusal):
+            return found
+        with found as now:
+            if now.tracked is not None:
+                return await self._open_document(task, now, now.tracked)
+            if isinstance(now.on_disk, Missing):
+                return await self._files.create(task, now, now.on_disk)
+            return await self._files.write(task, now, now.on_disk)
 
     async def _create_in_editor(
         self, session: Session, task: WriteTask, place: Place

@@ -1,0 +1,588 @@
+"""What a write does, case by case; the ones about the editor run over every editor's habits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.write_task import WriteDone
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, KATE, NEVER, VSCODE, WELL_BEHAVED, Habits
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, MemoryJournal, QuietEditor, a_workspace
+
+TAKES_EDITS = {name: habits for name, habits in EDITORS.items() if not habits.refuses}
+every_editor = pytest.mark.parametrize("habits", list(TAKES_EDITS.values()), ids=list(TAKES_EDITS))
+
+Case = Callable[[Bench, FakeEditor], Awaitable[None]]
+BASE = "one\ntwo\nthree\nfour\nfive\n"
+
+
+def play(
+    folder: Path, habits: Habits, case: Case, *, settings: dict[str, object] | None = None, **editor: Any
+) -> FakeEditor:
+    """Runs a case in virtual time over a fake editor with these habits."""
+
+    async def main() -> FakeEditor:
+        fake = FakeEditor(habits, folder, **editor)
+        async with a_workspace(folder, fake, settings=settings) as bench:
+            bench.workspace.state.overlay.encoding = fake.capabilities.encoding
+            fake.attach(bench.workspace.apply)
+            await case(bench, fake)
+            await asyncio.sleep(5)  # virtual: everything the editor still had to tell is told
+            for uri, buffer in fake.model.documents.items():
+                document = bench.workspace.state.overlay.get(uri)
+                if document is None and habits.unopened in ("untold", "change first"):
+                    continue  # a buffer of theirs that they told nobody about
+                assert document is not None
+                assert str(document.snapshot()) == buffer.text, "mirror = editor"
+        return fake
+
+    return run(main())
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def done(answer: WriteDone | Refusal) -> WriteDone:
+    assert isinstance(answer, WriteDone), answer
+    return answer
+
+
+def refused(answer: object, kind: Kind) -> Refusal:
+    assert isinstance(answer, Refusal), answer
+    assert answer.kind is kind, answer
+    return answer
+
+
+@every_editor
+def test_an_edit_arrives_as_one_undo_step_and_is_saved(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        assert await bench.read("a.txt") == BASE
+        wanted = BASE.replace("two", "TWO").replace("five", "FIVE")
+        assert done(await bench.write("a.txt", wanted)).saved
+        assert editor.text("a.txt") == wanted
+        assert (tmp_path / "a.txt").read_text() == wanted
+        assert await bench.read("a.txt") == wanted
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == BASE
+
+    editor = play(tmp_path, habits, case)
+    assert len(editor.sent) == 1
+    assert all(len(edit.edits) == 2 for _, edit in editor.sent), "the smallest edits, not the whole text"
+
+
+@every_editor
+def test_typing_elsewhere_since_the_read_survives(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
+def test_typing_while_the_edit_is_on_its_way_survives(tmp_path: Path, habits: Habits) -> None:
+    """The document moves on between sending and arriving: refused, ignored or misapplied, as each editor does."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n", at=0)
+        done(await write)
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, habits, case, arrives_after=0.1)
+
+
+@every_editor
+def test_both_on_one_line_is_a_conflict_with_three_texts(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.replaces("a.txt", "two", "mine")
+        await asyncio.sleep(1)
+        answer = refused(await bench.write("a.txt", BASE.replace("two", "agent's")), Kind.CONFLICT)
+        assert editor.text("a.txt") == BASE.replace("two", "mine")
+        (hunk,) = answer.data["hunks"]  # type: ignore[misc]  # a list of one
+        assert (hunk["base"].strip(), hunk["ours"].strip(), hunk["theirs"].strip()) == (
+            "two",
+            "mine",
+            "agent's",
+        )
+        assert hunk["line"] == 2
+
+    assert not play(tmp_path, habits, case).sent
+
+
+@every_editor
+def test_a_second_write_without_reading_again_keeps_the_users_line(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR").replace("five", "FIVE")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR").replace("five", "FIVE")
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
+def test_disk_text_plus_edit_keeps_unsaved_lines(tmp_path: Path, habits: Habits) -> None:
+    """An agent that read the file through its shell knows nothing of the unsaved line."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, habits, case)
+
+
+def test_disk_text_plus_edit_after_a_read_through_us(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        assert await bench.read("a.txt") == "typed\n" + BASE
+        # a tool of the agent's own, which we did not serve
+        update = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "cat a.txt", "kind": "execute"}
+        bench.workspace.session_update(bench.session, update)
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_an_agent_that_read_the_unsaved_line_may_remove_it(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        assert await bench.read("a.txt") == "typed\n" + BASE
+        done(await bench.write("a.txt", BASE))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, case)
+
+
+@every_editor
+def test_a_slice_is_a_base_too(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        assert await bench.read("a.txt", 4, 2) == "three\nfour\n"
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, habits, case)
+
+
+def test_what_the_text_says_already_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", BASE))
+
+    assert not play(tmp_path, VSCODE, case).sent
+
+
+def test_an_editor_that_refuses_every_edit(tmp_path: Path) -> None:
+    """Clean: on the disk, when the user says so. With unsaved text: refused in words, never as a conflict."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("four", "FOUR")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", wanted))
+        assert "on disk" in editor.asked[0].text
+        assert (tmp_path / "a.txt").read_text() == wanted
+
+    play(tmp_path, KATE, case, custom=False, answer=lambda question: "allow")
+
+    async def unsaved(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        answer = refused(await bench.write("a.txt", BASE.replace("two", "2")), Kind.EDITOR_REFUSED)
+        assert "The file is as it was" in answer.message
+        assert editor.text("a.txt").startswith("typed\n")
+        assert (tmp_path / "a.txt").read_text() == wanted
+
+    play(tmp_path, KATE, unsaved, custom=False, answer=lambda question: "allow")
+
+
+def test_no_applyedit_at_all(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        editor = QuietEditor(apply_edit=False)
+        editor.answer = "reject"
+        async with a_workspace(tmp_path, editor) as bench:
+            bench.open("a.txt", BASE)
+            await bench.read("a.txt")
+            refused(await bench.write("a.txt", "x"), Kind.DENIED_BY_USER)
+            assert (tmp_path / "a.txt").read_text() == BASE
+
+    run(main())
+
+
+def test_an_unanswered_edit_is_never_planned_again(tmp_path: Path) -> None:
+    """The editor asks its user, who answers after 90 seconds; meanwhile nothing else is tried on this document."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("four", "FOUR")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        refused(await bench.write("a.txt", wanted), Kind.OUTCOME_UNKNOWN)
+        assert editor.text("a.txt") == BASE
+        another = await bench.another_session()
+        second = asyncio.ensure_future(bench.write("a.txt", BASE + "six\n", another))
+        await asyncio.sleep(20)
+        assert len(editor.sent) == 1
+        assert await bench.read("a.txt") == BASE
+        refused(await second, Kind.OUTCOME_UNKNOWN)  # it was sent, and is thought about as long
+        assert editor.text("a.txt") == wanted
+        await asyncio.sleep(100)
+        assert editor.text("a.txt") == wanted + "six\n"
+        assert len(editor.sent) == 2
+        (reviewed,) = list(bench.workspace.state.ledgers)
+        assert len(reviewed.ledger.hunks) == 2, "the late one is in the ledger too"
+
+    play(tmp_path, replace(WELL_BEHAVED, thinks=90.0), case)
+
+
+def test_an_edit_that_is_never_answered(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        refused(await bench.write("a.txt", "x\n"), Kind.OUTCOME_UNKNOWN)
+        refused(await bench.write("a.txt", "y\n"), Kind.OUTCOME_UNKNOWN)
+        assert len(editor.sent) == 1
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, replace(WELL_BEHAVED, thinks=NEVER), case)
+
+
+def test_the_users_undo_right_after_is_not_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(0.1)
+        assert editor.text("a.txt") != BASE
+        editor.undoes("a.txt")
+        editor.types("a.txt", "newer\n", at=0)
+        done(await write)
+        assert editor.text("a.txt") == "newer\n" + BASE
+
+    play(tmp_path, replace(WELL_BEHAVED, answers_after=0.3), case)
+
+
+# Files that are not open
+
+
+@every_editor
+def test_an_unopened_file(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("two", "TWO")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read("a.txt")
+        assert done(await bench.write("a.txt", wanted)).saved
+        assert (tmp_path / "a.txt").read_text() == wanted
+        assert await bench.read("a.txt") == wanted
+
+    play(tmp_path, habits, case)
+    (tmp_path / "a.txt").write_text(BASE)
+    assert not play(tmp_path, habits, case, custom=False).sent, "no way to save: on the disk"
+
+
+@every_editor
+def test_a_new_file_is_on_disk_when_the_answer_is_given(tmp_path: Path, habits: Habits) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        assert done(await bench.write("deep/er/new.txt", "hello\n")).saved
+        assert (tmp_path / "deep/er/new.txt").read_text() == "hello\n"
+        assert await bench.read("deep/er/new.txt") == "hello\n"
+
+    play(tmp_path, habits, case)
+    (tmp_path / "deep/er/new.txt").unlink()
+    play(tmp_path, habits, case, custom=False)
+
+
+def test_an_empty_new_file(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("new.txt", ""))
+        assert (tmp_path / "new.txt").read_bytes() == b""
+
+    play(tmp_path, VSCODE, case)
+    (tmp_path / "new.txt").unlink()
+    play(tmp_path, VSCODE, case, custom=False)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_a_file_that_was_read_and_is_gone_is_not_made_again(tmp_path: Path, custom: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read("a.txt")
+        (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+        refused(await bench.write("a.txt", BASE + "x\n"), Kind.DELETED)
+        assert not (tmp_path / "a.txt").exists()
+
+    play(tmp_path, VSCODE, case, custom=custom)
+
+
+def test_closed_while_the_edit_is_on_its_way(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("two", "TWO")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", wanted))
+        assert (tmp_path / "a.txt").read_text() == wanted
+
+    play(tmp_path, replace(WELL_BEHAVED, closes_first=True, unopened="refused"), case)
+
+
+def test_a_file_on_disk_changed_by_somebody_else_is_merged(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read("a.txt")
+        (tmp_path / "a.txt").write_text("zero\n" + BASE)
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert (tmp_path / "a.txt").read_text() == "zero\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, VSCODE, case, custom=False)
+
+
+# Saving
+
+
+@pytest.mark.parametrize(
+    ("policy", "dirty", "saved"),
+    [
+        ("save-if-was-clean", False, True),
+        ("save-if-was-clean", True, False),
+        ("always", True, True),
+        ("never", False, False),
+    ],
+)
+def test_after_write(tmp_path: Path, policy: str, dirty: bool, saved: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        if dirty:
+            editor.types("a.txt", "typed\n", at=0)
+        answer = done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert answer.saved is saved
+        assert ("FOUR" in (tmp_path / "a.txt").read_text()) is saved
+        assert bool(answer.note) is not saved
+
+    play(tmp_path, VSCODE, case, settings={"afterWrite": policy})
+
+
+def test_a_save_that_fails_is_still_a_write_that_succeeded(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        answer = done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert answer.saved is False
+        assert "could not save" in answer.note
+        assert "FOUR" in editor.text("a.txt")
+
+    play(tmp_path, replace(VSCODE, save_fails="always"), case)
+
+
+def test_save_participants_do_not_disturb_the_next_write(tmp_path: Path) -> None:
+    """A formatter changes the text at every save; the agent, which believes its own text, must not undo that."""
+    (tmp_path / "a.txt").write_text(BASE)
+    habits = replace(VSCODE, on_save=lambda text: text.replace("FOUR ", "FOUR"))
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR ")))
+        assert editor.text("a.txt") == BASE.replace("four", "FOUR")
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR ").replace("one", "ONE")))
+        assert editor.text("a.txt") == BASE.replace("four", "FOUR").replace("one", "ONE")
+
+    play(tmp_path, habits, case)
+
+
+# Order
+
+
+@every_editor
+def test_pipelined_write_write_read(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        first = asyncio.ensure_future(bench.write("a.txt", BASE + "first\n"))
+        second = asyncio.ensure_future(bench.write("a.txt", BASE + "second\n"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.gather(first, second, read)
+        assert read.result() == BASE + "second\n"
+        assert editor.text("a.txt") == BASE + "second\n"
+
+    play(tmp_path, habits, case)
+
+
+def test_two_agents_on_one_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        other = await bench.another_session()
+        await bench.read("a.txt")
+        await bench.read("a.txt", session=other)
+        answers = await asyncio.gather(
+            bench.write("a.txt", BASE.replace("one", "ONE")),
+            bench.write("a.txt", BASE.replace("five", "FIVE"), other),
+        )
+        assert all(isinstance(answer, WriteDone) for answer in answers)
+        assert editor.text("a.txt") == BASE.replace("one", "ONE").replace("five", "FIVE")
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_a_write_of_a_dead_agent_does_not_begin(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write(".git/config", "x"))
+        await asyncio.sleep(1)
+        assert editor.asked
+        bench.workspace.agent_died([bench.session], "it died")
+        refused(await write, Kind.DENIED_BY_USER)
+        assert not (tmp_path / ".git/config").exists()
+        assert editor.withdrawn
+
+    async def later(_: object) -> str:
+        await asyncio.sleep(60)
+        return "allow"
+
+    play(tmp_path, VSCODE, case, answer=later)
+
+
+# Refusals that change nothing
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.bin", "text", Kind.BINARY),
+        ("latin.txt", "text", Kind.UNDECODABLE),
+        ("a.txt", "x" * 3000, Kind.TOO_LARGE),
+        ("a.txt", "lone \ud800", Kind.UNENCODABLE),
+        ("new.txt", "nul \0", Kind.UNENCODABLE),
+        ("/etc/passwd", "x", Kind.OUTSIDE),
+        ("folder", "x", Kind.NOT_A_FILE),
+    ],
+)
+def test_refused_and_nothing_written(tmp_path: Path, name: str, content: str, kind: Kind) -> None:
+    (tmp_path / "a.bin").write_bytes(b"a\0b")
+    (tmp_path / "latin.txt").write_bytes("grün".encode("latin-1"))
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "folder").mkdir()
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        refused(await bench.write(name, content), kind)
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert not (tmp_path / "new.txt").exists()
+
+    play(tmp_path, VSCODE, case, custom=False, settings={"maxFileBytes": 2000})
+
+
+def test_a_journal_that_cannot_be_written_stops_the_write(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        journal = MemoryJournal()
+        journal.fail = "disk full"
+        editor = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, editor, journal=journal) as bench:
+            editor.attach(bench.workspace.apply)
+            for name in ("a.txt", "new.txt"):
+                answer = refused(await bench.write(name, "x\n"), Kind.JOURNAL_FAILED)
+                assert "disk full" in answer.message
+            editor.opens("a.txt")
+            refused(await bench.write("a.txt", "x\n"), Kind.JOURNAL_FAILED)
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert not (tmp_path / "new.txt").exists()
+        assert not editor.sent
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer", "written"), [("deny", "allow", False), ("ask", "allow", True), ("ask", None, False)]
+)
+def test_modes(tmp_path: Path, mode: str, answer: str | None, written: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        result = await bench.write("a.txt", "x\n")
+        assert isinstance(result, WriteDone) is written
+
+    editor = play(tmp_path, VSCODE, case, settings={"writes": mode}, answer=lambda question: answer)
+    assert len(editor.asked) == (mode == "ask")
+
+
+def test_protected_files_ask_in_every_mode_also_when_they_do_not_exist(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        refused(await bench.write(".vscode/settings.json", "{}"), Kind.DENIED_BY_USER)
+        assert not (tmp_path / ".vscode").exists()
+
+    editor = play(tmp_path, VSCODE, case)
+    assert str(tmp_path / ".vscode/settings.json") in editor.asked[0].text
