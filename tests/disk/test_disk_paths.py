@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sidecar.core.policy import Access
 from sidecar.core.refusal import Kind, Refusal
@@ -50,11 +52,11 @@ alias -> ws
 """ + "".join(f"ws/chain{n + 1} -> chain{n}\n" for n in range(60))
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = Path(os.path.realpath(tmp_path_factory.mktemp("world")))
+def make_world(base: Path, *, outside: bool = True) -> Path:
     for line in LAYOUT.replace("{base}", str(base)).strip("\n").splitlines():
         name, _, target = line.partition(" -> ")
+        if not outside and name.startswith(("out/", "ws-secret/")):
+            continue
         path = str(base / name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if target:
@@ -67,8 +69,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _bind(path[:-1])
         else:
             Path(path).write_text(f"I am {name}")
-    os.link(base / "out/x", base / "ws/hard")
+    if outside:
+        os.link(base / "out/x", base / "ws/hard")
     return base
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_world(Path(os.path.realpath(tmp_path_factory.mktemp("world"))))
+
+
+@pytest.fixture(scope="module")
+def bare_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same roots with nothing outside them."""
+    return make_world(Path(os.path.realpath(tmp_path_factory.mktemp("bare"))), outside=False)
 
 
 def _bind(path: str) -> None:
@@ -202,6 +216,59 @@ def test_paths_table(roots: Roots, world: Path, path: str, expected: str) -> Non
         assert found.path == os.path.realpath(found.path)
         if isinstance(found, Resolved):
             found.close()
+
+
+COMPONENTS = [
+    ".",
+    "..",
+    "..",
+    "..",
+    "d",
+    "deep",
+    "f",
+    "g",
+    "h",
+    "inner",
+    "link",
+    "up",
+    "absolute",
+    "dangling",
+    "loop",
+    "away",
+    "away-absolute",
+    "away-missing",
+    "round",
+    "there-and-back",
+    "fifo",
+    "none",
+    "ws",
+    "ws2",
+    "out",
+    "x",
+    "folder",
+    "back",
+    "alias",
+    "chain3",
+    "environ",
+]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@given(st.lists(st.sampled_from(COMPONENTS), min_size=1, max_size=7), st.sampled_from(["/", "//", "/./"]))
+def test_any_path(way_in: str, world: Path, bare_world: Path, names: list[str], separator: str) -> None:
+    """Served means beneath a root and the file that the system means; and the answer is the same when there is nothing outside."""
+    path = separator.join(["/ws", *names])
+    answers: list[str] = []
+    for base in (world, bare_world):
+        with Roots([str(base / "ws"), str(base / "ws2")]) as roots:
+            answers.append(look(roots, f"{base}{path}", base=str(base)))
+            found = resolve(roots, f"{base}{path}", access="write")
+            if isinstance(found, Resolved):
+                found.close()
+            if not isinstance(found, Refusal):
+                assert found.path == os.path.realpath(f"{base}{path}")
+                assert found.path.startswith((f"{base}/ws/", f"{base}/ws2/"))
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("path", ["", "f", "./f", "~/f", "file:///f", "\0", "C:\\f"])

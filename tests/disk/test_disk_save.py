@@ -530,16 +530,39 @@ def test_no_room_leaves_everything_as_it_was(open_folder: Path, reserve: bool) -
     assert listing(open_folder) == ["again", "f", "linked"]
 
 
-def test_a_full_disk(open_folder: Path) -> None:
-    """A real one: 64 KiB, in a mount namespace of the child's own."""
+def mounting(script: str, folder: Path) -> list[str]:
+    """What makes a child run in a mount namespace of its own, after `script` ($0 is the folder)."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("NOT TESTED HERE: no unshare")
     own = [unshare, "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    script = 'mount -t tmpfs -o size=64k,mode=777 none "$0" && head -c 20000 /dev/zero > "$0/f" && ln "$0/f" "$0/g" && head -c 20000 /dev/zero > "$0/h" && exec "$@"'
-    prefix = [*own, "sh", "-c", script, str(open_folder)]
+    prefix = [*own, "sh", "-ec", script + '\nexec "$@"', str(folder)]
     if subprocess.run([*prefix, "true"], capture_output=True, timeout=30, check=False).returncode:
         pytest.skip("NOT TESTED HERE: mounting is not permitted")
+    return prefix
+
+
+def test_the_kernels_files_are_none_wherever_they_are_mounted(open_folder: Path) -> None:
+    (open_folder / "chroot").mkdir()
+    prefix = mounting('mount --rbind /proc "$0/chroot"', open_folder)
+    steps: list[list[object]] = [
+        ["read", f"{open_folder}/chroot/{name}"] for name in ("version", "1/environ", "none")
+    ]
+    answers = in_child(open_folder, steps, prefix, as_root=True)
+    assert answers[0] == "not_a_file"
+    assert answers[1] in ("not_a_file", "io_error")
+    assert answers[2] == "missing"
+
+
+def test_a_full_disk(open_folder: Path) -> None:
+    """A real one: 64 KiB."""
+    script = """
+        mount -t tmpfs -o size=64k,mode=777 none "$0"
+        head -c 20000 /dev/zero > "$0/f"
+        ln "$0/f" "$0/g"
+        head -c 20000 /dev/zero > "$0/h"
+    """
+    prefix = mounting(script, open_folder)
     answers = in_child(
         open_folder,
         [
