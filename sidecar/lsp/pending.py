@@ -1,13 +1,17 @@
-"""Pending: a request sent to the editor and not yet answered. Awaiting it gives the result as plain JSON."""
+"""Pending: a request sent to the editor and not yet answered. Asked: all of them, by id."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
+from typing import Any, cast
+
+from sidecar.workspace.ports import EditorGone, EditorRefused
 
 
 class Pending:
-    """Sent before it was returned. Raises what `ports` names: EditorRefused (message, code), EditorGone.
+    """Sent before it was returned. Awaiting gives the result as plain JSON, or raises what `ports` names: EditorRefused
+    (message, code) or EditorGone.
 
     Cancelling whoever awaits it, or `withdraw`, tells the editor by `$/cancelRequest`; a late answer is ignored."""
 
@@ -42,3 +46,46 @@ class Pending:
 
     def add_done_callback(self, callback: Callable[[asyncio.Future[object]], None]) -> None:
         self._future.add_done_callback(callback)
+
+
+class Asked:
+    """The open requests to one editor. `on_withdrawn(id)` is called for one that it has not answered."""
+
+    def __init__(self, on_withdrawn: Callable[[str], None]) -> None:
+        self._on_withdrawn = on_withdrawn
+        self._open: dict[str, Pending] = {}
+        self._serial = 0
+        self._gone = False
+
+    def new(self) -> Pending:
+        """The next one; already failed with EditorGone when nobody is there to be asked."""
+        self._serial += 1
+        pending = Pending(f"s{self._serial}", self._withdrawn)
+        if self._gone:
+            pending.fail(EditorGone("the editor's connection has ended"))
+        else:
+            self._open[pending.id] = pending
+        return pending
+
+    def answered(self, request_id: object, result: object, error: object) -> bool:
+        """False: nobody waits for it (withdrawn meanwhile, or never asked)."""
+        pending = self._open.pop(request_id, None) if isinstance(request_id, str) else None
+        if pending is None:
+            return False
+        if error is None:
+            pending.resolve(result)
+        else:
+            fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": str(error)}
+            pending.fail(EditorRefused(str(fields.get("message", "")), fields.get("code")))
+        return True
+
+    def end(self) -> None:
+        """Nothing will be answered any more."""
+        self._gone = True
+        for pending in self._open.values():
+            pending.fail(EditorGone("the editor's connection has ended"))
+        self._open.clear()
+
+    def _withdrawn(self, request_id: str) -> None:
+        if self._open.pop(request_id, None) is not None:
+            self._on_withdrawn(request_id)

@@ -9,7 +9,7 @@ Registering (editor.py, commands.py, …), all before or while `build` runs:
     @server.feature(types.SHUTDOWN)                      params is None; awaited before the answer
 
 An `async def` begins after the messages that arrived with it; what must be recorded in the order of arrival goes into a
-plain `def` that returns an awaitable. Errors for people: raise `protocol.Failed("words")` or `ports.AgentFailed`.
+plain `def` that returns an awaitable. Errors for people: raise `errors.Failed("words")` or `ports.AgentFailed`.
 
 Sending: `server.notify(method, params, coalesce_key=…)`, `await server.request(method, params)`; params are plain JSON or
 lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace_apply_edit_async`, …) work too.
@@ -146,8 +146,7 @@ async def serve(
             finally:
                 watch.cancel()
                 reader.close()
-                protocol.disconnect()
-                await protocol.settle(FLUSH)
+                await protocol.disconnect(FLUSH)
     finally:
         restore()
         writer.close()
