@@ -23,6 +23,7 @@ from sidecar.core.misapplied import SentEdit, looks_applied, separate
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, plan_write
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import changes_as_steps
@@ -95,21 +96,23 @@ class BufferWriter:
         if result is not None:
             return result
         self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
-        return await self._save(tracked, was_user_dirty)
+        return await self.save_by_policy(tracked, was_user_dirty)
 
-    async def open(self, place: Place) -> Tracked | None:
+    async def open(self, uri: DocumentUri) -> Tracked | None:
         """Has the editor open the file; None when it does not."""
         try:
-            await self._editor.open(place.uri)
+            await self._editor.open(uri)
         except (EditorGone, EditorRefused, EditorTimeout):
             return None
-        return await self.appearance(place)
+        return await self.appearance(uri)
 
-    async def appearance(self, place: Place) -> Tracked | None:
+    async def appearance(self, uri: DocumentUri) -> Tracked | None:
         """The document once the editor has announced it; None when it does not in time."""
         with anyio.move_on_after(OPEN_SECONDS):
-            return await self._state.documents.appearance(place.uri)
-        return None
+            tracked = await self._state.documents.appearance(uri)
+            await tracked.observed.wait()
+            return tracked
+        return self._state.documents.get(uri)
 
     async def close(self, tracked: Tracked) -> None:
         """Has the editor close what was opened for a write only."""
@@ -282,7 +285,8 @@ class BufferWriter:
 
         self._tasks.start_soon(wait)
 
-    async def _save(self, tracked: Tracked, was_user_dirty: bool) -> WriteDone:
+    async def save_by_policy(self, tracked: Tracked, was_user_dirty: bool) -> WriteDone:
+        """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""
         policy = self._state.settings.after_write
         if policy == "never":
             return WriteDone(saved=False, note="saving after a write is switched off")

@@ -82,9 +82,9 @@ class Ledgers:
             reviewed.seen(text)
         return reviewed
 
-    def restore(self, uri: DocumentUri, text: str, hunks: bytes) -> Reviewed:
+    def restore(self, uri: DocumentUri, text: str, hunks: Sequence[Hunk]) -> Reviewed:
         """A ledger as it was kept in the journal, in the text it was kept with."""
-        reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(from_json(hunks)))
+        reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
         return reviewed
 
     def forget(self, uri: DocumentUri) -> None:

@@ -16,6 +16,7 @@ from sidecar.core.normal import Normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
 from sidecar.workspace.sending import Outcome, Sender, text_edits
 from sidecar.workspace.storage import OnDisk, Storage
@@ -29,7 +30,8 @@ OBSERVE_SECONDS = 5.0
 class Reconciler:
     """Looks at the disk beside open documents."""
 
-    def __init__(self, storage: Storage, editor: Editor, sender: Sender) -> None:
+    def __init__(self, storage: Storage, editor: Editor, sender: Sender, keeper: Keeper) -> None:
+        self._keeper = keeper
         self._storage = storage
         self._editor = editor
         self._sender = sender
@@ -44,6 +46,7 @@ class Reconciler:
             tracked.on_disk(on_disk.text, on_disk.stat)
             if on_disk.text != Normal(str(text)).text:
                 tracked.edited = tracked.user_dirty = True
+            await self._keeper.restore(tracked)
         finally:
             tracked.observed.set()
 

@@ -17,6 +17,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import (
     AgentFailed,
     Agents,
@@ -31,6 +32,8 @@ from sidecar.workspace.queues import Access, Ticket
 from sidecar.workspace.reads import Reader
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
+from sidecar.workspace.rejecting import Rejecter
+from sidecar.workspace.review import Review
 from sidecar.workspace.sending import Sender
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -64,7 +67,8 @@ class Workspace:
         self._storage = storage
         self._folders: list[str] = []
         self._sender = Sender(editor, tasks)
-        self._reconciler = Reconciler(storage, editor, self._sender)
+        keeper = Keeper(self.state, journal, editor, tasks)
+        self._reconciler = Reconciler(storage, editor, self._sender, keeper)
         self._consent = Consent(self.state, editor, matchers)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         recorder = Recorder(self.state, journal)
@@ -72,6 +76,8 @@ class Workspace:
         files = DiskWriter(self.state, recorder)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
+        rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
+        self.review = Review(self.state, editor, keeper, rejecter, self._turns)
 
     # The editor's side
 
@@ -177,7 +183,14 @@ class Workspace:
         return {
             "agents": self._agents.status(),
             "sessions": [
-                {"sessionId": s.id, "agent": s.agent, "cwd": s.cwd, "turn": s.turn, "running": s.running}
+                {
+                    "sessionId": s.id,
+                    "agent": s.agent,
+                    "cwd": s.cwd,
+                    "turn": s.turn,
+                    "running": s.running,
+                    "alive": s.alive,
+                }
                 for s in self.state.sessions
             ],
             "documents": [

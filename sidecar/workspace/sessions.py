@@ -40,6 +40,7 @@ class Session:
     """Documents changed in this turn, with lines added and removed."""
 
     def begin_turn(self) -> int:
+        self.alive = True  # an agent that died is started again by its next prompt
         self.turn += 1
         self.running = True
         self.tool_calls.clear()

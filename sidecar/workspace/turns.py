@@ -30,6 +30,7 @@ class Turns:
         self._sessions = sessions
         self._tasks = tasks
         self._progress: dict[str, Progress] = {}
+        self._done: dict[str, anyio.Event] = {}
         self.ended: list[Callable[[Session, Outcome], None]] = []
         """Called at the end of each turn, before its outcome is published."""
 
@@ -44,7 +45,7 @@ class Turns:
             )
         turn = session.begin_turn()
         self._sessions.used(session)
-        done = anyio.Event()
+        done = self._done[session.id] = anyio.Event()
         outcome: Outcome = {"sessionId": session.id, "turn": turn}
         self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
 
@@ -53,6 +54,8 @@ class Turns:
                 await self._run(session, blocks, outcome, before)
             finally:
                 done.set()
+                if self._done.get(session.id) is done:
+                    del self._done[session.id]
 
         async def end() -> Outcome:
             await done.wait()
@@ -60,6 +63,12 @@ class Turns:
 
         self._tasks.start_soon(run)
         return turn, end()
+
+    async def end_of(self, session: Session) -> None:
+        """Waits until the session's running turn has ended."""
+        done = self._done.get(session.id)
+        if done is not None:
+            await done.wait()
 
     def cancel(self, session: Session) -> None:
         """Asks the agent to stop; open questions are withdrawn at once."""

@@ -134,7 +134,7 @@ class Writer:
             unwritable = self._state.storage.check_writable(file, len(task.content))
             if unwritable is not None:
                 return unwritable
-            tracked = await self._buffers.open(place)
+            tracked = await self._buffers.open(place.uri)
             if tracked is not None:
                 done = await self._buffers.write(task, place, tracked)
                 if isinstance(done, WriteDone):
@@ -197,7 +197,7 @@ class Writer:
             await request.answered.wait()
         tracked = None
         if request.answer is not None and request.answer.applied:
-            tracked = await self._buffers.appearance(place)
+            tracked = await self._buffers.appearance(place.uri)
         if tracked is None:
             await self._recorder.finish(author, "failed")
             return None

@@ -1,0 +1,101 @@
+"""Keeper: ledgers survive the editor and the sidecar, in the journal.
+
+Whenever hunks come, go or are reviewed, the document's ledger is stored with the text its hunks lie in; when the document
+is opened again, after a crash too, it is taken from there and brought up to the text the editor has now.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+import anyio
+import anyio.abc
+
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ledgers import Reviewed, from_json, to_json
+from sidecar.workspace.ports import Editor, Journal
+from sidecar.workspace.state import State
+
+log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Stores what moved, one document at a time, the newest state only."""
+
+    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: anyio.abc.TaskGroup) -> None:
+        self._state = state
+        self._journal = journal
+        self._editor = editor
+        self._tasks = tasks
+        self._moved: dict[DocumentUri, Reviewed] = {}
+        self._storing = False
+        state.ledgers.moved = self.moved
+
+    def moved(self, reviewed: Reviewed) -> None:
+        """Hunks of this document came, went or were reviewed."""
+        self._moved[reviewed.uri] = reviewed
+        if not self._storing:
+            self._storing = True
+            self._tasks.start_soon(self._store)
+
+    async def restore(self, tracked: Tracked) -> None:
+        """The document was opened: its ledger, if one was kept, is in force when this returns."""
+        uri = tracked.document.uri
+        if self._state.ledgers.get(uri) is not None:
+            return
+        kept = await self._journal.load_ledger(uri)
+        if kept is None or tracked.closed or self._state.ledgers.get(uri) is not None:
+            return
+        if tracked.document.desynchronised is not None:
+            return
+        reviewed = self._restored(uri, kept)
+        if reviewed is not None:
+            reviewed.opened(tracked.document.snapshot())
+            self.moved(reviewed)
+
+    async def restore_all(self, uris: Iterable[str]) -> None:
+        """Ledgers of documents that need not be open."""
+        for uri in map(DocumentUri, uris):
+            if self._state.ledgers.get(uri) is None and self._state.documents.get(uri) is None:
+                kept = await self._journal.load_ledger(uri)
+                if kept is not None and self._state.ledgers.get(uri) is None:
+                    self._restored(uri, kept)
+
+    def _restored(self, uri: DocumentUri, kept: tuple[str, bytes]) -> Reviewed | None:
+        text, hunks = kept
+        try:
+            found = from_json(hunks)
+        except (ValueError, KeyError, TypeError) as error:
+            log.error("the review of %s cannot be restored: %s", uri, error)
+            return None
+        if any(text[h.start : h.end] != h.text for h in found):
+            log.error("the review of %s does not fit its text; it is dropped", uri)
+            return None
+        return self._state.ledgers.restore(uri, text, found)
+
+    async def _store(self) -> None:
+        await anyio.lowlevel.checkpoint()  # what moves together is stored and shown together
+        try:
+            while self._moved:
+                moved, self._moved = self._moved, {}
+                self._editor.changes_moved([r.uri for r in moved.values()])
+                for reviewed in moved.values():
+                    await self._store_one(reviewed)
+        finally:
+            self._storing = False
+
+    async def _store_one(self, reviewed: Reviewed) -> None:
+        hunks = reviewed.ledger.hunks
+        if hunks:
+            text = self.text_of(reviewed)
+            await self._journal.save_ledger(reviewed.uri, str(text), to_json(hunks))
+        else:
+            await self._journal.forget_ledger(reviewed.uri)
+
+    def text_of(self, reviewed: Reviewed) -> Text:
+        """The text in which the hunks lie now."""
+        tracked = self._state.documents.get(reviewed.uri)
+        return tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text

@@ -1,0 +1,167 @@
+"""Rejecter: puts hunks of one document back: through the editor where that has the document or can open it, else on the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.ledger import Hunk, Rejection
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import to_path
+from sidecar.disk import Resolved
+from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.workspace.buffer_writes import MAX_ATTEMPTS, BufferWriter
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ledgers import Reviewed, changes_as_steps
+from sidecar.workspace.ports import Editor, Journal
+from sidecar.workspace.sending import Outcome, Sender
+from sidecar.workspace.state import State
+
+Plan = Callable[[int], Rejection]
+"""The rejection for a text of that length, as the ledger stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """`why`: nothing was put back, and the reason in words. `impossible`: hunks that later work keeps in place."""
+
+    why: str = ""
+    impossible: tuple[Hunk, ...] = ()
+
+
+class Rejecter:
+    """Every rejection is journalled before it is made, and is one undo step in the editor."""
+
+    def __init__(
+        self, state: State, editor: Editor, sender: Sender, buffers: BufferWriter, journal: Journal
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._sender = sender
+        self._buffers = buffers
+        self._journal = journal
+
+    async def reject(self, reviewed: Reviewed, plan: Plan) -> Rejected:
+        """Puts back what `plan` says."""
+        tracked = self._state.documents.get(reviewed.uri)
+        if tracked is not None:
+            return await self._in_editor(reviewed, tracked, plan)
+        path = to_path(reviewed.uri)
+        if path is None:
+            return Rejected("the document is not open")
+        can = self._editor.capabilities
+        if can.open and can.save and can.apply_edit and can.document_changes:
+            opened = await self._buffers.open(reviewed.uri)
+            if opened is not None:
+                rejected = await self._in_editor(reviewed, opened, plan)
+                if opened.is_clean() or (await self._buffers.save(opened)).saved:
+                    await self._buffers.close(opened)
+                return rejected
+        return await self._on_disk(reviewed, path, plan)
+
+    async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
+        was_user_dirty = tracked.is_user_dirty()
+        why = "the editor did not take the edit"
+        for _ in range(MAX_ATTEMPTS):
+            document = tracked.document
+            if tracked.closed:
+                return Rejected("the document was closed")
+            if document.desynchronised is not None:
+                return Rejected("the editor's text is not known for certain; save or reopen the file")
+            if tracked.watch is not None:
+                return Rejected("an agent's edit of this document is under way; try again in a moment")
+            before = document.snapshot()
+            rejection = plan(len(before))
+            if rejection.changes.is_empty:
+                return Rejected(impossible=rejection.impossible)
+            moment = (document.incarnation, document.version)
+            entry = await self._begin(reviewed, str(before), rejection.changes.apply(before), "editor")
+            if isinstance(entry, Rejected):
+                return entry
+            if (document.incarnation, document.version) != moment or tracked.closed:
+                await self._journal.finish(entry, "failed")
+                continue
+            applied = self._applied(reviewed, rejection)
+            sent = await self._sender.send(tracked, rejection.changes, "reject", applied)
+            if sent.outcome is Outcome.APPLIED:
+                await self._journal.finish(entry, "done")
+                tracked.user_dirty = was_user_dirty
+                await self._buffers.save_by_policy(tracked, was_user_dirty)
+                return Rejected(impossible=rejection.impossible)
+            await self._journal.finish(entry, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
+            if sent.outcome is not Outcome.REFUSED:
+                return Rejected(sent.reason or why)
+            why = sent.reason or why
+        return Rejected(why)
+
+    def _applied(self, reviewed: Reviewed, rejection: Rejection) -> Callable[[Text, ChangeSet, Text], None]:
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            if changes == rejection.changes:
+                reviewed.ledger.rejected(before, rejection, after)
+            else:  # the editor made it in another way (line ends): what it touched is reviewed all the same
+                for step in changes_as_steps(changes):
+                    reviewed.user_edit(step, -1, lambda: after)
+            self._state.ledgers.moved(reviewed)
+
+        return applied
+
+    async def _on_disk(self, reviewed: Reviewed, path: str, plan: Plan) -> Rejected:
+        storage = self._state.storage
+        roots = storage.roots([os.path.dirname(path)])
+        if isinstance(roots, Refusal):
+            return Rejected(roots.message)
+        with roots:
+            file = storage.resolve(roots, path, "write")
+            if not isinstance(file, Resolved):
+                return Rejected(file.message if isinstance(file, Refusal) else "the file is gone")
+            with file:
+                decoded = await storage.read(file)
+                if isinstance(decoded, Refusal):
+                    return Rejected(decoded.message)
+                before = Text.of(decoded.text)
+                reviewed.seen(before)
+                rejection = plan(len(before))
+                after = rejection.changes.apply(before)
+                data = storage.encode(after, decoded, path)
+                if isinstance(data, Refusal):
+                    return Rejected(data.message)
+                entry = await self._begin(
+                    reviewed, decoded.text, after, "disk", decoded.encoding, decoded.bom
+                )
+                if isinstance(entry, Rejected):
+                    return entry
+                saved = await storage.save(file, data)
+                if isinstance(saved, Refusal):
+                    await self._journal.finish(entry, "failed")
+                    return Rejected(saved.message)
+        text = Text.of(after)
+        reviewed.ledger.rejected(before, rejection, text)
+        reviewed.text = text
+        self._state.ledgers.moved(reviewed)
+        await self._journal.finish(entry, "done")
+        return Rejected(impossible=rejection.impossible)
+
+    async def _begin(
+        self, reviewed: Reviewed, before: str, after: str, via: str, encoding: str = "utf-8", bom: bytes = b""
+    ) -> str | Rejected:
+        path = to_path(reviewed.uri) or reviewed.uri
+        entry = Entry(
+            session="",
+            agent="reject",
+            turn=0,
+            tool_call=None,
+            root=os.path.dirname(path),
+            path=path,
+            before=before,
+            after=after,
+            encoding=encoding,
+            bom=bom,
+            via="editor" if via == "editor" else "disk",
+        )
+        try:
+            return await self._journal.begin(entry)
+        except JournalFailed as failed:
+            return Rejected(f"it could not be journalled first: {failed}")

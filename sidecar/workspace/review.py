@@ -1,0 +1,148 @@
+"""Review: what agents changed and nobody has looked at yet, and what becomes of it: kept, rejected, a turn taken back.
+
+Rejecting is an edit like any other: versioned, verified, one undo step; what was typed or written since stands. On a
+file that is not open it is done through the editor where that can open it, else on the disk, journalled first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import anyio
+
+from sidecar.core.ledger import Author, Hunk, Rejection
+from sidecar.core.text import Encoding, Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.keeper import Keeper
+from sidecar.workspace.ledgers import Reviewed
+from sidecar.workspace.ports import Editor, Json
+from sidecar.workspace.rejecting import Rejecter
+from sidecar.workspace.state import State
+from sidecar.workspace.turns import Turns
+
+CANCEL_SECONDS = 10.0
+"""How long a running turn gets to end before its changes are taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which hunks: one change, a document's, a turn's, a session's, or all."""
+
+    change_id: str | None = None
+    uri: DocumentUri | None = None
+    session_id: str | None = None
+    turn: int | None = None
+    everything: bool = False
+
+    def whose(self, author: Author) -> bool:
+        return (self.session_id is None or author.session == self.session_id) and (
+            self.turn is None or author.turn == self.turn
+        )
+
+
+@dataclass(slots=True)
+class Result:
+    """Change ids, and for what could not be done, why."""
+
+    done: list[str] = field(default_factory=list[str])
+    impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+class Review:
+    """Keep, reject, revert, over all documents of a workspace."""
+
+    def __init__(
+        self, state: State, editor: Editor, keeper: Keeper, rejecter: Rejecter, turns: Turns
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._keeper = keeper
+        self._rejecter = rejecter
+        self._turns = turns
+
+    def changes(self, selector: Selector) -> list[Json]:
+        """The hunks under review, in the order of their place."""
+        rows: list[Json] = []
+        for reviewed, hunks in self._selected(selector):
+            text = self._keeper.text_of(reviewed)
+            rows += [_row(reviewed, hunk, text, self._editor.capabilities.encoding) for hunk in hunks]
+        return rows
+
+    def keep(self, selector: Selector) -> Result:
+        """Takes hunks out of review as they are."""
+        result = Result()
+        for reviewed, hunks in self._selected(selector):
+            ids = [hunk.id for hunk in hunks]
+            result.done += [change_id(reviewed.uri, i) for i in ids]
+            reviewed.ledger.keep(ids, selector.whose)
+            self._state.ledgers.moved(reviewed)
+        return result
+
+    async def reject(self, selector: Selector) -> Result:
+        """Puts hunks back; one undo step a document."""
+        result = Result()
+        for reviewed, hunks in self._selected(selector):
+            ids = [hunk.id for hunk in hunks]
+
+            def plan(
+                length: int, reviewed: Reviewed = reviewed, ids: Iterable[int] = tuple(ids)
+            ) -> Rejection:
+                return reviewed.ledger.reject(length, ids, selector.whose)
+
+            rejected = await self._rejecter.reject(reviewed, plan)
+            stuck = {hunk.id for hunk in rejected.impossible}
+            for i in ids:
+                name = change_id(reviewed.uri, i)
+                if rejected.why or i in stuck:
+                    reason = rejected.why or "later work of somebody else is on top of it; reject that first"
+                    result.impossible.append({"changeId": name, "reason": reason})
+                else:
+                    result.done.append(name)
+        return result
+
+    async def revert_turn(self, session_id: str, turn: int) -> Result:
+        """Takes back what is unreviewed of one turn; a running turn is cancelled first."""
+        session = self._state.sessions.get(session_id)
+        if session is not None and session.running and session.turn == turn:
+            self._turns.cancel(session)
+            with anyio.move_on_after(CANCEL_SECONDS):
+                await self._turns.end_of(session)
+        return await self.reject(Selector(session_id=session_id, turn=turn))
+
+    def _selected(self, selector: Selector) -> list[tuple[Reviewed, list[Hunk]]]:
+        found: list[tuple[Reviewed, list[Hunk]]] = []
+        for reviewed in self._state.ledgers:
+            if selector.uri is not None and reviewed.uri != selector.uri:
+                continue
+            hunks = [h for h in reviewed.ledger.hunks if any(selector.whose(v.author) for v in h.versions)]
+            if selector.change_id is not None:
+                hunks = [h for h in hunks if change_id(reviewed.uri, h.id) == selector.change_id]
+            if hunks:
+                found.append((reviewed, hunks))
+        return found
+
+
+def change_id(uri: DocumentUri, hunk: int) -> str:
+    """Stable while the hunk exists, also over a restart."""
+    return f"{hunk}@{uri}"
+
+
+def _row(reviewed: Reviewed, hunk: Hunk, text: Text, encoding: Encoding) -> Json:
+    start, end = text.position_at(hunk.start, encoding), text.position_at(hunk.end, encoding)
+    row: dict[str, object] = {
+        "changeId": change_id(reviewed.uri, hunk.id),
+        "uri": reviewed.uri,
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+        "oldText": hunk.old,
+        "newText": hunk.text,
+        "sessionId": hunk.author.session,
+        "turn": hunk.author.turn,
+        "state": "unreviewed",
+    }
+    if hunk.author.tool_call is not None:
+        row["toolCallId"] = hunk.author.tool_call
+    return row
