@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pathspec import GitIgnoreSpec
 
-from sidecar.core.policy import PROTECTED_PATTERNS, SECRET_PATTERNS, Matcher, Matchers, fold
+from sidecar.core.policy import PROTECTED_PATTERNS, SECRET_PATTERNS, Matcher, Matchers
 
 
 def compile_matchers(
@@ -58,6 +58,3 @@ def _compile(patterns: Iterable[str], problems: list[str]) -> Matcher:
         return root_spec.match_file(name)
 
     return matches
-
-
-__all__ = ["compile_matchers", "fold"]
