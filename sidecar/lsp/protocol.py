@@ -321,12 +321,13 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def request(self, method: str, params: Any = None) -> Pending:
         """Queues a request before it returns. Awaiting gives the result as plain JSON; see Pending."""
+        encoded = (
+            None if params is None else self._encode(params)
+        )  # first: it may raise, and then nothing was asked
         pending = self._asked.new()
         if not self._gone:
-            message: dict[str, Any] = {"jsonrpc": "2.0", "id": pending.id, "method": method}
-            if params is not None:
-                message["params"] = params
-            self._post(self._encode(message))
+            head = f'{{"jsonrpc":"2.0","id":"{pending.id}","method":{self._encode(method)}'
+            self._post(f"{head}}}" if encoded is None else f'{head},"params":{encoded}}}')
         return pending
 
     async def disconnect(self, seconds: float) -> None:

@@ -32,7 +32,7 @@ class Running:
         """Calls `work` now, in the order of arrival; what it returns to be awaited becomes a task. `done` is called once."""
         try:
             result = work()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - every request is answered
+        except (Exception, asyncio.CancelledError, SystemExit) as error:  # noqa: BLE001 - every request is answered
             done(None, error)
             return
         if not inspect.isawaitable(result):

@@ -139,13 +139,13 @@ async def serve(
             feeder = _Feeder(protocol, loop, greeting or Greeting(Framing()), lambda: end(1))
             reader = Reader(stdin, feeder.on_data)
             feeder.start(reader)
-            watch = asyncio.ensure_future(_editor_dead(server))
-            watch.add_done_callback(lambda done: done.cancelled() or end(1))
+            watch = asyncio.ensure_future(_watch_editor(server, lambda: end(1)))
             try:
                 return await ended
             finally:
                 watch.cancel()
                 reader.close()
+                feeder.stop()
                 await protocol.disconnect(FLUSH)
     finally:
         restore()
@@ -170,6 +170,7 @@ class _Feeder:
         self._first = greeting.first
         protocol.announced = greeting.announced
         self._ended = False
+        self._stopped = False
         self._reader: Reader | None = None
 
     def start(self, reader: Reader) -> None:
@@ -177,6 +178,10 @@ class _Feeder:
         if self._first is not None:
             self._handle(self._first)
         self._work()
+
+    def stop(self) -> None:
+        """What was read and not yet handled is dropped."""
+        self._stopped = True
 
     def on_data(self, data: bytes) -> None:
         if data:
@@ -194,6 +199,8 @@ class _Feeder:
     def _work(self) -> None:
         framing, reader = self._framing, self._reader
         assert reader is not None
+        if self._stopped:
+            return
         until = time.monotonic() + SLICE
         while (item := framing.next()) is not None:
             self._handle(item)
@@ -209,13 +216,15 @@ class _Feeder:
             reader.resume()
 
 
-async def _editor_dead(server: SidecarServer) -> None:
-    """Returns when the process named in `initialize` has ended (LSP, `processId`).
+async def _watch_editor(server: SidecarServer, on_death: Callable[[], None]) -> None:
+    """Calls `on_death` when the process named in `initialize` has ended (LSP, `processId`).
 
     The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there from the
     start lives on another machine or in another container. Not on Windows, where `os.kill(pid, 0)` is no question."""
+    if sys.platform == "win32":
+        return
     known: int | None = None
-    while sys.platform != "win32":
+    while True:
         await asyncio.sleep(EDITOR_CHECK)
         pid = server.process_id
         if not isinstance(pid, int) or pid <= 0:
@@ -225,6 +234,7 @@ async def _editor_dead(server: SidecarServer) -> None:
         except ProcessLookupError:
             if pid == known:
                 _log.warning("the editor's process has ended")
+                on_death()
                 return
             continue
         except (PermissionError, OverflowError):
@@ -240,9 +250,11 @@ def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument
 
 
 def _on_signals(loop: asyncio.AbstractEventLoop, call: Callable[[int], None]) -> Callable[[], None]:
-    """SIGINT and SIGTERM end the server in order. Windows has no `add_signal_handler`."""
+    """What usually ends a process ends the server in order. Windows has no `add_signal_handler`."""
     restores: list[Callable[[], object]] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    numbers = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
+    for number in numbers:
         try:
             loop.add_signal_handler(number, call, number)
             restores.append(lambda number=number: loop.remove_signal_handler(number))
