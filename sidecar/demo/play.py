@@ -19,8 +19,6 @@ from sidecar.demo.story import Story, Typing
 from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
 from sidecar.demo.wiretap import Read, Tap
 
-AGENT = "demo-agent"
-"""Its name in the settings."""
 TURN_AT_MOST = 300.0
 """Seconds: a real agent thinks, and may ask its model many times."""
 KEYSTROKE = 0.02
@@ -61,8 +59,8 @@ class Seen:
     check: Check
 
 
-async def play(stage: Stage, story: Story, editor: DemoEditor, tap: Tap) -> list[Check]:
-    """Raises what the editor's wire raises."""
+async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: Tap) -> list[Check]:
+    """`agent` is its name in the settings. Raises what the editor's wire raises."""
     uri = editor.open(os.path.join(editor.folder, story.name)).uri
     buffer = editor.document(uri)
 
@@ -72,14 +70,15 @@ async def play(stage: Stage, story: Story, editor: DemoEditor, tap: Tap) -> list
 
     stage.step("you", "You ask the agent", "session/prompt")
     stage.say(f"“{story.prompt}”")
-    turn = asyncio.create_task(_turn(editor, story.prompt, uri))
+    turn = asyncio.create_task(_turn(editor, agent, story.prompt, uri))
     try:
         await _until_served(tap, turn)
         seen = what_was_served(tap, story)
-        stage.step("agent", "It reads the file through the sidecar", seen.wire)
-        stage.lines(
-            story.name, differences(story.on_disk, seen.text, 1), "you", "your unsaved lines, as it got them"
-        )
+        if seen.wire:
+            stage.step("agent", "It reads the file through the sidecar", seen.wire)
+            stage.lines(story.name, differences(story.on_disk, seen.text, 1), "you", "your unsaved lines")
+        else:
+            stage.step("agent", "It does not ask for the file")
 
         stage.step("you", "You type on while it works", "textDocument/didChange")
         await _type(stage, editor, uri, story.meanwhile, "typed after it had read", KEYSTROKE)
@@ -90,42 +89,37 @@ async def play(stage: Stage, story: Story, editor: DemoEditor, tap: Tap) -> list
             await turn
     tap.poll()
     steps = agents_steps(buffer)
-    stage.step(
-        "agent", "It writes; the edit arrives in your buffer", "fs/write_text_file → workspace/applyEdit"
-    )
+    if steps:
+        stage.step("agent", "It writes; the edit arrives in your buffer", "→ workspace/applyEdit")
+    else:
+        stage.step("agent", "Its turn ends, and no edit arrived")
     _show_arrival(stage, story, editor, tap, steps)
+    if not steps:
+        return [seen.check, (False, "no edit arrived, so nothing else could be tried")]
     written = sum(write.answered and not write.error for write in tap.writes)
+    kept = story.meanwhile.text in buffer.text
+    single = "the edit is one undo step" if written == 1 else f"{written} edits, one undo step each"
     checks = [
         seen.check,
-        (
-            bool(steps) and story.meanwhile.text in buffer.text,
-            "what you typed meanwhile is still there: the edit went around it",
-        ),
-        (
-            0 < len(steps) == written,
-            "the edit is one undo step" if len(steps) < 2 else f"{written} edits, one undo step each",
-        ),
+        (kept, "what you typed meanwhile is still there: the edit went around it"),
+        (len(steps) == written, single),
     ]
 
     edited, presses = buffer.text, 0
     while agents_steps(buffer):
         editor.undo(uri)
         presses += 1
-    if presses:
-        stage.step(
-            "you",
-            "You undo, once" if presses == 1 else f"You undo, {presses} times",
-            "textDocument/didChange",
-        )
-        stage.lines(story.name, differences(edited, buffer.text, 1), "you", "as you had it")
+    times = "once" if presses == 1 else f"{presses} times"
+    stage.step("you", f"You undo, {times}", "textDocument/didChange")
+    stage.lines(story.name, differences(edited, buffer.text, 1), "you", "as you had it")
     await editor.execute("sidecar.status")  # whatever the sidecar has to say to the undo is here now
-    back = bool(presses) and buffer.text in story.possible_ends
+    back = buffer.text in story.possible_ends
     checks.append((back, "undo gave back your own text, character for character"))
     return checks
 
 
-async def _turn(editor: DemoEditor, words: str, uri: str) -> None:
-    session = await editor.execute("sidecar.newSession", {"agent": AGENT, "cwd": editor.folder}, timeout=60)
+async def _turn(editor: DemoEditor, agent: str, words: str, uri: str) -> None:
+    session = await editor.execute("sidecar.newSession", {"agent": agent, "cwd": editor.folder}, timeout=60)
     link = {"type": "resource_link", "uri": uri, "name": uri.rsplit("/", 1)[-1]}
     prompt = [{"type": "text", "text": words}, link]
     arguments = {"sessionId": session["sessionId"], "prompt": prompt, "wait": True}
@@ -140,8 +134,8 @@ async def _type(
     start, foreign = buffer.text, 0
     buffer.caret, buffer.joinable = typing.at, False
     with stage.growing(buffer.uri.rsplit("/", 1)[-1], "you", label) as show:
-        for character in typing.text:
-            editor.type(uri, character)
+        for keystroke in typing.keystrokes:
+            editor.type(uri, keystroke)
             steps = agents_steps(buffer)
             start, foreign = (start, foreign) if len(steps) == foreign else (steps[-1].after, len(steps))
             if stage.animate:
@@ -204,8 +198,6 @@ def _show_arrival(stage: Stage, story: Story, editor: DemoEditor, tap: Tap, step
     for write in tap.writes:
         if write.error:
             stage.say(f"A write was not taken: {write.error}")
-    if not steps:
-        stage.say("Nothing arrived.")
 
 
 def last_words(editor: HeadlessEditor, paragraphs: int = 2) -> list[str]:

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
 from sidecar.core.escape import escape
@@ -71,30 +70,27 @@ class Stage:
         self._bar, self._dots = ("▌", "…") if plain else ("|", "...")
 
     def title(self, parts: str, words: str) -> None:
-        self._print(Text.assemble(("acp-sidecar demo", "bold"), "   ", escape(parts)))
-        self._print(Text(escape(words), "dim"))
+        self._paragraph(Text.assemble(("acp-sidecar demo", "bold"), "   ", escape(parts)), 0)
+        self._paragraph(Text(escape(words), "dim"), 0)
 
     def step(self, who: Who, heading: str, wire: str = "") -> None:
         """A numbered heading in the colour of who acts; `wire` names the messages behind it."""
         self._number += 1
-        row = Table.grid(expand=True)
-        row.add_column(no_wrap=True)
-        row.add_column(justify="right", no_wrap=True)
-        row.add_row(
-            Text.assemble((f"{self._number}  ", "bold " + _COLOURS[who]), (heading, "bold")),
-            Text(wire, "dim"),
-        )
         self._print()
-        self._print(row)
+        self._print(
+            self._line(
+                Text.assemble((f"{self._number}  ", "bold " + _COLOURS[who]), (heading, "bold")), wire, "dim"
+            )
+        )
 
     def say(self, words: str) -> None:
-        self._print(Padding(Text(escape(words)), (0, 0, 0, 3)))
+        self._paragraph(Text(escape(words)))
 
     def quote(self, words: str) -> None:
         """What the agent said."""
         quoted = Text(escape(words.strip(), keep_newlines=True), "italic " + _COLOURS["agent"])
         quoted.truncate(self.console.width * 3, overflow="ellipsis")
-        self._print(Padding(quoted, (0, 0, 0, 3)))
+        self._paragraph(quoted)
 
     def lines(self, name: str, lines: Sequence[Line], who: Who, label: str) -> None:
         """Code; `label` stands beside the first new line (or the first gone one, where none is new)."""
@@ -116,7 +112,8 @@ class Stage:
         self._print()
         for held, words in checks:
             style = "bold green" if held else "bold red"
-            self._print(Text.assemble((self._signs[held] + " ", style), (words, "" if held else "red")))
+            row = Text.assemble((self._signs[held] + " ", style), (words, "" if held else "red"))
+            self._paragraph(row, 0)
 
     def end(self, words: str, *, good: bool, next_steps: str = "") -> None:
         self._print()
@@ -132,36 +129,44 @@ class Stage:
             (one for one in candidates if one.text.strip()), candidates[0] if candidates else None
         )
         paint = Syntax("", Syntax.guess_lexer(name), theme=_THEME, background_color="default")
-        table = Table.grid(padding=(0, 1), expand=True)
-        table.add_column(justify="right", no_wrap=True, width=6)
-        table.add_column(no_wrap=True, width=1)
-        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        table.add_column(no_wrap=True, justify="right")
+        rows: list[Text] = []
         for line in shown:
             colour = "red" if line.mark == "-" else _COLOURS[who]
             code = paint.highlight(escape(line.text.replace("\t", "    ")))
             code.rstrip()
-            if line.mark in "-":
+            if line.mark == "-":
                 code.stylize("dim strike")
             elif line.mark == " ":
                 code.stylize("dim")
-            bar = {"+": self._bar, "-": "-"}.get(line.mark, "")
             number = str(line.number) if line.number else self._dots
-            table.add_row(
-                Text(number, "dim"), Text(bar, colour), code, Text(label if line is labelled else "", colour)
-            )
+            bar = {"+": self._bar, "-": "-"}.get(line.mark, " ")
+            row = Text.assemble((f"{number:>6} ", "dim"), (bar, colour), " ", code)
+            rows.append(self._line(row, label if line is labelled else "", colour))
         if len(lines) > len(shown):
-            table.add_row("", "", Text(f"{self._dots} {len(lines) - len(shown)} more lines", "dim"), "")
-        return table
+            rows.append(Text(f"{self._dots:>6}   {len(lines) - len(shown)} more lines", "dim"))
+        return Group(*rows)
+
+    def _paragraph(self, text: Text, indent: int = 3) -> None:
+        for line in text.wrap(self.console, self.console.width - indent):
+            line.rstrip()
+            self._print(Text.assemble(" " * indent, line))
+
+    def _line(self, left: Text, right: str, style: str) -> Text:
+        """One line, cut where it does not fit; `right` at its right end, where there is room for it."""
+        room = self.console.width - cell_len(right) - 2
+        if right and room >= min(left.cell_len, 20):
+            left.truncate(room, overflow="ellipsis", pad=True)
+            left.append("  ")
+            left.append(right, style)
+        else:
+            left.truncate(self.console.width, overflow="ellipsis")
+        left.no_wrap = True
+        left.overflow = "ellipsis"
+        left.rstrip()
+        return left
 
     def _print(self, what: RenderableType = "") -> None:
-        if self.console.is_terminal:
-            self.console.print(what)
-            return
-        with self.console.capture() as captured:
-            self.console.print(what)
-        lines = captured.get().splitlines()
-        self.console.file.write("".join(line.rstrip() + "\n" for line in lines))  # tables pad with blanks
+        self.console.print(what)
 
 
 _COLOURS: dict[Who, str] = {"you": "cyan", "agent": "magenta"}

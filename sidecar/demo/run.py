@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.core.escape import plain
 from sidecar.demo import present, story, wiretap
 from sidecar.demo.editor import ALL_CUSTOM
-from sidecar.demo.play import AGENT, Check, DemoEditor, play
+from sidecar.demo.play import Check, DemoEditor, play
 from sidecar.demo.present import Stage
 from sidecar.demo.story import Story
 from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
@@ -79,17 +80,20 @@ def run(path: str | None, agent: list[str] | None) -> int:
 def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool:
     """Whether all held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
     with _place(path) as place:
-        command = _agent_settings(agent, place, stage.animate)
-        options = {"agents": {AGENT: command}, "client": {**ALL_CUSTOM, "permissions": True}}
+        name = "demo-agent" if agent is None else Path(agent[0]).stem
+        options = {
+            "agents": {name: _agent_settings(agent, place, stage.animate)},
+            "client": {**ALL_CUSTOM, "permissions": True},
+        }
         environment = {**os.environ, "XDG_STATE_HOME": str(place.state)}
         what = "a sample" if path is None else f"a copy of {path}, which is not touched"
         stage.title(
             "a headless editor, the sidecar, "
-            + ("a scripted agent (no AI)" if agent is None else " ".join(agent)),
+            + ("a scripted agent (no AI)" if agent is None else plain(" ".join([name, *agent[1:]]), 60)),
             f"{place.file.name} is {what}, in a folder that goes away afterwards.",
         )
         editor = DemoEditor(SERVER, place.folder, options, environment)
-        checks = [*asyncio.run(_play(stage, place, editor)), place.untouched()]
+        checks = [*asyncio.run(_play(stage, place, editor, name)), place.untouched()]
     stage.checks(checks)
     held = all(held for held, _ in checks)
     if not held:
@@ -102,9 +106,9 @@ def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool
     return held
 
 
-async def _play(stage: Stage, place: Place, editor: DemoEditor) -> list[Check]:
+async def _play(stage: Stage, place: Place, editor: DemoEditor, agent: str) -> list[Check]:
     async with editor:
-        return await play(stage, place.story(), editor, Tap(str(place.log)))
+        return await play(stage, place.story(), editor, agent, Tap(str(place.log)))
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from sidecar.demo.buffer import lines_of
 from sidecar.demo.edits import comment
 
 
@@ -13,6 +15,10 @@ class Typing:
 
     at: int
     text: str
+
+    @property
+    def keystrokes(self) -> list[str]:
+        return re.findall(r"\r\n|.", self.text, re.DOTALL)
 
     def into(self, text: str, count: int | None = None) -> str:
         """`text` with the first `count` characters of it typed, or all."""
@@ -48,28 +54,22 @@ def rainfall(mm: list[float]) -> float:
         total += mm[i]
     return total
 """
-_DOCSTRING = '    """The rain of the day, in millimetres."""\n'
+_DOCSTRING = '\n    """The rain of the day, in millimetres."""'
 
 
 def of_sample(name: str, text: str) -> Story:
     """A function with a bug is typed; while the agent mends it, it gets its docstring."""
-    at = len(text) + _RAINFALL.index("    total = 0.0")
+    at = len(text) + _RAINFALL.index("\n    total = 0.0")
     prompt = f"The sum in rainfall(), in {name}, is wrong. Please fix it."
     return Story(name, text, Typing(len(text), _RAINFALL), Typing(at, _DOCSTRING), prompt)
 
 
 def of_file(name: str, text: str) -> Story:
-    """Any file: a remark below its first line, and then another one above that."""
+    """Any file: a remark in a new line below its first one, and then another between the two."""
     end = "\r\n" if "\r\n" in text else "\n"
-    at = text.find("\n") + 1
-    if not at and text:
-        text_before, at = end, len(text)
-    else:
-        text_before = ""
+    at = len(lines_of(text)[0].rstrip("\r\n")) if text else 0
     first, meanwhile = (
-        (comment(name, words) or words) + end for words in ("Typed, not saved.", "Typed meanwhile.")
+        end + (comment(name, words) or words) for words in ("Typed, not saved.", "Typed meanwhile.")
     )
     prompt = f"Please make one small, harmless improvement in {name} and write it back."
-    return Story(
-        name, text, Typing(at, text_before + first), Typing(at + len(text_before), meanwhile), prompt
-    )
+    return Story(name, text, Typing(at, first), Typing(at, meanwhile), prompt)
