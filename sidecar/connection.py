@@ -22,10 +22,12 @@ from sidecar.journal import SqliteJournal
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
+from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
 from sidecar.matchers import compile_matchers
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.review import Result, Selector
 from sidecar.workspace.service import Workspace
 from sidecar.workspace.storage import Storage
 
@@ -101,6 +103,20 @@ class Connection:
     def list_agents(self) -> Sequence[AgentInfo]:
         return [] if self._agents is None else self._agents.list()
 
+    # lsp.review.ReviewService
+
+    def changes(self, selector: Selector) -> list[Json]:
+        return [] if self._workspace is None else self._workspace.review.changes(selector)
+
+    def keep(self, selector: Selector) -> Result:
+        return self._ready().review.keep(selector)
+
+    async def reject(self, selector: Selector) -> Result:
+        return await self._ready().review.reject(selector)
+
+    async def revert_turn(self, session_id: str, turn: int) -> Result:
+        return await self._ready().review.revert_turn(session_id, turn)
+
     def _ready(self) -> Workspace:
         if self._workspace is None:
             raise AgentFailed("refused", "the editor has not sent `initialize` yet")
@@ -119,8 +135,14 @@ async def build() -> AsyncGenerator[SidecarServer]:
         )
         editor.attach(transcripts)
         commands = Commands(connection, transcripts, editor, tasks)
+        review = ReviewFeatures(connection, editor, server)
+        review.add_to(commands)
+        editor.on_changes_moved = review.moved
         features = Features(
-            editor, commands, [transcripts], on_initialize=lambda: connection.initialize(server, editor)
+            editor,
+            commands,
+            [transcripts, review],
+            on_initialize=lambda: connection.initialize(server, editor),
         )
         features.register(server)
         server.protocol.on_folders = connection.folders_changed

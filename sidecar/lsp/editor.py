@@ -59,6 +59,8 @@ class LspEditor:
         self._wire = wire
         self._capabilities = EditorCapabilities()
         self._chats: Chats | None = None
+        self.on_changes_moved: Callable[[Sequence[str]], None] = lambda uris: None
+        """Told with `changes_moved`: what shows hunks without the client's help."""
         self._updates = Updates(wire, lambda: self._capabilities.session_updates)
         self._refreshes = {
             method: _Refresh(wire, tasks, method)
@@ -156,6 +158,7 @@ class LspEditor:
         return isinstance(answer, Mapping) and cast(Json, answer).get("success") is True
 
     def changes_moved(self, client_uris: Sequence[str]) -> None:
+        self.on_changes_moved(client_uris)
         if self._capabilities.changes:
             self._wire.notify(ext.CHANGES, {"uris": list(client_uris)})
         if self._capabilities.code_lens_refresh:

@@ -25,6 +25,10 @@ CANCEL: Final = "sidecar.cancel"
 CLOSE_SESSION: Final = "sidecar.closeSession"
 LIST_AGENTS: Final = "sidecar.listAgents"
 STATUS: Final = "sidecar.status"
+LIST_CHANGES: Final = "sidecar.listChanges"
+KEEP: Final = "sidecar.keep"
+REJECT: Final = "sidecar.reject"
+REVERT_TURN: Final = "sidecar.revertTurn"
 
 COMMANDS: Final = (
     NEW_SESSION,
@@ -36,6 +40,10 @@ COMMANDS: Final = (
     CLOSE_SESSION,
     LIST_AGENTS,
     STATUS,
+    LIST_CHANGES,
+    KEEP,
+    REJECT,
+    REVERT_TURN,
 )
 """All of them, as `executeCommandProvider` announces them."""
 
@@ -91,6 +99,33 @@ class Answer(Arguments, frozen=True, rename="camel"):
 
     question_id: str
     option_id: str
+
+
+class ListChanges(Arguments, frozen=True, rename="camel"):
+    """→ `[{changeId, uri, range, oldText, newText, sessionId, turn, toolCallId?, state}]`. A plain string is a document's URI."""
+
+    TEXT: ClassVar[str] = "uri"
+    session_id: str | None = None
+    uri: str | None = None
+
+
+class Changes(Arguments, frozen=True, rename="camel"):
+    """`sidecar.keep` → `{kept, impossible}`, `sidecar.reject` → `{rejected, impossible}`: change ids, and for the impossible
+    ones `{changeId, reason}`. A plain string is a change's id."""
+
+    TEXT: ClassVar[str] = "changeId"
+    change_id: str | None = None
+    uri: str | None = None
+    session_id: str | None = None
+    turn: int | None = None
+    all: bool = False
+
+
+class Turn(Arguments, frozen=True, rename="camel"):
+    """`sidecar.revertTurn` → as `sidecar.reject`. A running turn is cancelled first."""
+
+    session_id: str
+    turn: int
 
 
 # Methods: server → client

@@ -28,7 +28,7 @@ class ActionSource(Protocol):
     """Where lenses and code actions come from. URIs as the client spells them."""
 
     def lenses(self, uri: str) -> Sequence[types.CodeLens]: ...
-    def code_actions(self, uri: str) -> Sequence[types.CodeAction]: ...
+    def code_actions(self, uri: str, where: types.Range) -> Sequence[types.CodeAction]: ...
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Features:
             if only is not None and types.CodeActionKind.QuickFix not in only:
                 return []
             uri = params.text_document.uri
-            return [action for source in self.sources for action in source.code_actions(uri)]
+            return [action for source in self.sources for action in source.code_actions(uri, params.range)]
 
         def progress_cancelled(params: types.WorkDoneProgressCancelParams) -> None:
             self.editor.progresses.cancelled(params.token)

@@ -187,7 +187,7 @@ class Transcripts:
             for line, title, command, argument in self._actions(uri)
         ]
 
-    def code_actions(self, uri: str) -> list[types.CodeAction]:
+    def code_actions(self, uri: str, where: types.Range) -> list[types.CodeAction]:
         """The same wherever the cursor is, for editors that show no lenses."""
         return [
             types.CodeAction(

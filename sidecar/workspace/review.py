@@ -66,7 +66,9 @@ class Review:
         rows: list[Json] = []
         for reviewed, hunks in self._selected(selector):
             text = self._keeper.text_of(reviewed)
-            rows += [_row(reviewed, hunk, text, self._editor.capabilities.encoding) for hunk in hunks]
+            tracked = self._state.documents.get(reviewed.uri)
+            uri = tracked.document.client_uri if tracked is not None else reviewed.uri
+            rows += [_row(reviewed, uri, hunk, text, self._editor.capabilities.encoding) for hunk in hunks]
         return rows
 
     def keep(self, selector: Selector) -> Result:
@@ -128,11 +130,11 @@ def change_id(uri: DocumentUri, hunk: int) -> str:
     return f"{hunk}@{uri}"
 
 
-def _row(reviewed: Reviewed, hunk: Hunk, text: Text, encoding: Encoding) -> Json:
+def _row(reviewed: Reviewed, uri: str, hunk: Hunk, text: Text, encoding: Encoding) -> Json:
     start, end = text.position_at(hunk.start, encoding), text.position_at(hunk.end, encoding)
     row: dict[str, object] = {
         "changeId": change_id(reviewed.uri, hunk.id),
-        "uri": reviewed.uri,
+        "uri": uri,
         "range": {
             "start": {"line": start.line, "character": start.character},
             "end": {"line": end.line, "character": end.character},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
 from sidecar.core.text import Encoding
 from sidecar.core.uri import to_path
@@ -24,6 +25,7 @@ from sidecar.workspace.ports import AgentFailed, EditorCapabilities, EditorRefus
 from tests.lsp.fakes import Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until
 
 CAPABILITIES = EditorCapabilities(apply_edit=True, document_changes=True, show_document=True)
+ANYWHERE = types.Range(types.Position(0, 0), types.Position(0, 0))
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
 
@@ -299,7 +301,7 @@ async def test_other_files_are_no_transcripts(desk: Desk, name: str) -> None:
     )
     desk.buffers.show(uri, "## Prompt\n\nx")
     assert desk.transcripts.lenses(uri) == []
-    assert desk.transcripts.code_actions(uri) == []
+    assert desk.transcripts.code_actions(uri, ANYWHERE) == []
     with pytest.raises(LookupError):
         desk.transcripts.send(uri)
 
@@ -393,7 +395,7 @@ async def test_a_question_is_answered_in_the_transcript(desk: Desk) -> None:
     assert "> first wants to change /w/.env\n>\n> it looks like a file with secrets\n" in desk.text
     line = desk.text.split("\n").index("### Question 1")
     assert desk.titles()[:2] == [(line, "Reject"), (line, "Allow once")]
-    actions = desk.transcripts.code_actions(desk.uri)
+    actions = desk.transcripts.code_actions(desk.uri, ANYWHERE)
     assert [action.title for action in actions] == ["Reject", "Allow once", "Send"]
     command = actions[1].command
     assert command is not None

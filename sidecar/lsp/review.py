@@ -1,0 +1,194 @@
+"""Review in any editor: lenses *Keep* and *Reject* above each hunk, the same as code actions, and a hint on its lines.
+
+Clients that announced `changes` show the hunks themselves and get none of this. Positions are the server's own; while the user
+types, editors move lenses and hints along until they are told anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+from lsprotocol import types
+
+from sidecar.core.escape import plain
+from sidecar.core.uri import DocumentUri, normalise
+from sidecar.lsp import ext
+from sidecar.lsp.commands import Commands
+from sidecar.lsp.editor import LspEditor
+from sidecar.lsp.wire_port import Wire
+from sidecar.workspace.ports import Json
+from sidecar.workspace.review import Result, Selector
+
+SOURCE = "acp-sidecar"
+_HINT = 4  # LSP DiagnosticSeverity
+_FEW = 3
+"""From this many hunks on, the first lens offers all of them at once."""
+
+
+class ReviewService(Protocol):
+    """The workspace's review; before `initialize` it has no changes."""
+
+    def changes(self, selector: Selector) -> list[Json]: ...
+    def keep(self, selector: Selector) -> Result: ...
+    async def reject(self, selector: Selector) -> Result: ...
+    async def revert_turn(self, session_id: str, turn: int) -> Result: ...
+
+
+class ReviewFeatures:
+    """Lenses, code actions, hints and commands over the workspace's review."""
+
+    def __init__(self, service: ReviewService, editor: LspEditor, wire: Wire) -> None:
+        self._service = service
+        self._editor = editor
+        self._wire = wire
+        self._hinted: set[str] = set()
+        """Documents that have hints now."""
+
+    def add_to(self, commands: Commands) -> None:
+        commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
+        commands.add(
+            ext.KEEP, ext.Changes, lambda which: result_json(self._service.keep(selector(which)), "kept")
+        )
+        commands.add(ext.REJECT, ext.Changes, self._reject)
+        commands.add(ext.REVERT_TURN, ext.Turn, self._revert_turn)
+
+    # features.ActionSource
+
+    def lenses(self, uri: str) -> list[types.CodeLens]:
+        rows = self._rows(uri)
+        found: list[types.CodeLens] = []
+        for i, row in enumerate(rows):
+            where = _lens_range(row)
+            argument = {"changeId": row["changeId"]}
+            count = describe(row)
+            found += [
+                types.CodeLens(where, _command(f"✓ Keep {count}", ext.KEEP, argument)),
+                types.CodeLens(where, _command("✗ Reject", ext.REJECT, argument)),
+            ]
+            if i == 0 and len(rows) >= _FEW:
+                whole = {"uri": uri}
+                found += [
+                    types.CodeLens(where, _command(f"Keep all {len(rows)} here", ext.KEEP, whole)),
+                    types.CodeLens(where, _command("Reject all here", ext.REJECT, whole)),
+                ]
+        return found
+
+    def code_actions(self, uri: str, where: types.Range) -> list[types.CodeAction]:
+        """For the hunks that `where` touches; the whole file's when there are several."""
+        rows = self._rows(uri)
+        found: list[types.CodeAction] = []
+        for row in rows:
+            if _touches(_range(row), where):
+                argument = {"changeId": row["changeId"]}
+                words = describe(row)
+                found += [
+                    _action(f"Keep the agent's change ({words})", ext.KEEP, argument),
+                    _action(f"Reject the agent's change ({words})", ext.REJECT, argument),
+                ]
+        if rows and (len(rows) > 1 or not found):
+            argument = {"uri": uri}
+            found += [
+                _action(f"Keep all {len(rows)} of the agents' changes in this file", ext.KEEP, argument),
+                _action(f"Reject all {len(rows)} of the agents' changes in this file", ext.REJECT, argument),
+            ]
+        return found
+
+    def moved(self, uris: Sequence[str]) -> None:
+        """Hunks of these documents came, went or were reviewed: new hints."""
+        if self._editor.capabilities.changes:
+            return
+        for uri in uris:
+            rows = self._service.changes(Selector(uri=normalise(uri)))
+            client_uri = str(rows[0]["uri"]) if rows else uri
+            hints = [_hint(row) for row in rows]
+            if hints or uri in self._hinted:
+                self._wire.notify(
+                    "textDocument/publishDiagnostics", {"uri": client_uri, "diagnostics": hints}
+                )
+            (self._hinted.add if hints else self._hinted.discard)(uri)
+
+    # Commands
+
+    def _list_changes(self, which: ext.ListChanges) -> list[Json]:
+        return self._service.changes(
+            Selector(session_id=which.session_id, uri=None if which.uri is None else normalise(which.uri))
+        )
+
+    async def _reject(self, which: ext.Changes) -> Json:
+        return result_json(await self._service.reject(selector(which)), "rejected")
+
+    async def _revert_turn(self, which: ext.Turn) -> Json:
+        return result_json(await self._service.revert_turn(which.session_id, which.turn), "rejected")
+
+    def _rows(self, uri: str) -> list[Json]:
+        if self._editor.capabilities.changes:
+            return []
+        return self._service.changes(Selector(uri=normalise(uri)))
+
+
+def selector(which: ext.Changes) -> Selector:
+    """Raises ValueError, in words, for an argument that names nothing: `{all: true}` must be said."""
+    if which.change_id is None and which.uri is None and which.session_id is None and not which.all:
+        raise ValueError("name a changeId, a uri, a sessionId (with or without a turn), or say {all: true}")
+    uri: DocumentUri | None = None if which.uri is None else normalise(which.uri)
+    return Selector(which.change_id, uri, which.session_id, which.turn, which.all)
+
+
+def result_json(result: Result, verb: str) -> Json:
+    return {verb: result.done, "impossible": result.impossible}
+
+
+def describe(row: Json) -> str:
+    """`+3 −1`, in lines."""
+    added, removed = _count(row["newText"]), _count(row["oldText"])
+    return f"+{added} −{removed}"
+
+
+def _count(text: object) -> int:
+    words = str(text)
+    return len(words.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")) if words else 0
+
+
+def _hint(row: Json) -> Json:
+    old = str(row["oldText"])
+    message = f"Changed by an agent ({describe(row)}), not reviewed yet."
+    if old:
+        message += f" It said: {plain(old.strip(), 300)}"
+    return {
+        "range": row["range"],
+        "severity": _HINT,
+        "source": SOURCE,
+        "message": message,
+        "data": {"changeId": row["changeId"]},
+    }
+
+
+def _command(title: str, command: str, argument: Any) -> types.Command:
+    return types.Command(title, command, arguments=[argument])
+
+
+def _action(title: str, command: str, argument: Any) -> types.CodeAction:
+    return types.CodeAction(
+        title,
+        kind=types.CodeActionKind.QuickFix,
+        command=_command(title, command, argument),
+    )
+
+
+def _range(row: Json) -> types.Range:
+    value = cast("dict[str, dict[str, int]]", row["range"])
+    return types.Range(types.Position(**value["start"]), types.Position(**value["end"]))
+
+
+def _lens_range(row: Json) -> types.Range:
+    """A lens has to lie on one line (LSP, CodeLens.range)."""
+    start = _range(row).start
+    return types.Range(start, start)
+
+
+def _touches(hunk: types.Range, where: types.Range) -> bool:
+    last = hunk.end.line
+    if hunk.end.character == 0 and last > hunk.start.line:
+        last -= 1  # whole lines end at the start of the next one, which is not theirs
+    return hunk.start.line <= where.end.line and where.start.line <= last

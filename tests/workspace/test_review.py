@@ -1,0 +1,222 @@
+"""Review: hunks of agents' work are listed, kept, rejected and taken back by turn, and survive a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.uri import from_path
+from sidecar.workspace.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE, Habits
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.workspace.test_writes import BASE, done, every_editor, play
+
+ALL = Selector(everything=True)
+WANTED = BASE.replace("two", "TWO").replace("five", "FIVE")
+
+
+async def agent_writes(bench: Bench, content: str, session: str | None = None) -> None:
+    await bench.read("a.txt", session=session)
+    done(await bench.write("a.txt", content, session))
+
+
+def texts(bench: Bench, selector: Selector = ALL) -> list[tuple[object, object]]:
+    return [(row["oldText"], row["newText"]) for row in bench.workspace.review.changes(selector)]
+
+
+@every_editor
+def test_a_rejected_hunk_is_put_back_and_the_other_stays(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        first, second = bench.workspace.review.changes(ALL)
+        assert (first["oldText"], first["newText"], second["newText"]) == ("two", "TWO", "FIVE")
+        result = await bench.workspace.review.reject(Selector(change_id=str(first["changeId"])))
+        assert (result.done, result.impossible) == ([first["changeId"]], [])
+        assert editor.text("a.txt") == BASE.replace("five", "FIVE")
+        assert texts(bench) == [("five", "FIVE")]
+        await asyncio.sleep(1)
+        editor.undoes("a.txt")
+        await asyncio.sleep(1)
+        if not habits.undo_joins:
+            assert editor.text("a.txt") == WANTED, "rejecting is one undo step"
+            assert texts(bench) == [("two", "TWO"), ("five", "FIVE")], (
+                "and undone, the hunk is back under review"
+            )
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
+def test_rejecting_keeps_what_was_typed_since(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        result = await bench.workspace.review.reject(ALL)
+        assert not result.impossible
+        assert editor.text("a.txt") == "typed\n" + BASE
+        assert texts(bench) == []
+
+    play(tmp_path, habits, case)
+
+
+def test_the_users_lines_inside_a_hunk_become_theirs(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    added = BASE + "a1\na2\na3\n"
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, added)
+        editor.replaces("a.txt", "a2", "mine")
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        assert editor.text("a.txt") == BASE + "mine\n"
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_kept_hunks_leave_the_review_and_stay(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        first = bench.workspace.review.changes(ALL)[0]
+        assert bench.workspace.review.keep(Selector(change_id=str(first["changeId"]))).done == [
+            first["changeId"]
+        ]
+        assert texts(bench) == [("five", "FIVE")]
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("a.txt") == BASE.replace("two", "TWO")
+
+    play(tmp_path, VSCODE, case)
+
+
+@every_editor
+def test_the_users_undo_counts_as_reject_and_redo_revives(tmp_path: Path, habits: Habits) -> None:
+    if habits.undo_joins:
+        pytest.skip("here one undo takes typing along, so there is nothing exact to say")
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        assert len(texts(bench)) == 2
+        editor.undoes("a.txt")
+        await asyncio.sleep(1)
+        assert texts(bench) == []
+        editor.redoes("a.txt")
+        await asyncio.sleep(1)
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+
+    play(tmp_path, habits, case)
+
+
+def test_a_second_agent_inside_the_first_ones_hunk(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        other = await bench.another_session()
+        await agent_writes(bench, BASE + "a1\na2\na3\n")
+        await agent_writes(bench, BASE + "a1\nb2\na3\n", other)
+        await bench.workspace.review.reject(Selector(session_id=bench.session))
+        assert "b2" in editor.text("a.txt"), "the other agent's work stands"
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_rejecting_the_second_agents_work_gives_the_firsts_back(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        other = await bench.another_session()
+        await agent_writes(bench, BASE + "a1\na2\na3\n")
+        await agent_writes(bench, BASE + "a1\nb2\na3\n", other)
+        await bench.workspace.review.reject(Selector(session_id=other))
+        assert editor.text("a.txt") == BASE + "a1\na2\na3\n"
+
+    play(tmp_path, VSCODE, case)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_files_that_are_not_open(tmp_path: Path, custom: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await agent_writes(bench, WANTED)
+        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+        (tmp_path / "a.txt").write_text("zero\n" + WANTED)  # somebody goes on working on the disk
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        assert (tmp_path / "a.txt").read_text() == "zero\n" + BASE
+
+    play(tmp_path, VSCODE, case, custom=custom)
+
+
+def test_a_turn_is_taken_back_and_a_running_one_is_cancelled_first(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        class Agents(IdleAgents):
+            def cancel(self, session_id: str) -> None:
+                super().cancel(session_id)
+                assert self.stop is not None
+                self.stop.set_result("cancelled")
+
+        agents, editor = Agents(), FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, editor, agents) as bench:
+            editor.attach(bench.workspace.apply)
+            editor.opens("a.txt")
+            _, turn, outcome = bench.workspace.start_prompt(bench.session, [{"type": "text", "text": "go"}])
+            await asyncio.sleep(0.1)
+            await agent_writes(bench, WANTED)
+            result = await bench.workspace.review.revert_turn(bench.session, turn)
+            assert len(result.done) == 2
+            assert editor.text("a.txt") == BASE
+            ended = await outcome
+            assert ended["stopReason"] == "cancelled"
+            assert agents.cancelled == [bench.session]
+
+    run(main())
+
+
+def test_hunks_come_back_after_a_restart_against_the_restored_buffer(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = MemoryJournal()
+
+    async def first() -> None:
+        editor = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, editor, journal=journal) as bench:
+            editor.attach(bench.workspace.apply)
+            editor.opens("a.txt")
+            await agent_writes(bench, WANTED)
+            await asyncio.sleep(1)
+
+    async def second() -> None:
+        editor = FakeEditor(VSCODE, tmp_path)
+        (tmp_path / "a.txt").write_text("typed\n" + WANTED)
+        async with a_workspace(tmp_path, editor, journal=journal) as bench:
+            editor.attach(bench.workspace.apply)
+            editor.opens("a.txt")
+            await asyncio.sleep(1)
+            assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
+            await bench.workspace.review.reject(ALL)
+            assert editor.text("a.txt") == "typed\n" + BASE
+            await asyncio.sleep(1)
+
+    run(first())
+    assert from_path(str(tmp_path / "a.txt")) in journal.ledgers
+    run(second())
+    assert not journal.ledgers
