@@ -1,0 +1,135 @@
+"""Find the edits between two texts: small where they are small, and bounded in time whatever the texts are.
+
+`diff` gives what to send to an editor: whole lines where lines came or went, a few characters where a line was modified,
+so that cursors, folds and markers elsewhere stay. The lines that changed are found by hunks.py; here they are looked
+into, first for lines that only moved sideways, then word by word. When that would take too much work or give too many
+edits, a hunk stays one replacement: half a million edits help nobody.
+
+No edit begins or ends inside \\r\\n, a surrogate pair or (within reason) a character and its combining marks, neither in
+the old text nor in the new one. Offsets are code points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from unicodedata import category
+
+from sidecar.core.align import Budget, align
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.hunks import (
+    MAX_HUNKS,
+    Grain,
+    Hunk,
+    add,
+    common_prefix,
+    common_suffix,
+    line_hunks,
+    lines_of,
+    scan,
+    without_crumbs,
+)
+
+_WORK = 300_000
+"""align.py's steps for all hunks together."""
+_LONGEST_CLUSTER = 32
+_A_WORD = 16
+
+
+def diff(old: str, new: str) -> ChangeSet:
+    """The edits that turn `old` into `new`: sorted, never touching, at most 10,000; none when the texts are equal."""
+    return ChangeSet(len(old), refined(old, new, line_hunks(old, new)))
+
+
+def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
+    """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
+
+    No edit leaves the hunk it comes from, so that a caller may leave out hunks or move them."""
+    budget = Budget(_WORK)
+    small: list[Hunk] = []
+    for done, hunk in enumerate(hunks, 1):
+        parts = _refine(old, new, hunk, budget)
+        room = MAX_HUNKS - len(small) - (len(hunks) - done)
+        small.extend(parts if len(parts) <= room else [_trimmed(old, new, hunk)])
+    return tuple(
+        Edit(hunk.old_start, hunk.old_end, new[hunk.new_start : hunk.new_end])
+        for hunk in _settled(old, new, small)
+    )
+
+
+def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
+    """Edits within changed lines: first lines that only moved sideways, then words of what is left; all or nothing."""
+    if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
+        return [hunk]
+    whole = _trimmed(old, new, hunk)
+    lines = old.count("\n", hunk.old_start, hunk.old_end) + new.count("\n", hunk.new_start, hunk.new_end)
+    if budget.left <= 0 or lines > 4 * MAX_HUNKS or (lines <= 2 and whole.extent <= _A_WORD):
+        return [whole]
+    parts: list[Hunk] = []
+    for part in _indented(old, new, hunk, budget) if lines > 2 else [whole]:
+        for words in scan(old, new, part, _WORDS, budget):
+            add(parts, _trimmed(old, new, words))
+    return without_crumbs(old, parts, 4, min) if budget.left > 0 else [whole]
+
+
+def _indented(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
+    """The hunk cut up so that a line and the same line with other blanks around it make one part."""
+    a = lines_of(old[hunk.old_start : hunk.old_end])
+    b = lines_of(new[hunk.new_start : hunk.new_end])
+    i, j = hunk.old_start, hunk.new_start
+    x0 = y0 = 0
+    parts: list[Hunk] = []
+    for x, y, n in align([line.strip() for line in a], [line.strip() for line in b], budget):
+        for x1, y1 in ((x, y), *((x + t + 1, y + t + 1) for t in range(n))):
+            i_end, j_end = i + sum(map(len, a[x0:x1])), j + sum(map(len, b[y0:y1]))
+            parts.append(Hunk(i, i_end, j, j_end))
+            i, j, x0, y0 = i_end, j_end, x1, y1
+    parts.append(Hunk(i, hunk.old_end, j, hunk.new_end))
+    return parts
+
+
+def _trimmed(old: str, new: str, hunk: Hunk) -> Hunk:
+    n = common_prefix(old, new, hunk)
+    hunk = hunk._replace(old_start=hunk.old_start + n, new_start=hunk.new_start + n)
+    n = common_suffix(old, new, hunk)
+    return hunk._replace(old_end=hunk.old_end - n, new_end=hunk.new_end - n)
+
+
+def _settled(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Hunks grown until none begins or ends inside a character, in either text; those that then touch are joined."""
+    settled: list[Hunk] = []
+    for index, (i, i_end, j, j_end) in enumerate(hunks):
+        floor = settled[-1].old_end if settled else 0
+        ceiling = hunks[index + 1].old_start if index + 1 < len(hunks) else len(old)
+        grown = 0
+        while i > floor and (_splits(old, i, grown) or _splits(new, j, grown)):
+            i, j, grown = i - 1, j - 1, grown + 1
+        grown = 0
+        while i_end < ceiling and (_splits(old, i_end, grown) or _splits(new, j_end, grown)):
+            i_end, j_end, grown = i_end + 1, j_end + 1, grown + 1
+        add(settled, Hunk(i, i_end, j, j_end))
+    return settled
+
+
+def _splits(text: str, at: int, grown: int) -> bool:
+    """Does a boundary at `at` separate what belongs together? Long clusters count up to a limit only."""
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if right < "\u0300" or left in "\r\n":
+        return right == "\n" and left == "\r"
+    if "\udc00" <= right <= "\udfff":
+        return "\ud800" <= left <= "\udbff"
+    if grown >= _LONGEST_CLUSTER:
+        return False
+    return (
+        category(right).startswith("M")
+        or _ZERO_WIDTH_JOINER in (left, right)
+        or "\U0001f3fb" <= right <= "\U0001f3ff"  # skin tones
+        or ("\U0001f1e6" <= left <= "\U0001f1ff" and "\U0001f1e6" <= right <= "\U0001f1ff")  # flags
+    )
+
+
+_ZERO_WIDTH_JOINER = "\u200d"
+_WORD = re.compile(r"\w+|[^\S\r\n]+|\r\n|.", re.DOTALL)
+_WORDS = Grain(_WORD.findall, by_line=False, window=256, solid=12, dense=1 << 15)

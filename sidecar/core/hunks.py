@@ -1,0 +1,351 @@
+"""What changed between two texts as whole lines, found in bounded time whatever the texts are.
+
+`line_hunks` is what merge.py and people compare; diff.py makes the edits for an editor of it. `scan` is the search
+itself, for any `Grain` of tokens.
+
+How: equal stretches are skipped 64 KiB at a time; at a difference a window of tokens on either side is compared until
+both are in step again; failing that, a piece of either text is searched for in the other; failing that, the rest is
+compared token by token. Each stage is bounded by a count of work, never by a clock: the same two texts always give the
+same hunks. Out of work, the rest is one hunk.
+
+Lines end with \\n, \\r\\n or \\r and nothing else (LSP). Offsets are code points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from sidecar.core.align import Budget, Run, align, shortest
+
+MAX_HUNKS = 10_000
+"""Beyond this, hunks are joined: an editor takes each edit one by one while its user waits."""
+
+_BLOCK = 1 << 16
+_NEEDLE = 96
+"""Code points of a piece that is searched for in the other text: long enough to be rare, shorter than most blocks."""
+_FARTHEST = 1 << 20
+"""How far behind a difference a piece to search for is taken."""
+_MOST_LINES = 750_000
+_WORK = 400_000
+"""align.py's steps; with _MOST_LINES it keeps 10 MB of anything at a few tenths of a second."""
+
+
+class Hunk(NamedTuple):
+    """old[old_start:old_end] became new[new_start:new_end]."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+    @property
+    def extent(self) -> int:
+        """Code points of the longer side."""
+        return max(self.old_end - self.old_start, self.new_end - self.new_start)
+
+
+class Grain(NamedTuple):
+    """The tokens that are compared."""
+
+    cut: Callable[[str], list[str]]
+    by_line: bool
+    window: int
+    """Code points after a difference that are looked at first."""
+    solid: int
+    """Equal tokens in a row that end a difference."""
+    dense: int
+    """Longest rest, in code points, that is cut into tokens at all."""
+
+
+def line_hunks(old: str, new: str) -> list[Hunk]:
+    """What changed as whole lines, sorted, with an equal line between any two hunks; equal texts give none.
+
+    Both sides of a hunk start and end at a line's start or at the text's end.
+    """
+    if old == new:
+        return []
+    found = scan(old, new, Hunk(0, len(old), 0, len(new)), _LINES, Budget(_WORK))
+    return _at_most(MAX_HUNKS, found)
+
+
+def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
+    """For each of `line_hunks`, the stretch of `old` it could lie in.
+
+    That is its own for a hunk that replaces. One that only inserts or only deletes can often be moved by whole lines
+    without changing the result: up to where its last line differs from the one in front of it, and down likewise."""
+    found: list[tuple[int, int]] = []
+    for index, hunk in enumerate(hunks):
+        up = down = 0
+        if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
+            before = hunks[index - 1] if index else Hunk(0, 0, 0, 0)
+            end = Hunk(len(old), len(old), len(new), len(new))
+            after = hunks[index + 1] if index + 1 < len(hunks) else end
+            upwards = Hunk(before.old_end, hunk.old_end, before.new_end, hunk.new_end)
+            downwards = Hunk(hunk.old_start, after.old_start, hunk.new_start, after.new_start)
+            up = hunk.old_end - _skip_equal_back(old, new, upwards, _LINES).old_end
+            down = _skip_equal(old, new, downwards, _LINES).old_start - hunk.old_start
+        found.append((hunk.old_start - up, hunk.old_end + down))
+    return found
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends; nothing but \\n, \\r\\n and \\r ends one."""
+    # `str.splitlines` is by far the fastest, but knows line ends that LSP does not.
+    if (
+        "\x0b" in text
+        or "\x0c" in text
+        or "\x1c" in text
+        or "\x1d" in text
+        or "\x1e" in text
+        or (not text.isascii() and ("\x85" in text or "\u2028" in text or "\u2029" in text))
+    ):
+        return _LINE.findall(text)
+    return text.splitlines(keepends=True)
+
+
+def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
+    """The hunks within a region, none touching the next. By lines they are whole lines when the region is."""
+    hunks: list[Hunk] = []
+    rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
+    while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
+        step = _resync(old, new, rest, grain, budget)
+        if step is None:
+            step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
+        for hunk in step:
+            add(hunks, hunk)
+        rest = rest._replace(old_start=step[-1].old_end, new_start=step[-1].new_end)
+        rest = _skip_equal(old, new, rest, grain)
+    add(hunks, rest)
+    return hunks
+
+
+def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:
+    """The hunks from a difference at the start of `rest` to where both sides are in step again, if that is near."""
+    for size, limit in ((grain.window, 10), (8 * grain.window, 40)):
+        a, all_of_a = _window(old, rest.old_start, rest.old_end, size, grain)
+        b, all_of_b = _window(new, rest.new_start, rest.new_end, size, grain)
+        budget.left -= (len(a) + len(b)) >> 2
+        if not grain.by_line:
+            limit = min(limit, (len(a) + len(b)) // 2)
+        script = shortest(a, b, limit, budget, grain.solid)
+        if script is None:
+            if all_of_a and all_of_b and not grain.by_line:
+                return [rest]  # hardly a word in common
+            continue
+        runs, x, y = script
+        if not (all_of_a and all_of_b):
+            # What follows the last equal run may have its partner behind the window.
+            if not runs:
+                continue
+            x, y, _ = runs.pop()
+        return _between(a[:x], b[:y], runs, rest.old_start, rest.new_start)
+    return None
+
+
+def _window(text: str, start: int, end: int, size: int, grain: Grain) -> tuple[list[str], bool]:
+    """The first whole tokens of text[start:end], and whether that is all of them."""
+    while start + size < end:
+        tokens = grain.cut(text[start : start + size])
+        tokens.pop()
+        if len(tokens) > grain.solid or size >= _BLOCK:
+            return tokens, False
+        size *= 8
+    return grain.cut(text[start:end]), True
+
+
+def _up_to_piece(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> Hunk:
+    """The part of `rest` in front of a place where both sides are equal; all of it when no such place is found.
+
+    It is found by searching a piece of one side in the other. Pieces are taken ever farther from the start; only those
+    count that occur once in what is searched."""
+    i, i_end, j, j_end = rest
+    step = 0
+    while step <= min(_FARTHEST, max(i_end - i, j_end - j)) and budget.left > 0:
+        reach = 4 * step + 4 * _BLOCK
+        old_reach, new_reach = min(i_end, i + reach), min(j_end, j + reach)
+        budget.left -= (old_reach - i + new_reach - j) >> 9
+        p = _piece_start(old, i, i_end, step, grain)
+        q = _find_once(new, j, new_reach, old[p : p + _NEEDLE], grain) if p >= 0 else -1
+        if q < 0:
+            q = _piece_start(new, j, j_end, step, grain)
+            p = _find_once(old, i, old_reach, new[q : q + _NEEDLE], grain) if q >= 0 else -1
+        if p >= 0 and q >= 0 and (p, q) != (i, j):
+            return _skip_equal_back(old, new, Hunk(i, p, j, q), grain)
+        step = step * 4 or 256
+    return rest
+
+
+def _piece_start(text: str, start: int, end: int, step: int, grain: Grain) -> int:
+    at = start + step
+    if step and grain.by_line:
+        at = _next_line(text, at, end)
+    return at if at + _NEEDLE <= end else -1
+
+
+def _find_once(text: str, start: int, end: int, piece: str, grain: Grain) -> int:
+    at = text.find(piece, start, end)
+    if at < 0 or (grain.by_line and not _starts_line(text, at)) or text.find(piece, at + 1, end) >= 0:
+        return -1
+    return at
+
+
+def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
+    """The hunks within one, by comparing all of its tokens; the hunk itself when there are too many of them."""
+    i, i_end, j, j_end = hunk
+    if i == i_end or j == j_end or i_end - i + j_end - j > grain.dense:
+        return [hunk]
+    if grain.by_line:
+        if old.count("\n", i, i_end) + new.count("\n", j, j_end) > _MOST_LINES:
+            return [hunk]
+        budget = Budget(max(budget.left, _WORK // 2))
+    a, b = grain.cut(old[i:i_end]), grain.cut(new[j:j_end])
+    hunks = without_crumbs(old, _between(a, b, align(a, b, budget), i, j), 16, max)
+    return [*hunks, Hunk(i_end, i_end, j_end, j_end)]
+
+
+def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j: int) -> list[Hunk]:
+    """What lies between the equal runs of two token sequences that start at the offsets i and j."""
+    in_a = list(accumulate(map(len, a), initial=i))
+    in_b = list(accumulate(map(len, b), initial=j))
+    hunks: list[Hunk] = []
+    x0 = y0 = 0
+    for x, y, n in (*runs, (len(a), len(b), 0)):
+        hunks.append(Hunk(in_a[x0], in_a[x], in_b[y0], in_b[y]))
+        x0, y0 = x + n, y + n
+    return hunks
+
+
+def add(hunks: list[Hunk], hunk: Hunk) -> None:
+    """Appends a hunk unless it is empty, joining it to the last one where they touch."""
+    i, i_end, j, j_end = hunk
+    if i == i_end and j == j_end:
+        return
+    if hunks and hunks[-1].old_end == i and hunks[-1].new_end == j:
+        i, _, j, _ = hunks.pop()
+    hunks.append(Hunk(i, i_end, j, j_end))
+
+
+def without_crumbs(
+    old: str, hunks: Iterable[Hunk], weight: int, around: Callable[[int, int], int]
+) -> list[Hunk]:
+    """Joins hunks with too little standing between them, compared with what they change.
+
+    `a, b` → `x, y` is one edit; a lone `}` that a rewritten page has in common with the old one is chance. What stands
+    counts `weight` times where it goes over a line's end; `around` is min or max, of the two hunks."""
+    joined: list[Hunk] = []
+    for hunk in hunks:
+        while joined:
+            last = joined[-1]
+            standing = hunk.old_start - last.old_end
+            if standing < _BLOCK:
+                text = old[last.old_end : hunk.old_start]
+                standing = len(text.strip()) * (weight if "\n" in text or "\r" in text else 1)
+            if standing > around(last.extent, hunk.extent):
+                break
+            joined.pop()
+            hunk = Hunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
+        joined.append(hunk)
+    return joined
+
+
+def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
+    """Not more than `limit` hunks, by joining those that are nearest to each other."""
+    if len(hunks) <= limit:
+        return hunks
+    distances = sorted(b.old_start - a.old_end for a, b in pairwise(hunks))
+    near = distances[len(hunks) - limit - 1]
+    joined = hunks[:1]
+    for hunk in hunks[1:]:
+        last = joined[-1]
+        if hunk.old_start - last.old_end <= near:
+            joined[-1] = Hunk(last.old_start, hunk.old_end, last.new_start, hunk.new_end)
+        else:
+            joined.append(hunk)
+    return joined
+
+
+def _skip_equal(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
+    """The region without what is equal at its start: whole lines, or code points."""
+    i, i_end, j, j_end = region
+    n = common_prefix(old, new, region)
+    if n and grain.by_line and not (_starts_line(old, i + n) and _starts_line(new, j + n)):
+        # The last equal code point may be a \r that only one side continues with \n.
+        n = max(old.rfind("\n", i, i + n), old.rfind("\r", i, i + n - 1), i - 1) + 1 - i
+    return Hunk(i + n, i_end, j + n, j_end)
+
+
+def _skip_equal_back(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
+    """The region without what is equal at its end."""
+    i, i_end, j, j_end = region
+    n = common_suffix(old, new, region)
+    if n and grain.by_line and not (_starts_line(old, i_end - n) and _starts_line(new, j_end - n)):
+        n = i_end - _next_line(old, i_end - n, i_end)
+    return Hunk(i, i_end - n, j, j_end - n)
+
+
+def common_prefix(old: str, new: str, region: Hunk) -> int:
+    """How many code points both sides of the region have in common at its start."""
+    i, i_end, j, j_end = region
+    most = min(i_end - i, j_end - j)
+    done, size = 0, 256
+    while done < most:
+        size = min(size, most - done)
+        if old.startswith(new[j + done : j + done + size], i + done):
+            done += size
+            size = min(4 * size, _BLOCK)
+            continue
+        while size > 1:
+            half = size // 2
+            if old.startswith(new[j + done : j + done + half], i + done):
+                done += half
+                size -= half
+            else:
+                size = half
+        break
+    return done
+
+
+def common_suffix(old: str, new: str, region: Hunk) -> int:
+    """How many code points both sides of the region have in common at its end."""
+    i, i_end, j, j_end = region
+    most = min(i_end - i, j_end - j)
+    done, size = 0, 256
+    while done < most:
+        size = min(size, most - done)
+        if old.endswith(new[j_end - done - size : j_end - done], i, i_end - done):
+            done += size
+            size = min(4 * size, _BLOCK)
+            continue
+        while size > 1:
+            half = size // 2
+            if old.endswith(new[j_end - done - half : j_end - done], i, i_end - done):
+                done += half
+                size -= half
+            else:
+                size = half
+        break
+    return done
+
+
+def _next_line(text: str, start: int, end: int) -> int:
+    """The start of the first line that begins behind `start`; `end` when there is none."""
+    line_feed = text.find("\n", start, end)
+    stop = end if line_feed < 0 else line_feed
+    carriage_return = text.find("\r", start, stop)
+    if 0 <= carriage_return < stop - 1 or (carriage_return >= 0 and line_feed < 0):
+        return carriage_return + 1
+    return min(stop + 1, end)
+
+
+def _starts_line(text: str, at: int) -> bool:
+    if at == 0:
+        return True
+    before = text[at - 1]
+    return before == "\n" or (before == "\r" and text[at : at + 1] != "\n")
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_LINES = Grain(lines_of, by_line=True, window=1024, solid=8, dense=1 << 26)
