@@ -30,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _lsp(arguments: argparse.Namespace) -> int:
+    from sidecar.lsp.announcement import announce
     from sidecar.lsp.main import run
 
     def graph():  # imported late, see below
@@ -38,7 +39,7 @@ def _lsp(arguments: argparse.Namespace) -> int:
 
         return build()
 
-    return run(graph)
+    return run(graph, announce)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -14,8 +14,12 @@ from dataclasses import dataclass, field
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.normal import normal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
+MAX_SERVED = 64
+"""Slices served before they are worked into the belief without a write asking for it."""
 MAX_EXTRA_TEXTS = 8
 """Candidates beside the belief that are kept for one session and document: the newest, the rest cannot matter much."""
 
@@ -28,9 +32,22 @@ class Candidate:
     serial: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """What a read gave, kept as it was until a write wants to know: reads are many, and cheap as long as nobody compares."""
+
+    text: Text
+    disk: str | None
+    first: int
+    count: int | None
+    """None: all of it."""
+    serial: int
+
+
 @dataclass(slots=True)
 class _Entry:
     belief: Candidate | None = None
+    served: list[_Served] = field(default_factory=list[_Served])
     extra: list[Candidate] = field(default_factory=list[Candidate])
 
 
@@ -41,24 +58,29 @@ class Beliefs:
         self._entries: dict[tuple[str, DocumentUri], _Entry] = {}
         self._serial = 0
 
-    def served_whole(self, session: str, uri: DocumentUri, text: str) -> None:
-        """The whole text was given to the agent."""
-        self._entry(session, uri).belief = self._candidate(text)
+    def served_whole(self, session: str, uri: DocumentUri, text: Text) -> None:
+        """The whole text (raw) was given to the agent."""
+        self._serial += 1
+        self._entry(session, uri).served = [_Served(text, None, 0, None, self._serial)]
 
     def served_slice(
-        self, session: str, uri: DocumentUri, text: str, disk: str | None, first_line: int, count: int
+        self, session: str, uri: DocumentUri, text: Text, disk: str | None, first_line: int, count: int
     ) -> None:
-        """Lines `first_line` (from 0) to `first_line + count` of `text` were given; `disk` is the disk's text, if there is one.
+        """Lines `first_line` (from 0) to `first_line + count` of `text` (raw) were given; `disk` is the disk's text, if there is one.
 
         The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
+        self._serial += 1
         entry = self._entry(session, uri)
-        earlier = entry.belief.text if entry.belief else disk if disk is not None else text
-        entry.belief = self._candidate(lay_over(earlier, text, first_line, count))
+        entry.served.append(_Served(text, disk, first_line, count, self._serial))
+        if len(entry.served) > MAX_SERVED:
+            _settle(entry)
 
     def wrote(self, session: str, uri: DocumentUri, content: str) -> None:
         """The agent's own write succeeded: it believes `content`, not the merged result, else its next write
         would take back what the user typed meanwhile."""
-        self._entry(session, uri).belief = self._candidate(content)
+        entry = self._entry(session, uri)
+        entry.belief = self._candidate(content)
+        entry.served.clear()
 
     def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:
         """The agent was shown, or showed that it knows, this whole text: embedded in a prompt, or a full `oldText`."""
@@ -69,7 +91,10 @@ class Beliefs:
     def formatted(self, uri: DocumentUri, before: str, after: str) -> None:
         """Save participants turned `before` into `after`: map that onto what agents believe; belief wins where both changed."""
         for (_, known), entry in self._entries.items():
-            if known != uri or entry.belief is None:
+            if known != uri:
+                continue
+            _settle(entry)
+            if entry.belief is None:
                 continue
             match merge(before, entry.belief.text, after):
                 case Merged() as merged:
@@ -80,13 +105,14 @@ class Beliefs:
     def served(self, session: str, uri: DocumentUri) -> bool:
         """Whether this session was ever given, or wrote, this document."""
         entry = self._entries.get((session, uri))
-        return entry is not None and entry.belief is not None
+        return entry is not None and (entry.belief is not None or bool(entry.served))
 
     def candidates(self, session: str, uri: DocumentUri, disk: Iterable[str] = ()) -> tuple[Candidate, ...]:
         """Every text a write of this session may be based on; `disk` (oldest first) counts as older than all others."""
         entry = self._entries.get((session, uri))
         found = [Candidate(text, i - 1_000_000) for i, text in enumerate(disk)]
         if entry is not None:
+            _settle(entry)
             found += entry.extra
             if entry.belief is not None:
                 found.append(entry.belief)
@@ -109,11 +135,24 @@ class Beliefs:
         return Candidate(text, self._serial)
 
 
+def _settle(entry: _Entry) -> None:
+    """Works out what was served since into the belief."""
+    for served in entry.served:
+        text = normal(str(served.text))
+        if served.count is not None:
+            earlier = entry.belief.text if entry.belief else served.disk if served.disk is not None else text
+            text = lay_over(earlier, text, served.first, served.count)
+        entry.belief = Candidate(text, served.serial)
+    entry.served.clear()
+
+
 def lay_over(earlier: str, text: str, first_line: int, count: int) -> str:
     """`earlier` with the changes that lead to `text` made where they lie inside the served lines of `text`, and only there.
 
     A change that reaches beyond the served lines is left out unless it only inserts, when its served part is taken: a belief
     that lacks a line the agent saw leads at worst to a conflict, one that has a line it never saw loses that line."""
+    if earlier == text:
+        return text
     start = _line_offset(text, 0, first_line)
     end = _line_offset(text, start, count)
     taken: list[Edit] = []

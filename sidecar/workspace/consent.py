@@ -11,7 +11,7 @@ import itertools
 import anyio
 
 from sidecar.core.escape import escape
-from sidecar.core.policy import Allow, Ask, Deny, Matchers, decide
+from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
 from sidecar.workspace.places import Place
@@ -77,11 +77,17 @@ class Consent:
             return None
         return answer if any(option.id == answer for option in question.options) else None
 
-    async def _check(self, session: Session, place: Place, access: Access, always: str) -> Refusal | None:
-        roots = place.on_disk.root.spellings
+    def must_ask(self, place: Place, access: Access) -> bool:
+        """Whether the policy leaves anything open about this place."""
+        return not isinstance(self._decide(place, access), Allow)
+
+    def _decide(self, place: Place, access: Access) -> Decision:
         links = 1 if isinstance(place.on_disk, Missing) else place.on_disk.links
-        decision = decide(place.requested, place.path, access, self._matchers, roots=roots, links=links)
-        match decision:
+        roots = place.on_disk.root.spellings
+        return decide(place.requested, place.path, access, self._matchers, roots=roots, links=links)
+
+    async def _check(self, session: Session, place: Place, access: Access, always: str) -> Refusal | None:
+        match self._decide(place, access):
             case Deny():
                 return Refusal(
                     Kind.DENIED_BY_POLICY, f"{place.requested} belongs to the system and is never served"

@@ -48,6 +48,30 @@ class Reader:
                 return await self._from_buffer(session, place, line, limit)
             return await self._from_disk(session, place, line, limit)
 
+    def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
+        """As `read`, in this very moment, for an open document that needs no waiting and no question; None otherwise."""
+        state = self._state
+        session = state.sessions.get(ticket.session_id)
+        if session is None or state.queues.blocked(ticket):
+            return None
+        found = locate(state.storage, state.documents, session.roots, ticket.path, "read")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            tracked = place.tracked
+            if (
+                tracked is None
+                or not self._reconciler.is_current(tracked)
+                or self._consent.must_ask(place, "read")
+            ):
+                return None
+            text = tracked.document.snapshot()
+            if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
+                state.beliefs.served_whole(session.id, place.uri, text)
+                session.served()
+                return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
+            return self._give(session, place, text, tracked.saved, line, limit)
+
     async def _from_buffer(
         self, session: Session, place: Place, line: int | None, limit: int | None
     ) -> str | Refusal:
@@ -99,11 +123,11 @@ class Reader:
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
     def _believe(self, session: Session, place: Place, text: Text, disk: str | None, served: Served) -> None:
-        beliefs, whole = self._state.beliefs, normal(str(text))
+        beliefs = self._state.beliefs
         if served.whole:
-            beliefs.served_whole(session.id, place.uri, whole)
+            beliefs.served_whole(session.id, place.uri, text)
         elif served.count:
-            beliefs.served_slice(session.id, place.uri, whole, disk, served.first, served.count)
+            beliefs.served_slice(session.id, place.uri, text, disk, served.first, served.count)
 
 
 def not_found(path: str) -> Refusal:

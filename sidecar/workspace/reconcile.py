@@ -61,6 +61,13 @@ class Reconciler:
         if tracked.text() == saved:
             tracked.edited = tracked.user_dirty = False
 
+    def is_current(self, tracked: Tracked) -> bool:
+        """Whether `look` would find nothing to do."""
+        if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
+            return False
+        path = to_path(tracked.document.uri)
+        return path is None or self._storage.stat(path) == tracked.stat
+
     async def look(self, tracked: Tracked) -> None:
         """Brings mirror and disk together if the file changed since it was last seen."""
         with anyio.move_on_after(OBSERVE_SECONDS):

@@ -14,6 +14,7 @@ from sidecar.config import Settings
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.disk_writes import DiskWriter
@@ -216,6 +217,13 @@ class Workspace:
             return await self._reader.read(ticket, line, limit)
         finally:
             ticket.release()
+
+    def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
+        """As `read`, synchronously; None when the answer has to wait for anything. The ticket is released with an answer."""
+        answer = self._reader.read_now(ticket, line, limit)
+        if answer is not None:
+            ticket.release()
+        return answer
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         return await self._writer.write(ticket, content)

@@ -49,11 +49,42 @@ async def test_slices(
         if opened:
             bench.open("a.txt", text)
         answer = await bench.read("a.txt", line, limit)
+        if opened:
+            await bench.read("a.txt")  # the disk was looked at
+            now = bench.workspace.read_now(
+                bench.workspace.ticket(bench.session, bench.path("a.txt"), "read"), line, limit
+            )
+            assert now is not None, "an open document needs no waiting"
+            assert (now if isinstance(now, Refusal) else str(now)) == answer
     if expected is None:
         assert isinstance(answer, Refusal)
         assert answer.kind is Kind.BAD_RANGE
     else:
         assert answer == expected
+
+
+async def test_what_has_to_wait_or_ask_is_not_answered_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("disk\n")
+    (tmp_path / ".env").write_text("KEY=1\n")
+    async with a_workspace(tmp_path) as bench:
+        bench.open("a.txt", "disk\n")
+        bench.open(".env", "KEY=1\n")
+        await bench.read("a.txt")
+
+        def now(name: str) -> object:
+            ticket = bench.workspace.ticket(bench.session, bench.path(name), "read")
+            try:
+                return bench.workspace.read_now(ticket, None, None)
+            finally:
+                ticket.release()
+
+        assert str(now("a.txt")) == "disk\n"
+        assert now(".env") is None, "the user is asked"
+        (tmp_path / "a.txt").write_text("changed behind the editor\n")
+        assert now("a.txt") is None, "the disk is looked at first"
+        write = bench.workspace.ticket(bench.session, bench.path("a.txt"), "write")
+        assert now("a.txt") is None, "an earlier write comes first"
+        write.release()
 
 
 async def test_past_the_end_says_how_many_lines(tmp_path: Path) -> None:
