@@ -1,0 +1,35 @@
+"""The reference page names every command and custom method, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sidecar.config import _AGENT, _CLIENT, _TOP
+from sidecar.lsp import ext
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/reference.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def test_commands() -> None:
+    assert set(re.findall(r"`(sidecar\.\w+)`", PAGE)) == set(ext.COMMANDS)
+
+
+def test_custom_methods() -> None:
+    methods = {
+        value for value in vars(ext).values() if isinstance(value, str) and value.startswith("sidecar/")
+    }
+    assert set(re.findall(r"`(sidecar/\w+)`", PAGE)) == methods
+
+
+def test_announced_names_are_settings() -> None:
+    rows = re.findall(r"^\| `sidecar/\w+` \| `(\w+)` \|", PAGE, re.MULTILINE)
+    assert set(rows) == set(_CLIENT)
+
+
+def test_every_setting_is_in_the_readme() -> None:
+    for name in [*_TOP, *_AGENT]:
+        if name not in ("client", "beforePrompt", "fs"):
+            assert f'"{name}"' in README, name
