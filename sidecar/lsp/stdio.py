@@ -12,6 +12,11 @@ import sys
 
 def claim() -> tuple[int, int]:
     """(stdin, stdout) as descriptors that children do not inherit. To be called once, before anything is read or written."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        os.fstat(2)
+    except OSError:
+        os.dup2(nothing, 2)  # started without stderr: the number must not become one of the streams'
     stdin, stdout = os.dup(0), os.dup(1)  # not inheritable (PEP 446)
     if sys.platform == "win32":
         import msvcrt
@@ -20,11 +25,8 @@ def claim() -> tuple[int, int]:
             msvcrt.setmode(fd, os.O_BINARY)
     if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None without a console on Windows
         sys.stdout.flush()
-    nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # started without stderr
-        os.dup2(nothing, 1)
-    os.close(nothing)
+    os.dup2(2, 1)
+    if nothing > 2:
+        os.close(nothing)
     return stdin, stdout

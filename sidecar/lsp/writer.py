@@ -94,6 +94,8 @@ class Writer:
         self._soft += len(data)
         if self._soft <= self._soft_limit:
             return
+        if not self.dropped:
+            _log.warning("the editor reads too slowly: some updates are not sent")
         for candidate in [k for k, message in self._queue.items() if message.coalescible and k != key]:
             self._soft -= len(self._queue.pop(candidate).data)
             self.dropped += 1

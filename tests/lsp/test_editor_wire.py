@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from random import Random
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from sidecar.lsp.framing import Fault, Framing
+from tests.support import lsp_only
 from tests.support.raw_lsp import INITIALIZE, RawClient, as_process, framed, in_process, message
 
 OK = 0
@@ -254,3 +257,59 @@ async def test_a_flood_of_requests_is_answered_in_full() -> None:
             pass
         codes = [outcome(m) for m in client.seen if str(m["id"]).startswith("f")]
         assert sorted(codes) == [-32803] * 200 + [-32800] * 1000
+
+
+SESSION = [
+    message(method="textDocument/didOpen", params={"textDocument": {"uri": URI, "version": 1, "text": "é𝄞\r\nx"}}),
+    change(textDocument={"uri": URI, "version": 2}, contentChanges=[{"range": {"start": {"line": 0, "character": 1}, "end": {"line": 1, "character": 0}}, "text": "\ud800"}]),
+    command("q1", "test.text", {"uri": URI}),
+    message(id="q2", method="textDocument/hover", params={"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}}),
+    message(method="$/cancelRequest", params={"id": "q2"}),
+    message(method="sidecar/opaque", params={"uri": URI, "dirty": True}),
+    message(id="s1", result=None),
+    command("q3", "test.echo", RELAYED),
+]  # fmt: skip
+
+
+def mutilated(random: Random) -> bytes:
+    """The session with some bytes changed, cut out, doubled or brought in."""
+    data = bytearray(b"".join(random.sample(SESSION, len(SESSION))))
+    for _ in range(random.randrange(1, 6)):
+        at = random.randrange(len(data))
+        match random.randrange(4):
+            case 0:
+                data[at] = random.choice([data[at] ^ 1 << random.randrange(8), *b'"{}[]:,0\r\n\\'])
+            case 1:
+                del data[at : at + random.choice([1, 2, 30])]
+            case 2:
+                data[at:at] = data[at : at + random.choice([1, 10, 100])]
+            case _:
+                data[at:at] = random.randbytes(random.choice([1, 4, 50]))
+    return bytes(data)
+
+
+async def test_mutilated_sessions() -> None:
+    """Whatever arrives: the connection lives, nothing pops up, and what is sound afterwards is answered."""
+    probes = [command(f"probe{number}", "test.text", {"uri": URI}) for number in range(200)]
+    for seed in range(60):
+        random = Random(seed)
+        sent: list[dict[str, Any]] = []
+        async with lsp_only.build() as server:
+            server.protocol.attach(lambda body, key, sent=sent: sent.append(json.loads(body)))
+            framing = Framing(max_body=10_000)
+            data = INIT + mutilated(random) + b"".join(probes)
+            while data:
+                step = random.randrange(1, 3000)
+                framing.feed(data[:step])
+                data = data[step:]
+                while (item := framing.next()) is not None:
+                    if isinstance(item, Fault):
+                        server.protocol.refuse(item.reason)
+                    elif rest := server.protocol.receive(item):
+                        framing.unread(rest)
+            await server.protocol.disconnect(5)
+        assert "method" not in {key for answer in sent for key in answer}, f"seed {seed}"
+        assert sent[0]["id"] == "i"
+        assert "probe199" in {answer["id"] for answer in sent}, f"seed {seed}"
+        for answer in sent:
+            outcome(answer)

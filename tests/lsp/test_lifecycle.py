@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -155,6 +156,18 @@ async def test_a_process_ends_in_order_and_prints_nothing_into_the_protocol() ->
         code, errors = await client.exit_code()
         assert code == 0
         assert "a stray line" in errors
+
+
+@pytest.mark.skipif(WINDOWS, reason="a POSIX shell")
+async def test_a_process_without_stderr_keeps_the_protocol_clean() -> None:
+    command = f"exec {shlex.quote(sys.executable)} -m tests.support.lsp_only 2>&-"
+    async with as_process("/bin/sh", "-c", command) as client:
+        await client.initialize()
+        assert await client.command("test.print") is None
+        assert await client.command("test.echo", "é") == "é"
+        await client.request("shutdown")
+        client.notify("exit")
+        assert await client.exit_code() == (0, "")
 
 
 @pytest.mark.skipif(WINDOWS, reason="signals")

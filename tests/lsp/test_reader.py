@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,9 +44,18 @@ def write_and_close(fd: int, data: bytes) -> None:
     os.close(fd)
 
 
+def socket_pair() -> tuple[int, int]:
+    """What Node gives its children on Unix instead of pipes."""
+    reading, writing = socket.socketpair()
+    return reading.detach(), writing.detach()
+
+
 @pytest.mark.parametrize("threaded", WAYS)
-async def test_everything_arrives_in_order_and_then_the_end(threaded: bool) -> None:
-    reading, writing = os.pipe()
+@pytest.mark.parametrize("connect", [os.pipe] if sys.platform == "win32" else [os.pipe, socket_pair])
+async def test_everything_arrives_in_order_and_then_the_end(
+    threaded: bool, connect: Callable[[], tuple[int, int]]
+) -> None:
+    reading, writing = connect()
     data = b"".join(b"%07d\n" % n for n in range(200_000))
     sink = Sink()
     Reader(reading, sink, threaded=threaded)
