@@ -209,7 +209,7 @@ class Agent:
             return True
         self._settle(turn, call, "completed")
         kept = "Your editor has not saved it. " if _saved(answer) is False else ""
-        self._say(turn, f"Done. {kept}One undo takes it back.")
+        self._say(turn, f"Done. {kept}In an open file, one undo takes it back.")
         return True
 
     # Talking to the client

@@ -114,11 +114,12 @@ says: You were typing in that very place, so nothing was changed. I read it agai
     [
         (
             [READ, {}],
-            TRIED + "edit-1: completed\nsays: Done. One undo takes it back.",
+            TRIED + "edit-1: completed\nsays: Done. In an open file, one undo takes it back.",
         ),
         (
             [READ, {"_meta": {"saved": False}}],
-            TRIED + "edit-1: completed\nsays: Done. Your editor has not saved it. One undo takes it back.",
+            TRIED
+            + "edit-1: completed\nsays: Done. Your editor has not saved it. In an open file, one undo takes it back.",
         ),
         (
             [MISSING],
@@ -133,7 +134,7 @@ says: You were typing in that very place, so nothing was changed. I read it agai
         (
             [READ, CONFLICT, READ, {}],
             TRIED + AGAIN.format(1) + TRIED.replace("-1", "-2") + "edit-2: completed\n"
-            "says: Done. One undo takes it back.",
+            "says: Done. In an open file, one undo takes it back.",
         ),
         (
             [READ, CONFLICT] * 3,
