@@ -31,6 +31,8 @@ from sidecar.core.change import Edit
 from sidecar.core.text import Encoding, Range, Rope, Text
 from sidecar.core.uri import DocumentUri
 
+_SAVED_DIFFERS = "the saved text differs from the mirror; the saved text was taken"
+
 
 class Action(Enum):
     """What happened to a document, named as in LSP's `textDocument/did…`."""
@@ -145,19 +147,17 @@ class Overlay:
 
     def _open(self, modification: Modification) -> Applied:
         text = modification.text or ""
-        document = self._documents.get(modification.uri)
-        again = document is not None
-        if document is None:
-            document = self._new(modification)
-            document.rope = Rope(text)
-        else:
-            self._restart(document)
-            document.client_uri = modification.client_uri or modification.uri
+        known = self._documents.get(modification.uri)
+        document = known or self._new(modification)
+        note = None if known is None or known.desynchronised is not None else "opened again while open"
+        document.client_uri = modification.client_uri or modification.uri
         document.language_id = modification.language_id
         document.version = modification.version or 0
-        if not again:
+        if known is None:
+            document.rope = Rope(text)
             return Applied(document)
-        return Applied(document, self._edit(document, [ContentChange(None, text)]), "opened again while open")
+        self._restart(document)
+        return Applied(document, self._edit(document, [ContentChange(None, text)]), note)
 
     def _change(self, modification: Modification) -> Applied:
         document = self._documents.get(modification.uri)
@@ -195,12 +195,8 @@ class Overlay:
         if was is not None:
             self._restart(document)
         edits = self._edit(document, [ContentChange(None, modification.text)])
-        note = (
-            "the saved text differs from the mirror; the saved text was taken"
-            if edits and was is None
-            else None
-        )
-        return Applied(document, edits, note)
+        differed = bool(edits) and was is None
+        return Applied(document, edits, _SAVED_DIFFERS if differed else None)
 
     def _close(self, modification: Modification) -> Applied:
         document = self._documents.pop(modification.uri, None)
