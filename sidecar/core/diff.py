@@ -89,10 +89,11 @@ def _indented(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
 
 
 def _trimmed(old: str, new: str, hunk: Hunk) -> Hunk:
+    i, i_end, j, j_end = hunk
     n = common_prefix(old, new, hunk)
-    hunk = hunk._replace(old_start=hunk.old_start + n, new_start=hunk.new_start + n)
-    n = common_suffix(old, new, hunk)
-    return hunk._replace(old_end=hunk.old_end - n, new_end=hunk.new_end - n)
+    i, j = i + n, j + n
+    n = common_suffix(old, new, Hunk(i, i_end, j, j_end))
+    return Hunk(i, i_end - n, j, j_end - n)
 
 
 def _settled(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:

@@ -3,7 +3,7 @@
 `line_hunks` is what merge.py and people compare; diff.py makes the edits for an editor of it. `scan` is the search
 itself, for any `Grain` of tokens.
 
-How: equal stretches are skipped 64 KiB at a time; at a difference a window of tokens on either side is compared until
+How: equal stretches are skipped 16 KiB at a time; at a difference a window of tokens on either side is compared until
 both are in step again; failing that, a piece of either text is searched for in the other; failing that, the rest is
 compared token by token. Each stage is bounded by a count of work, never by a clock: the same two texts always give the
 same hunks. Out of work, the rest is one hunk.
@@ -23,6 +23,8 @@ from sidecar.core.align import Budget, Run, align, shortest
 MAX_HUNKS = 10_000
 """Beyond this, hunks are joined: an editor takes each edit one by one while its user waits."""
 
+_STRIDE = 1 << 14
+"""Equal stretches are skipped so many code points at a time: fewer cost more calls, more cost more at their end."""
 _BLOCK = 1 << 16
 _NEEDLE = 96
 """Code points of a piece that is searched for in the other text: long enough to be rare, shorter than most blocks."""
@@ -116,7 +118,7 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
             step = _dense(old, new, _up_to_piece(old, new, rest, grain, budget), grain, budget)
         for hunk in step:
             add(hunks, hunk)
-        rest = rest._replace(old_start=step[-1].old_end, new_start=step[-1].new_end)
+        rest = Hunk(step[-1].old_end, rest.old_end, step[-1].new_end, rest.new_end)
         rest = _skip_equal(old, new, rest, grain)
     add(hunks, rest)
     return hunks
@@ -295,7 +297,7 @@ def common_prefix(old: str, new: str, region: Hunk) -> int:
         size = min(size, most - done)
         if old.startswith(new[j + done : j + done + size], i + done):
             done += size
-            size = min(4 * size, _BLOCK)
+            size = min(4 * size, _STRIDE)
             continue
         while size > 1:
             half = size // 2
@@ -317,7 +319,7 @@ def common_suffix(old: str, new: str, region: Hunk) -> int:
         size = min(size, most - done)
         if old.endswith(new[j_end - done - size : j_end - done], i, i_end - done):
             done += size
-            size = min(4 * size, _BLOCK)
+            size = min(4 * size, _STRIDE)
             continue
         while size > 1:
             half = size // 2

@@ -1,0 +1,95 @@
+"""Measures ours and its peers in turns, round by round, so that whatever else the machine does hits all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from types import ModuleType
+
+
+class Seconds(float):
+    """What a run returns that measured itself: a time per change of a burst, a latency inside another process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A peer that cannot run here; `why` is printed and goes into the results."""
+
+    why: str
+
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of the table for every peer. `ours` and the peers do the same work on the same input."""
+
+    name: str
+    ours: Run
+    peers: Mapping[str, Run | Missing] = field(default_factory=dict)
+    target: str = ""
+    """What PERFORMANCE asks for, in words: printed beside what was measured."""
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+    """What else a reader wants to know: sizes of edits, bytes per character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Seconds are medians. `ratio` is the peer's time through ours: above 1, ours is faster."""
+
+    bench: str
+    case: str
+    ours_s: float
+    peer: str
+    peer_s: float | None
+    ratio: float | None
+    target: str = ""
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+    missing: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if value not in ("", {})}
+
+
+def have(module: str) -> ModuleType | Missing:
+    """An optional package, or the reason why its peers are left out."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        return Missing(f"{error.name or module} is not installed")
+
+
+def measure(bench: str, case: Case, rounds: int, patience: float = 20.0) -> list[Row]:
+    """Medians of `rounds` rounds after one that warms up; a runner that has used `patience` seconds sits out the rest."""
+    runners: dict[str, Run] = {"": case.ours}
+    runners |= {name: peer for name, peer in case.peers.items() if not isinstance(peer, Missing)}
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for turn in range(rounds + 1):
+        for name, run in runners.items():
+            if sum(times[name]) < patience:
+                taken = _once(run)
+                if turn or taken > patience / rounds:
+                    times[name].append(taken)
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    ours = medians[""]
+    rows: list[Row] = []
+    for name, peer in case.peers.items():
+        if isinstance(peer, Missing):
+            rows.append(Row(bench, case.name, ours, name, None, None, case.target, case.facts, peer.why))
+        else:
+            theirs = medians[name]
+            rows.append(Row(bench, case.name, ours, name, theirs, theirs / ours, case.target, case.facts))
+    return rows or [Row(bench, case.name, ours, "", None, None, case.target, case.facts)]
+
+
+def _once(run: Run) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    result = run()
+    taken = time.perf_counter() - start
+    return float(result) if isinstance(result, Seconds) else taken
