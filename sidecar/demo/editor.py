@@ -226,7 +226,7 @@ class HeadlessEditor(Endpoint):
                 known = self.model.documents.get(params["uri"])
                 return {"version": (known or self.model.open_hidden(params["uri"])).version}
             case "sidecar/close":
-                self.model.close(params["uri"])
+                self.model.release(params["uri"])
                 return None
             case "sidecar/reload":
                 return self.reload(params)

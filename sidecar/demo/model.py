@@ -235,6 +235,12 @@ class EditorModel:
         self.opened(buffer)
         return buffer
 
+    def release(self, uri: str) -> None:
+        """`sidecar/close`: only what nobody looks at and has nothing unsaved is closed, whatever the server thinks."""
+        buffer = self.documents.get(uri)
+        if buffer is not None and buffer.hidden and not buffer.dirty:
+            self.close(uri)
+
     # Where editors differ
 
     def emit(self, event: Event) -> None:

@@ -19,6 +19,8 @@ from typing import Any, Self, cast
 Json = dict[str, Any]
 WAIT = 30.0
 """Seconds any single wait lasts before it is given up, unless the caller says otherwise."""
+PATIENCE = 3.0
+"""Seconds a server has to end by itself when this side fails."""
 METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_CANCELLED = -32601, -32603, -32800
 
 
@@ -90,7 +92,9 @@ class Endpoint:
         if kind is None:
             await self.stop()
         else:
-            await self.kill()
+            await self.kill(
+                PATIENCE
+            )  # the end of its input is enough for a good server to end its agents, too
 
     async def start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(

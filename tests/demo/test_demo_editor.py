@@ -137,7 +137,13 @@ async def test_the_sidecars_own_requests(tmp_path: Path) -> None:
         editor.undo(path)
         assert buffer.text == "one\ntwo\n"
         assert await ask(editor, "sidecar/close", {"uri": uri}) is None
-        assert editor.model.documents == {}
+        assert [*editor.model.documents] == [uri], "unsaved"
+        assert editor.save(path)
+        assert await ask(editor, "sidecar/close", {"uri": uri}) is None
+        assert editor.model.documents == {}, "hidden and clean"
+        editor.open(path)
+        assert await ask(editor, "sidecar/close", {"uri": uri}) is None
+        assert [*editor.model.documents] == [uri], "the user looks at it"
         assert (await ask(editor, "sidecar/unheard-of", {}))["code"] == -32601
 
 

@@ -495,6 +495,9 @@ def test_the_sidecars_own_requests() -> None:
         assert await desk.editor.reload(uri, 2, edits) == 4
         assert desk.mirror == "xnew\n"
         await desk.editor.close(uri)
+        assert desk.mirror == "xnew\n", "unsaved: stays"
+        assert desk.editor.saves(NAME)
+        await desk.editor.close(uri)
         assert desk.mirror is None
         assert await desk.editor.reload(uri, 4, edits) == "not-active"
         question = Question("1", "s", "write", "May it?", (Option("y", "allow_once", "Yes"),))

@@ -223,8 +223,9 @@ class FakeEditor:
         return (known or self.model.open_hidden(client_uri)).version
 
     async def close(self, client_uri: str) -> None:
+        """As in all our extensions: only what nobody looks at and has nothing unsaved."""
         await self._arrives()
-        self.model.close(client_uri)
+        self.model.release(client_uri)
 
     async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
         if not self._capabilities.reload:
