@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
-import anyio.abc
 
 from sidecar.acp.agents import HostedAgents
 from sidecar.config import Settings, parse
@@ -26,6 +25,7 @@ from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
 from sidecar.matchers import compile_matchers
+from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
 from sidecar.workspace.review import Result, Selector
 from sidecar.workspace.service import Workspace
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 class Connection:
     """What commands and transcripts call, before and after there is a workspace."""
 
-    def __init__(self, tasks: anyio.abc.TaskGroup, journal: SqliteJournal) -> None:
+    def __init__(self, tasks: Background, journal: SqliteJournal) -> None:
         self._tasks = tasks
         self._journal = journal
         self._workspace: Workspace | None = None
@@ -62,6 +62,10 @@ class Connection:
             editor.show("warning", "acp-sidecar settings: " + "; ".join(problems))
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
+
+    def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
+        if self._workspace is not None:
+            self._workspace.renamed(files)
 
     def folders_changed(self, folders: Sequence[str]) -> None:
         if self._workspace is not None:
@@ -127,14 +131,15 @@ class Connection:
 async def build() -> AsyncGenerator[SidecarServer]:
     """One connection's graph; taken down again when left: agents ended, tasks cancelled, the journal closed."""
     async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
-        connection = Connection(tasks, journal)
+        background = Background(tasks)
+        connection = Connection(background, journal)
         server = SidecarServer(connection.apply)
-        editor = LspEditor(server, tasks)
+        editor = LspEditor(server, background)
         transcripts = Transcripts(
-            editor, connection, connection.document, tasks, lenses_moved=editor.lenses_moved
+            editor, connection, connection.document, background, lenses_moved=editor.lenses_moved
         )
         editor.attach(transcripts)
-        commands = Commands(connection, transcripts, editor, tasks)
+        commands = Commands(connection, transcripts, editor, background)
         review = ReviewFeatures(connection, editor, server)
         review.add_to(commands)
         editor.on_changes_moved = review.moved
@@ -143,6 +148,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             commands,
             [transcripts, review],
             on_initialize=lambda: connection.initialize(server, editor),
+            on_renamed=connection.renamed,
         )
         features.register(server)
         server.protocol.on_folders = connection.folders_changed

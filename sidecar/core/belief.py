@@ -123,6 +123,10 @@ class Beliefs:
         for key in [k for k in self._entries if k[1] == old]:
             self._entries[(key[0], new)] = self._entries.pop(key)
 
+    def known(self) -> set[DocumentUri]:
+        """Every document that somebody believes something of."""
+        return {uri for _, uri in self._entries}
+
     def forget_session(self, session: str) -> None:
         for key in [k for k in self._entries if k[0] == session]:
             del self._entries[key]

@@ -6,7 +6,7 @@ It says in advance what `features.py` registers; the protocol compares the two a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from sidecar import __version__
 from sidecar.lsp.ext import COMMANDS
@@ -33,8 +33,18 @@ def announce(params: Mapping[str, Any]) -> dict[str, Any]:
             "executeCommandProvider": {"commands": sorted(COMMANDS)},
             "workspace": {
                 "workspaceFolders": {"supported": True, "changeNotifications": True},
-                "fileOperations": {},
+                "fileOperations": _file_operations(params),
             },
         },
         "serverInfo": {"name": NAME, "version": __version__},
     }
+
+
+def _file_operations(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What pygls announces: only what the client said it sends."""
+    at: object = params
+    for name in ("capabilities", "workspace", "fileOperations", "didRename"):
+        at = cast("Mapping[str, object]", at).get(name) if isinstance(at, Mapping) else None
+    if at is not True:
+        return {}
+    return {"didRename": {"filters": [{"pattern": {"glob": "**"}, "scheme": "file"}]}}

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import msgspec
 from lsprotocol import types
 
+from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
 from sidecar.lsp.capabilities import editor_capabilities
 from sidecar.lsp.commands import Commands
@@ -22,6 +23,9 @@ from sidecar.lsp.server import SidecarServer
 
 _log = logging.getLogger(__name__)
 _CODE_ACTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+_ALL_FILES = types.FileOperationRegistrationOptions(
+    filters=[types.FileOperationFilter(types.FileOperationPattern("**"), scheme="file")]
+)
 
 
 class ActionSource(Protocol):
@@ -40,6 +44,8 @@ class Features:
     sources: list[ActionSource] = field(default_factory=list[ActionSource])
     on_opaque: Callable[[str, bool], None] | None = None
     """Takes `sidecar/opaque`: a URI, and whether what is open there has unsaved changes."""
+    on_renamed: Callable[[Sequence[tuple[DocumentUri, DocumentUri]]], None] = lambda files: None
+    """Takes files and folders that the user renamed in the editor: (old, new)."""
     on_initialize: Callable[[], None] = lambda: None
     """Called once the editor's capabilities are known, before it is answered."""
 
@@ -80,6 +86,10 @@ class Features:
             if self.on_opaque is not None:
                 self.on_opaque(told.uri, told.dirty)
 
+        def renamed(params: types.RenameFilesParams) -> None:
+            self.on_renamed([(normalise(file.old_uri), normalise(file.new_uri)) for file in params.files])
+
+        server.feature(types.WORKSPACE_DID_RENAME_FILES, _ALL_FILES)(renamed)
         server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(progress_cancelled)
         server.feature(ext.OPAQUE)(opaque)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import anyio
-import anyio.abc
 
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
@@ -23,8 +22,9 @@ from sidecar.core.misapplied import SentEdit, looks_applied, separate
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import Place
@@ -50,6 +50,7 @@ MAX_ATTEMPTS = 5
 """Refusals of one write before it is given up."""
 MAX_MOVES = 50
 """How often a document may move on while the journal is written, before the write is given up."""
+COULD_NOT_SAVE = "the editor could not save the file; it has the new text, unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
 
@@ -77,7 +78,7 @@ class BufferWriter:
         sender: Sender,
         reconciler: Reconciler,
         recorder: Recorder,
-        tasks: anyio.abc.TaskGroup,
+        tasks: Background,
     ) -> None:
         self._state = state
         self._editor = editor
@@ -96,7 +97,23 @@ class BufferWriter:
         if result is not None:
             return result
         self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
-        return await self.save_by_policy(tracked, was_user_dirty)
+        done = await self.save_by_policy(tracked, was_user_dirty)
+        if done.note == COULD_NOT_SAVE:
+            task.session.unsaved.add(tracked.document.uri)
+        return done
+
+    async def save_again(self, session: Session) -> None:
+        """Saves what could not be saved after a write, unless the user has worked on it since."""
+        while session.unsaved:
+            tracked = self._state.documents.get(session.unsaved.pop())
+            if tracked is None or tracked.is_clean():
+                continue
+            if not tracked.is_user_dirty() and (await self.save(tracked)).saved:
+                continue
+            path = to_path(tracked.document.uri) or tracked.document.uri
+            self._editor.show(
+                "warning", f"{path} has changes of {session.agent} that could not be saved; save it yourself."
+            )
 
     async def open(self, uri: DocumentUri) -> Tracked | None:
         """Has the editor open the file; None when it does not."""
@@ -130,9 +147,7 @@ class BufferWriter:
         except (EditorGone, EditorRefused, EditorTimeout):
             saved = False
         if not saved:
-            return WriteDone(
-                saved=False, note="the editor could not save the file; it has the new text, unsaved"
-            )
+            return WriteDone(saved=False, note=COULD_NOT_SAVE)
         await self._reconciler.look(tracked)
         after = tracked.text()
         if after != before:
@@ -208,11 +223,25 @@ class BufferWriter:
             case NoChange():
                 return None
             case Conflict():
+                self._tell(task.session, tracked, plan)
                 return conflict(place.requested, plan)
             case EditText():
                 return now.changes_in_raw(plan.changes)
             case _:
                 assert_never(plan)
+
+    def _tell(self, session: Session, tracked: Tracked, found: Conflict) -> None:
+        """The user hears of a conflict once a turn and document: the agent will read again and retry."""
+        uri = tracked.document.uri
+        if uri in session.told:
+            return
+        session.told.add(uri)
+        line = found.hunks[0].start_line + 1
+        path = to_path(uri) or uri
+        self._editor.show(
+            "info",
+            f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stands; the agent was told.",
+        )
 
     def _candidates(self, session: Session, tracked: Tracked) -> tuple[Candidate, ...]:
         """What the write may be based on: the belief; the disk's texts too when the agent may have read those behind us."""

@@ -10,10 +10,10 @@ import logging
 from collections.abc import Iterable
 
 import anyio
-import anyio.abc
 
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import Reviewed, from_json, to_json
 from sidecar.workspace.ports import Editor, Journal
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Keeper:
     """Stores what moved, one document at a time, the newest state only."""
 
-    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: anyio.abc.TaskGroup) -> None:
+    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
         self._state = state
         self._journal = journal
         self._editor = editor

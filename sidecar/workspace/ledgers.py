@@ -90,11 +90,14 @@ class Ledgers:
     def forget(self, uri: DocumentUri) -> None:
         self._by_uri.pop(uri, None)
 
-    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> Reviewed | None:
+        """The file was renamed: its review goes along. None when there was none."""
         reviewed = self._by_uri.pop(old, None)
         if reviewed is not None:
+            self.moved(Reviewed(old, Text.of("")))  # nothing is left under the old name
             reviewed.uri = new
             self._by_uri[new] = reviewed
+        return reviewed
 
 
 def changes_as_steps(changes: ChangeSet) -> list[Edit]:

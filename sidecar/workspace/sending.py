@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 import anyio
-import anyio.abc
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.text import Encoding, Text
+from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ports import DocumentEdit, EditAnswer, Editor, EditorGone, TextEdit
 from sidecar.workspace.watch import Watch
@@ -121,7 +121,7 @@ class _Sending:
 class Sender:
     """Sends edits; the editor's answers are collected by tasks of `tasks`."""
 
-    def __init__(self, editor: Editor, tasks: anyio.abc.TaskGroup) -> None:
+    def __init__(self, editor: Editor, tasks: Background) -> None:
         self._editor = editor
         self._tasks = tasks
 

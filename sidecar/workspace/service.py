@@ -7,14 +7,13 @@ import os
 import uuid
 from collections.abc import Awaitable, Sequence
 
-import anyio
-import anyio.abc
-
 from sidecar.config import Settings
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.background import Background
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.disk_writes import DiskWriter
@@ -59,7 +58,7 @@ class Workspace:
         journal: Journal,
         editor: Editor,
         agents: Agents,
-        tasks: anyio.abc.TaskGroup,
+        tasks: Background,
     ) -> None:
         self.state = State(settings, storage)
         self._agents = agents
@@ -77,6 +76,7 @@ class Workspace:
         files = DiskWriter(self.state, recorder)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
+        self._turns.finishing.append(buffers.save_again)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns)
 
@@ -94,6 +94,11 @@ class Workspace:
             self._tasks.start_soon(self._reconciler.opened, tracked, text)
         else:
             self._tasks.start_soon(self._reconciler.saved, tracked, text)
+
+    def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
+        """The user renamed files or folders in the editor: (old, new)."""
+        for old, new in files:
+            self.state.renamed(old, new)
 
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""

@@ -36,6 +36,10 @@ class Session:
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+    told: set[DocumentUri] = field(default_factory=set[DocumentUri])
+    """Documents about whose conflicts the user was told in this turn."""
+    unsaved: set[DocumentUri] = field(default_factory=set[DocumentUri])
+    """Documents whose save failed after a write of this session."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
 
@@ -45,6 +49,7 @@ class Session:
         self.running = True
         self.tool_calls.clear()
         self.touched.clear()
+        self.told.clear()
         return self.turn
 
     def end_turn(self) -> None:

@@ -48,6 +48,22 @@ class State:
             case _:
                 return None, applied.note
 
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+        """A file or a folder was renamed: what is known of the old names is known of the new ones."""
+        known = self.beliefs.known() | {reviewed.uri for reviewed in self.ledgers}
+        for uri in known:
+            if uri != old and not uri.startswith(old.rstrip("/") + "/"):
+                continue
+            name = DocumentUri(new + uri[len(old) :])
+            self.beliefs.renamed(uri, name)
+            reviewed = self.ledgers.renamed(uri, name)
+            if reviewed is not None:
+                tracked = self.documents.get(name)
+                reviewed.live = False
+                if tracked is not None:
+                    reviewed.opened(tracked.document.snapshot())
+                self.ledgers.moved(reviewed)
+
     def _opened(self, document: Document) -> Tracked:
         tracked = self.documents.opened(document)
         tracked.not_an_agents = self._others_edit

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
-import anyio.abc
 
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, Agents, Editor, Json, Progress
 from sidecar.workspace.sessions import Session, Sessions
+
+log = logging.getLogger(__name__)
 
 Outcome = dict[str, object]
 """`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` in words when the turn failed."""
@@ -22,15 +25,15 @@ FAILED = "failed"
 class Turns:
     """Runs turns as tasks of their own, so that a prompt returns at once."""
 
-    def __init__(
-        self, agents: Agents, editor: Editor, sessions: Sessions, tasks: anyio.abc.TaskGroup
-    ) -> None:
+    def __init__(self, agents: Agents, editor: Editor, sessions: Sessions, tasks: Background) -> None:
         self._agents = agents
         self._editor = editor
         self._sessions = sessions
         self._tasks = tasks
         self._progress: dict[str, Progress] = {}
         self._done: dict[str, anyio.Event] = {}
+        self.finishing: list[Callable[[Session], Awaitable[None]]] = []
+        """Awaited once the agent has ended a turn, as its last part."""
         self.ended: list[Callable[[Session, Outcome], None]] = []
         """Called at the end of each turn, before its outcome is published."""
 
@@ -97,8 +100,13 @@ class Turns:
         try:
             await before()
             stop_reason = await self._agents.prompt(session.id, blocks)
+            for finish in self.finishing:
+                await finish(session)
         except AgentFailed as failed:
             failure = failed.message
+        except Exception:
+            log.exception("a turn of %s failed", session.agent)
+            failure = f"The turn of {session.agent} failed by a fault of acp-sidecar; its log says more."
         finally:
             session.end_turn()
             outcome["stopReason"] = stop_reason

@@ -17,6 +17,7 @@ from sidecar.core.text import Position, Range
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.matchers import compile_matchers
+from sidecar.workspace.background import Background
 from sidecar.workspace.ports import (
     DocumentEdit,
     EditAnswer,
@@ -174,6 +175,7 @@ async def a_workspace(
     agents: Any = None,
     settings: Mapping[str, object] | None = None,
     journal: Any = None,
+    storage: Storage | None = None,
 ) -> AsyncIterator[Bench]:
     """Ends every task of the workspace when left."""
     parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
@@ -185,12 +187,12 @@ async def a_workspace(
     async with anyio.create_task_group() as tasks:
         workspace = Workspace(
             parsed,
-            Storage(parsed.max_file_bytes),
+            storage or Storage(parsed.max_file_bytes),
             matchers,
             journal or MemoryJournal(),
             editor or QuietEditor(),
             agents or IdleAgents(),
-            tasks,
+            Background(tasks, strict=True),
         )
         workspace.roots_changed([str(folder)])
         opened = await workspace.new_session()

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import from_path
+from sidecar.workspace.review import Selector
 from sidecar.workspace.write_task import WriteDone
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, NEVER, VSCODE, WELL_BEHAVED, Habits
 from tests.support.editor_time import run
-from tests.support.workspaces import Bench, MemoryJournal, QuietEditor, a_workspace
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, QuietEditor, a_workspace
 
 TAKES_EDITS = {name: habits for name, habits in EDITORS.items() if not habits.refuses}
 every_editor = pytest.mark.parametrize("habits", list(TAKES_EDITS.values()), ids=list(TAKES_EDITS))
@@ -586,3 +588,59 @@ def test_protected_files_ask_in_every_mode_also_when_they_do_not_exist(tmp_path:
 
     editor = play(tmp_path, VSCODE, case)
     assert str(tmp_path / ".vscode/settings.json") in editor.asked[0].text
+
+
+def test_a_failed_save_is_tried_again_at_the_end_of_the_turn(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("four", "FOUR")
+
+    async def main() -> None:
+        agents = IdleAgents()
+        editor = FakeEditor(replace(VSCODE, save_fails="always"), tmp_path)
+        async with a_workspace(tmp_path, editor, agents) as bench:
+            editor.attach(bench.workspace.apply)
+            editor.opens("a.txt")
+            _, _, outcome = bench.workspace.start_prompt(bench.session, [])
+            await asyncio.sleep(0.1)
+            await bench.read("a.txt")
+            assert done(await bench.write("a.txt", wanted)).saved is False
+            editor.model.habits = VSCODE
+            assert agents.stop is not None
+            agents.stop.set_result("end_turn")
+            await outcome
+            assert (tmp_path / "a.txt").read_text() == wanted
+
+    run(main())
+
+
+def test_the_user_is_told_of_a_conflict_once_a_turn(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.replaces("a.txt", "two", "mine")
+        for _ in range(3):
+            refused(await bench.write("a.txt", BASE.replace("two", "agent's")), Kind.CONFLICT)
+
+    editor = play(tmp_path, VSCODE, case)
+    ((_, words),) = editor.shown
+    assert "near line 2" in words
+    assert "Your text stands" in words
+
+
+def test_what_an_agent_believes_follows_a_rename(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read("old/a.txt")
+        done(await bench.write("old/a.txt", BASE + "first\n"))
+        (tmp_path / "old").rename(tmp_path / "new")
+        bench.workspace.renamed([(from_path(bench.path("old")), from_path(bench.path("new")))])
+        done(await bench.write("new/a.txt", BASE + "first\nsecond\n"))
+        assert (tmp_path / "new/a.txt").read_text() == BASE + "first\nsecond\n"
+        (row, *_) = bench.workspace.review.changes(Selector(everything=True))
+        assert row["uri"] == bench.uri("new/a.txt")
+
+    play(tmp_path, VSCODE, case, custom=False)

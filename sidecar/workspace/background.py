@@ -1,0 +1,31 @@
+"""Background: tasks whose failure is an error in the log, not the end of the editor's connection."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.abc
+
+log = logging.getLogger(__name__)
+
+
+class Background:
+    """Starts tasks in a task group that outlives them. A bug in one of them must not take away the others, in which a
+    user's unsaved work may be on its way; in tests (`strict`) it is loud instead."""
+
+    def __init__(self, group: anyio.abc.TaskGroup, *, strict: bool = False) -> None:
+        self._group = group
+        self._strict = strict
+
+    def start_soon(self, func: Callable[..., Awaitable[Any]], /, *args: Any) -> None:
+        async def run() -> None:
+            try:
+                await func(*args)
+            except Exception:
+                if self._strict:
+                    raise
+                log.exception("a background task failed: %r", func)
+
+        self._group.start_soon(run)
