@@ -15,20 +15,17 @@ import anyio
 
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
-from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
-from sidecar.core.misapplied import SentEdit, looks_applied, separate
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.core.writes import EditText, NoChange, plan_write
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
-from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
+from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reads import desynchronised
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
@@ -41,7 +38,6 @@ from sidecar.workspace.write_task import (
     conflict,
     editor_refused,
     kept_changing,
-    misapplied,
     outcome_unknown,
     withdrawn,
 )
@@ -85,6 +81,7 @@ class BufferWriter:
         self._sender = sender
         self._reconciler = reconciler
         self._recorder = recorder
+        self._put_right = PutRight(state, editor, sender, recorder)
         self._tasks = tasks
 
     async def write(
@@ -201,7 +198,10 @@ class BufferWriter:
                 case Outcome.REFUSED:
                     await self._recorder.finish(author, "failed")
                 case Outcome.UNCLEAR:
-                    put_right = await self._put_right(task, place, tracked, sent, author)
+                    candidates = self._candidates(task.session, tracked)
+                    put_right = await self._put_right.put_right(
+                        task, place, tracked, sent, author, candidates
+                    )
                     if put_right is not None:
                         return put_right if isinstance(put_right, Refusal) else None
                 case _:
@@ -209,7 +209,7 @@ class BufferWriter:
             refusals += 1
             stood_still += not sent.received
             reason = sent.reason
-        if stood_still == refusals and not moves:
+        if not self._sender.ever_applied or (stood_still == refusals and not moves):
             return Untaken(tracked.is_clean(), reason)
         return kept_changing(place.requested)
 
@@ -251,49 +251,6 @@ class BufferWriter:
         if not beliefs.served(session.id, uri) or session.unserved:
             disk = [*tracked.disk_texts, *([] if tracked.saved is None else [tracked.saved])]
         return beliefs.candidates(session.id, uri, disk)
-
-    async def _put_right(
-        self, task: WriteTask, place: Place, tracked: Tracked, sent: Sent, author: Author
-    ) -> Refusal | bool | None:
-        """An edit that arrived, but not as it was sent. True: the text is right now; None: nothing of it arrived, plan again."""
-        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
-        found = separate(sent.before, edits, sent.received, self._editor.capabilities.encoding)
-        if found is None:
-            if not looks_applied(edits, sent.received):
-                await self._recorder.finish(author, "failed")
-                return None
-            await self._recorder.finish(author, "unknown")
-            self._editor.show(
-                "warning",
-                f"The editor applied {task.session.agent}'s edit at a wrong place in {place.path}. "
-                "Your own text is all there: undo once to take the edit back.",
-            )
-            return misapplied(place.requested)
-        uri = tracked.document.uri
-        now = str(tracked.document.snapshot())
-        # Without the misplaced edit, and with the write where it belongs, or without it where it no longer fits.
-        without = Normal(found.without)
-        plan = plan_write(self._candidates(task.session, tracked), without.text, task.wanted)
-        wanted = found.without
-        if isinstance(plan, EditText):
-            wanted = without.changes_in_raw(plan.changes).apply(found.without)
-
-        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            # The misplaced edit was noted as the user's when it came; taking it out again is theirs too.
-            reviewed = self._state.ledgers.at(uri, before, live=True)
-            for step in changes_as_steps(diff(now, found.without)):
-                reviewed.user_edit(step, -1, lambda: before)
-            ours = diff(found.without, wanted)
-            self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
-
-        correction = await self._sender.send(
-            tracked, diff(now, wanted), f"{task.session.agent}, put right", applied
-        )
-        if correction.outcome is not Outcome.APPLIED:
-            await self._recorder.finish(author, "unknown")
-            return misapplied(place.requested)
-        await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
-        return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
 
     def _hold(self, task: WriteTask, tracked: Tracked, sent: Sent, author: Author) -> None:
         """The answer may still come, and the edit with it: the document's queue stays shut until it does."""

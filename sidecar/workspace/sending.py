@@ -124,6 +124,8 @@ class Sender:
     def __init__(self, editor: Editor, tasks: Background) -> None:
         self._editor = editor
         self._tasks = tasks
+        self.ever_applied = False
+        """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
 
     async def send(
         self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied = _nothing
@@ -141,6 +143,7 @@ class Sender:
         sent: Sent | None = None
         try:
             sent = await self._outcome(sending)
+            self.ever_applied = self.ever_applied or sent.outcome in (Outcome.APPLIED, Outcome.UNCLEAR)
             return sent
         finally:
             if sent is not None and sent.outcome is Outcome.UNKNOWN:

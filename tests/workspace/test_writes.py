@@ -644,3 +644,49 @@ def test_what_an_agent_believes_follows_a_rename(tmp_path: Path) -> None:
         assert row["uri"] == bench.uri("new/a.txt")
 
     play(tmp_path, VSCODE, case, custom=False)
+
+
+@every_editor
+def test_typing_on_another_line_inside_the_lag_leaves_one_undo_step(tmp_path: Path, habits: Habits) -> None:
+    """Typing behind the edit moves nothing: an editor that applies by old versions still applies at the right place."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("two", "TWO")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "!", at=len(BASE) - 1)
+        done(await write)
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == wanted[:-1] + "!\n"
+        ((old, new),) = [
+            (r["oldText"], r["newText"]) for r in bench.workspace.review.changes(Selector(everything=True))
+        ]
+        assert (old, new) == ("two", "TWO")
+        if not habits.undo_joins:
+            editor.undoes("a.txt")
+            assert editor.text("a.txt") == BASE[:-1] + "!\n"
+
+    play(tmp_path, habits, case, arrives_after=0.1)
+
+
+def test_typing_into_an_editor_that_refuses_every_edit_is_not_a_conflict(tmp_path: Path) -> None:
+    """A conflict would make the agent read and write for ever."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+
+        async def typist() -> None:
+            while True:
+                editor.types("a.txt", "x", at=0)
+                await asyncio.sleep(0.1)
+
+        typing = asyncio.ensure_future(typist())
+        refused(await bench.write("a.txt", BASE + "six\n"), Kind.EDITOR_REFUSED)
+        typing.cancel()
+
+    play(tmp_path, KATE, case, custom=False)

@@ -1,0 +1,91 @@
+"""PutRight: what to do when the editor says it applied an edit and the mirror shows something else than was expected.
+
+Typing that the editor had not told yet came first, and our edit was made at the places it was sent for: in the right place when
+nothing before it had moved, else in a wrong one. It is found among what was received, taken out in thought, and the write planned
+on what is left. Where that plan gives the very text there is, everything is right; else one edit makes it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sidecar.core.belief import Candidate
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author
+from sidecar.core.merge import Conflict
+from sidecar.core.misapplied import SentEdit, looks_applied, separate
+from sidecar.core.normal import Normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.writes import EditText, plan_write
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ledgers import changes_as_steps
+from sidecar.workspace.places import Place
+from sidecar.workspace.ports import Editor
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import Outcome, Sender, Sent
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import WriteTask, conflict, misapplied
+
+
+class PutRight:
+    """Settles edits whose outcome is unclear."""
+
+    def __init__(self, state: State, editor: Editor, sender: Sender, recorder: Recorder) -> None:
+        self._state = state
+        self._editor = editor
+        self._sender = sender
+        self._recorder = recorder
+
+    async def put_right(
+        self,
+        task: WriteTask,
+        place: Place,
+        tracked: Tracked,
+        sent: Sent,
+        author: Author,
+        candidates: Sequence[Candidate],
+    ) -> Refusal | bool | None:
+        """True: the text is right now. None: nothing of the edit arrived, plan again."""
+        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
+        found = separate(sent.before, edits, sent.received, self._editor.capabilities.encoding)
+        if found is None:
+            if not looks_applied(edits, sent.received):
+                await self._recorder.finish(author, "failed")
+                return None
+            return await self._left_to_the_user(task, place, author)
+        now = tracked.document.snapshot()
+        without = Normal(found.without)
+        plan = plan_write(candidates, without.text, task.wanted)
+        wanted = found.without
+        if isinstance(plan, EditText):
+            wanted = without.changes_in_raw(plan.changes).apply(found.without)
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            # What arrived was noted as the user's; taking it out again is theirs too, and only then it is the agent's.
+            uri = tracked.document.uri
+            reviewed = self._state.ledgers.at(uri, before, live=True)
+            for step in changes_as_steps(diff(str(now), found.without)):
+                reviewed.user_edit(step, -1, lambda: before)
+            ours = diff(found.without, wanted)
+            self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
+
+        if wanted == str(now):
+            applied(now, ChangeSet.of(len(now), ()), now)
+        else:
+            label = f"{task.session.agent}, put right"
+            correction = await self._sender.send(tracked, diff(str(now), wanted), label, applied)
+            if correction.outcome is not Outcome.APPLIED:
+                return await self._left_to_the_user(task, place, author)
+        await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
+        return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
+
+    async def _left_to_the_user(self, task: WriteTask, place: Place, author: Author) -> Refusal:
+        await self._recorder.finish(author, "unknown")
+        self._editor.show(
+            "warning",
+            f"The editor applied {task.session.agent}'s edit at a wrong place in {place.path}. "
+            "Your own text is all there: undo once to take the edit back.",
+        )
+        return misapplied(place.requested)
