@@ -67,10 +67,13 @@ def merge(base: str, ours: str, theirs: str) -> Merged | Conflict:
         return Merged(diff(ours, theirs))
     taken: list[_Taken] = []
     conflicts: list[ConflictHunk] = []
+    line = counted = 0
     for group in _groups(_changes(base, ours), _changes(base, theirs)):
         resolved = _resolve(base, ours, theirs, group)
-        if isinstance(resolved, ConflictHunk):
-            conflicts.append(resolved)
+        if isinstance(resolved, _Disputed):
+            line += _count_lines(ours, counted, resolved.start)[0]
+            counted = resolved.start
+            conflicts.append(ConflictHunk(resolved.base, resolved.ours, resolved.theirs, line))
         else:
             taken.extend(resolved)
     if conflicts:
@@ -104,6 +107,16 @@ class _Taken(NamedTuple):
     shift: int
 
 
+class _Disputed(NamedTuple):
+    """A conflict whose line has not been counted yet."""
+
+    base: str
+    ours: str
+    theirs: str
+    start: int
+    """Offset in ours."""
+
+
 def _changes(base: str, side: str) -> list[_Change]:
     hunks = line_hunks(base, side)
     return [
@@ -123,7 +136,10 @@ def _added(base: str, side: str, hunk: Hunk) -> int:
 def _count_lines(text: str, start: int, end: int) -> tuple[int, bool]:
     """How many lines, and whether the last of them has no end."""
     is_open = start < end and text[end - 1] not in "\r\n"
-    ends = text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
+    ends = text.count("\n", start, end)
+    returns = text.count("\r", start, end)
+    if returns:
+        ends += returns - text.count("\r\n", start, end)
     return ends + is_open, is_open
 
 
@@ -166,7 +182,7 @@ def _lengths(change: _Change) -> tuple[int, int]:
     return old_end - old_start, new_end - new_start
 
 
-def _resolve(base: str, ours: str, theirs: str, group: _Group) -> list[_Taken] | ConflictHunk:
+def _resolve(base: str, ours: str, theirs: str, group: _Group) -> list[_Taken] | _Disputed:
     """Rule 3."""
     if not group.ours:
         return [_Taken(change.hunk, group.shift) for change in group.theirs]
@@ -183,7 +199,7 @@ def _resolve(base: str, ours: str, theirs: str, group: _Group) -> list[_Taken] |
         taken = _line_for_line(before, mine, yours, _Taken(Hunk(low, low, their_low, their_low), group.shift))
         if taken is not None:
             return taken
-    return ConflictHunk(before, mine, yours, _count_lines(ours, 0, our_low)[0])
+    return _Disputed(before, mine, yours, our_low)
 
 
 def _in_side(changes: Sequence[_Change], low: int, high: int) -> tuple[int, int]:
