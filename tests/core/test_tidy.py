@@ -1,0 +1,212 @@
+"""Tidy: which package may import which, and who may open files. ARCHITECTURE.md's import order, kept by reading the code."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sidecar
+
+ROOT = Path(sidecar.__file__).parent
+
+DOORS = {"lsp", "acp", "mcp", "bridge", "demo"}
+BELOW_DOORS = {"core", "config", "matchers", "disk", "journal", "workspace"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "core": set(),
+    "config": {"core"},
+    "matchers": {"core", "config"},
+    "disk": {"core", "config", "matchers"},
+    "journal": {"core", "config", "matchers"},
+    "recovery": BELOW_DOORS - {"workspace"},
+    "workspace": BELOW_DOORS - {"workspace"},
+    **dict.fromkeys(DOORS, BELOW_DOORS),
+    "connection": BELOW_DOORS | DOORS | {"recovery"},
+    "cli": BELOW_DOORS | DOORS | {"recovery", "connection"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+"""By part (a package or a module directly in sidecar/): the other parts it may import. Doors never import each other."""
+
+ONLY_IN: dict[str, set[str]] = {
+    "lsprotocol": {"lsp"},
+    "pygls": {"lsp"},
+    "acp": {"acp", "demo"},
+    "mcp": {"mcp"},
+    "pathspec": {"matchers"},
+    "sqlite3": {"journal"},
+}
+"""Libraries that one part knows, so that a new version of theirs costs one folder."""
+
+OPENS_FILES: dict[str, str] = {
+    "disk": "workspace files",
+    "journal": "its own database and locks",
+    "bridge": "its registry and lock, in a folder of the user's",
+    "lsp/stdio.py": "the null device",
+    "lsp/transcript_folder.py": "transcripts, in the state folder",
+    "acp/reaper.py": "/proc and its pipes",
+    "acp/pipes.py": "pipes to agents",
+    "demo": "its own sample project: it plays the editor and the agent, which have their own files",
+}
+"""Files and parts that may open anything at all. What reads or writes a *workspace* file goes through disk/."""
+
+OPENERS = {
+    ("os", "open"),
+    ("os", "fdopen"),
+    ("io", "open"),
+    ("shutil", "copyfile"),
+    ("shutil", "copy"),
+    ("shutil", "move"),
+    ("os", "replace"),
+    ("os", "rename"),
+    ("os", "unlink"),
+    ("os", "remove"),
+    ("os", "truncate"),
+    ("tempfile", "mkstemp"),
+    ("tempfile", "NamedTemporaryFile"),
+}
+PATH_OPENERS = {"read_text", "read_bytes", "write_text", "write_bytes"}
+
+MODULES = sorted(ROOT.rglob("*.py"))
+LIBRARIES = {
+    "lsprotocol",
+    "pygls",
+    "acp",
+    "mcp",
+    "msgspec",
+    "anyio",
+    "pathspec",
+    "platformdirs",
+    "rich",
+    "pydantic",
+}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every imported module's dotted name, and where; imports inside functions and under TYPE_CHECKING too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, (
+                f"a relative import in line {node.lineno}"
+            )  # this test could not follow it
+            name = node.module or ""
+            yield from (
+                (f"{name}.{alias.name}" if name == "sidecar" else name, node.lineno) for alias in node.names
+            )
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+            "import_module",
+            "__import__",
+        ):
+            yield from ((str(a.value), node.lineno) for a in node.args if isinstance(a, ast.Constant))
+
+
+def opens(tree: ast.AST) -> Iterator[int]:
+    """Lines that open, make, move or remove a file."""
+    paths = any(module == "pathlib" for module, _ in imports(tree))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Name(id="open"):
+                yield node.lineno
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if (module, name) in OPENERS:
+                yield node.lineno
+            case ast.Attribute(attr="read_bytes") if (
+                node.args
+            ):  # Resolved's, with a limit; a Path's takes nothing
+                pass
+            case ast.Attribute(attr=name) if name in PATH_OPENERS:
+                yield node.lineno
+            case _:
+                pass
+
+
+def complaints(path: Path, tree: ast.AST) -> Iterator[str]:
+    part, name = part_of(path), path.relative_to(ROOT).as_posix()
+    for module, line in imports(tree):
+        top, _, rest = module.partition(".")
+        if top == "sidecar":
+            other = rest.partition(".")[0]
+            if other not in {"", "__version__", part} | MAY_IMPORT[part]:
+                yield f"{name}:{line}: {part} may not import {module}"
+        elif top in ONLY_IN and part not in ONLY_IN[top]:
+            yield f"{name}:{line}: only {', '.join(sorted(ONLY_IN[top]))} may import {top}"
+        elif part == "core" and (top in LIBRARIES or top not in sys.stdlib_module_names):
+            yield f"{name}:{line}: core imports the standard library only, not {module}"
+        elif part == "core" and top in NOT_PURE:
+            yield f"{name}:{line}: core does no IO: {module}"
+    if part not in OPENS_FILES and name not in OPENS_FILES:
+        yield from (f"{name}:{line}: files are opened in disk/ only" for line in opens(tree))
+
+
+NOT_PURE = {
+    "asyncio",
+    "io",
+    "os",
+    "pathlib",
+    "select",
+    "shutil",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "time",
+}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_and_files(path: Path) -> None:
+    assert part_of(path) in MAY_IMPORT, f"say in MAY_IMPORT what {part_of(path)} may import"
+    assert list(complaints(path, ast.parse(path.read_bytes()))) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("core/x.py", "import re", None),
+        ("core/x.py", "from sidecar.core.text import Text", None),
+        ("core/x.py", "import os.path", "core does no IO"),
+        ("core/x.py", "from pathlib import Path", "core does no IO"),
+        ("core/x.py", "def f():\n    import asyncio", "core does no IO"),
+        ("core/x.py", "import anyio", "standard library only"),
+        ("core/x.py", "from sidecar.workspace import ports", "core may not import"),
+        ("core/x.py", "open('x')", "opened in disk/ only"),
+        ("config.py", "from sidecar import disk", "config may not import sidecar.disk"),
+        ("disk/x.py", "from sidecar.workspace.ports import Clock", "disk may not import"),
+        ("disk/x.py", "from sidecar.journal import x", "disk may not import"),
+        ("disk/x.py", "import os\nos.open('x', 0)", None),
+        ("workspace/x.py", "from sidecar.disk import x", None),
+        ("workspace/x.py", "from sidecar.lsp import x", "workspace may not import"),
+        ("workspace/x.py", "path.read_text()", "opened in disk/ only"),
+        ("workspace/x.py", "from pathlib import Path\nPath('x').read_bytes()", "opened in disk/ only"),
+        ("workspace/x.py", "resolved.read_bytes(limit)", None),
+        ("acp/x.py", "from sidecar import __version__", None),
+        ("lsp/x.py", "from lsprotocol import types", None),
+        ("lsp/x.py", "from sidecar.acp import x", "lsp may not import"),
+        ("acp/x.py", "import acp.schema", None),
+        ("acp/x.py", "from pygls import x", "only lsp may import pygls"),
+        ("acp/x.py", "importlib.import_module('sidecar.lsp.x')", "acp may not import"),
+        ("demo/x.py", "from sidecar.lsp import x", "demo may not import"),
+        ("cli.py", "from sidecar.lsp import x\nfrom sidecar.acp import y", None),
+    ],
+)
+def test_it_complains_of_what_it_should(path: str, source: str, complaint: str | None) -> None:
+    found = list(complaints(ROOT / path, ast.parse(source)))
+    assert bool(found) == (complaint is not None)
+    assert complaint is None or complaint in found[0]
+
+
+def test_what_is_allowed_still_exists() -> None:
+    """An exception for something that is gone would let the next thing of that name through."""
+    names = {path.relative_to(ROOT).as_posix() for path in MODULES} | {part_of(path) for path in MODULES}
+    assert set(OPENS_FILES) <= names
