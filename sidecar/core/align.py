@@ -17,6 +17,9 @@ _NOWHERE = -2
 _SMALL = 200
 """Sequences up to this many tokens are searched greedily before anchors are looked for."""
 _GREEDY_LIMIT = 60
+_CHANCE = 500
+"""In more tokens than _LARGE, less than one anchor in so many is chance: nothing has stayed that is worth a look."""
+_LARGE = 20_000
 
 
 @dataclass(slots=True)
@@ -34,6 +37,8 @@ def shortest(
     With `solid` > 0 the search ends early, after the first run of that many equal tokens: both sides are in step again.
     """
     n, m = len(a), len(b)
+    if not solid and abs(n - m) > limit:
+        return None
     middle = limit + 1
     reach = [_NOWHERE] * (2 * limit + 3)  # reach[middle + k]: furthest x on diagonal k = x - y
     reach[middle + 1] = 0
@@ -100,13 +105,16 @@ def align(a: Sequence[str], b: Sequence[str], budget: Budget) -> list[Run]:
             found.append((x1, y1, n))
         if x0 == x1 or y0 == y1 or budget.left <= 0:
             continue
-        budget.left -= (x1 - x0 + y1 - y0) >> 3
-        small = x1 - x0 + y1 - y0 <= _SMALL
+        size = x1 - x0 + y1 - y0
+        budget.left -= size >> 3
+        small = size <= _SMALL
         script = shortest(a[x0:x1], b[y0:y1], _GREEDY_LIMIT, budget) if small else None
         anchors: list[tuple[int, int]] = []
         if not script and anchorable > 0:
-            anchorable -= x1 - x0 + y1 - y0
+            anchorable -= size
             anchors = _anchors(a, x0, x1, b, y0, y1)
+            if size > _LARGE and len(anchors) * _CHANCE < size:
+                continue
         if not anchors:
             if not script and not small:
                 script = shortest(a[x0:x1], b[y0:y1], _GREEDY_LIMIT, budget)

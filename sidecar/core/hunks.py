@@ -204,7 +204,10 @@ def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list
             return [hunk]
         budget = Budget(max(budget.left, _WORK // 2))
     a, b = grain.cut(old[i:i_end]), grain.cut(new[j:j_end])
-    hunks = without_crumbs(old, _between(a, b, align(a, b, budget), i, j), 16, max)
+    runs = align(a, b, budget)
+    if not runs:
+        return [hunk]
+    hunks = without_crumbs(old, _between(a, b, runs, i, j), 16, max)
     return [*hunks, Hunk(i_end, i_end, j_end, j_end)]
 
 
