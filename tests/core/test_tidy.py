@@ -121,10 +121,8 @@ def opens(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
             case ast.Attribute(value=ast.Name(id=module), attr=name) if (module, name) in OPENERS:
                 yield node.lineno
-            case ast.Attribute(attr="read_bytes") if (
-                node.args
-            ):  # Resolved's, with a limit; a Path's takes nothing
-                pass
+            case ast.Attribute(attr="read_bytes") if not paths:
+                pass  # that of disk's Resolved: the door through which it should go
             case ast.Attribute(attr=name) if name in PATH_OPENERS:
                 yield node.lineno
             case _:
