@@ -433,29 +433,36 @@ TestRopeUtf32 = machine(UTF_32).TestCase
 LONG_LINES = st.lists(st.sampled_from(["a", "a", "é", "漢", "😀"]), min_size=20, max_size=60).map("".join)
 STEPS = st.lists(
     st.tuples(
+        st.sampled_from([0, 1, 1, 1, 2]),
         st.integers(0, 80),
         st.integers(0, 2),
-        st.sampled_from(["", "", "x", "é", "😀", "yyyyyyyy", "\n", "\r\n"]),
+        st.sampled_from(["", "", "x", "é", "😀", "yyyyyyyy", "漢漢漢漢漢漢", "\n", "\r\n"]),
     ),
     min_size=1,
     max_size=12,
 )
 
 
-@given(st.one_of(LONG_LINES, st.just("a" * 50)), STEPS, st.sampled_from(Encoding), st.sampled_from([2, 3, 5]))
+@given(
+    st.one_of(LONG_LINES, st.just("a" * 50)),
+    st.integers(0, 6),
+    STEPS,
+    st.sampled_from(Encoding),
+    st.sampled_from([2, 3, 5]),
+)
 def test_long_lines_equal_the_oracle(
-    line: str, steps: list[tuple[int, int, str]], encoding: Encoding, size: int
+    line: str, indent: int, steps: list[tuple[int, int, int, str]], encoding: Encoding, size: int
 ) -> None:
     """Lines over many chunks, where what was found last is the start of the next search."""
     with chunk_size(size):
-        text = f"first\n{line}\r\n{line}"
+        text = f"{' ' * indent}\n{line}\r\n{line}"
         rope = Rope(text)
-        for number, (units, drop, new) in enumerate(steps):
-            start, end = (1, units), (1, units + drop)
+        for number, (row, units, drop, new) in enumerate(steps):
+            start, end = (row, units), (row, units + drop)
             rope.apply(Range(at(*start), at(*end)), new, encoding)
             text = oracle.replace(text, start, end, new, encoding)
             assert str(rope) == text
-            for other in (units, steps[number - 1][0], steps[number // 2][0] + 1):
+            for other in (units, steps[number - 1][1], steps[number // 2][1] + 1, steps[0][1] % 5):
                 for asked in (at(1, other), at(2, other)):
                     assert rope._text.offset_at(asked, encoding) == oracle.offset_at(text, asked, encoding)
                 offset = min(other, len(text))
