@@ -19,7 +19,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
-"""Slices served before they are worked into the belief without a write asking for it."""
+"""Reads served before the older half is worked into the belief without a write asking for it."""
 MAX_EXTRA_TEXTS = 8
 """Candidates beside the belief that are kept for one session and document: the newest, the rest cannot matter much."""
 
@@ -60,8 +60,9 @@ class Beliefs:
 
     def served_whole(self, session: str, uri: DocumentUri, text: Text) -> None:
         """The whole text (raw) was given to the agent."""
-        self._serial += 1
-        self._entry(session, uri).served = [_Served(text, None, 0, None, self._serial)]
+        entry = self._entry(session, uri)
+        entry.served.append(_Served(text, None, 0, None, self.moment()))
+        self._bounded(entry)
 
     def served_slice(
         self, session: str, uri: DocumentUri, text: Text, disk: str | None, first_line: int, count: int
@@ -69,11 +70,9 @@ class Beliefs:
         """Lines `first_line` (from 0) to `first_line + count` of `text` (raw) were given; `disk` is the disk's text, if there is one.
 
         The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
-        self._serial += 1
         entry = self._entry(session, uri)
-        entry.served.append(_Served(text, disk, first_line, count, self._serial))
-        if len(entry.served) > MAX_SERVED:
-            _settle(entry)
+        entry.served.append(_Served(text, disk, first_line, count, self.moment()))
+        self._bounded(entry)
 
     def wrote(self, session: str, uri: DocumentUri, content: str) -> None:
         """The agent's own write succeeded: it believes `content`, not the merged result, else its next write
@@ -107,12 +106,30 @@ class Beliefs:
         entry = self._entries.get((session, uri))
         return entry is not None and (entry.belief is not None or bool(entry.served))
 
-    def candidates(self, session: str, uri: DocumentUri, disk: Iterable[str] = ()) -> tuple[Candidate, ...]:
-        """Every text a write of this session may be based on; `disk` (oldest first) counts as older than all others."""
+    def moment(self) -> int:
+        """A new point in time, later than everything so far. What was served after a write was received is not in that write."""
+        self._serial += 1
+        return self._serial
+
+    def believed_since(self, session: str, uri: DocumentUri, until: int) -> int | None:
+        """When what this session believed at `until` was given to it, or sent by it; None: it believed nothing then."""
+        entry = self._entries.get((session, uri))
+        if entry is None:
+            return None
+        _settle(entry, until)
+        return None if entry.belief is None else entry.belief.serial
+
+    def candidates(
+        self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None
+    ) -> tuple[Candidate, ...]:
+        """Every text that a write of this session received at the moment `until` (None: now) may be based on.
+
+        `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received,
+        so what was served up to this one is settled now, and what was served later waits for later ones."""
         entry = self._entries.get((session, uri))
         found = [Candidate(text, i - 1_000_000) for i, text in enumerate(disk)]
         if entry is not None:
-            _settle(entry)
+            _settle(entry, until)
             found += entry.extra
             if entry.belief is not None:
                 found.append(entry.belief)
@@ -135,19 +152,24 @@ class Beliefs:
         return self._entries.setdefault((session, uri), _Entry())
 
     def _candidate(self, text: str) -> Candidate:
-        self._serial += 1
-        return Candidate(text, self._serial)
+        return Candidate(text, self.moment())
+
+    def _bounded(self, entry: _Entry) -> None:
+        if len(entry.served) > MAX_SERVED:
+            _settle(entry, entry.served[MAX_SERVED // 2].serial)
 
 
-def _settle(entry: _Entry) -> None:
-    """Works out what was served since into the belief."""
-    for served in entry.served:
+def _settle(entry: _Entry, until: int | None = None) -> None:
+    """Works out what was served until then into the belief."""
+    count = sum(until is None or served.serial <= until for served in entry.served)
+    settled, entry.served = entry.served[:count], entry.served[count:]
+    whole = max((i for i, served in enumerate(settled) if served.count is None), default=0)
+    for served in settled[whole:]:
         text = normal(str(served.text))
         if served.count is not None:
             earlier = entry.belief.text if entry.belief else served.disk if served.disk is not None else text
             text = lay_over(earlier, text, served.first, served.count)
         entry.belief = Candidate(text, served.serial)
-    entry.served.clear()
 
 
 def lay_over(earlier: str, text: str, first_line: int, count: int) -> str:

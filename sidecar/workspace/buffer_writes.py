@@ -7,7 +7,6 @@ written, the journal gets the newer one first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -17,7 +16,7 @@ from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
-from sidecar.core.normal import Normal
+from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.core.writes import EditText, NoChange, plan_write
@@ -29,7 +28,7 @@ from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reads import desynchronised
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Outcome, Sender, Sent
+from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender, Sent
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
@@ -139,6 +138,7 @@ class BufferWriter:
         """Saves now, whatever the policy says."""
         document = tracked.document
         before = tracked.text()
+        tracked.text_at_save = None
         try:
             saved = await self._editor.save(document.client_uri, document.version)
         except (EditorGone, EditorRefused, EditorTimeout):
@@ -146,7 +146,8 @@ class BufferWriter:
         if not saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         await self._reconciler.look(tracked)
-        after = tracked.text()
+        # At the very save: what the user typed since is nothing the agent could know.
+        after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
         if after != before:
             self._state.beliefs.formatted(document.uri, before, after)
         return WriteDone(saved=True)
@@ -160,6 +161,8 @@ class BufferWriter:
         refusals = moves = stood_still = 0
         reason = "it does not offer versioned workspace edits"
         while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
+            if not await tracked.rest(ANSWER_SECONDS):  # a file that changed on disk is being brought into it
+                return outcome_unknown(place.requested)
             if tracked.closed:
                 return Closed()
             planned = self._plan(task, place, tracked)
@@ -174,7 +177,7 @@ class BufferWriter:
             )
             if isinstance(author, Refusal):
                 return author
-            if _moment(tracked) != moment:
+            if _moment(tracked) != moment or tracked.watch is not None:
                 moves += 1
                 await self._recorder.finish(author, "failed")
                 continue
@@ -198,7 +201,7 @@ class BufferWriter:
                 case Outcome.REFUSED:
                     await self._recorder.finish(author, "failed")
                 case Outcome.UNCLEAR:
-                    candidates = self._candidates(task.session, tracked)
+                    candidates = self._candidates(task, tracked)
                     put_right = await self._put_right.put_right(
                         task, place, tracked, sent, author, candidates
                     )
@@ -218,7 +221,7 @@ class BufferWriter:
         if tracked.document.desynchronised is not None:
             return desynchronised(place.requested)
         now = Normal(str(tracked.document.snapshot()))
-        plan = plan_write(self._candidates(task.session, tracked), now.text, task.wanted)
+        plan = plan_write(self._candidates(task, tracked), now.text, task.wanted)
         match plan:
             case NoChange():
                 return None
@@ -243,14 +246,9 @@ class BufferWriter:
             f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stands; the agent was told.",
         )
 
-    def _candidates(self, session: Session, tracked: Tracked) -> tuple[Candidate, ...]:
-        """What the write may be based on: the belief; the disk's texts too when the agent may have read those behind us."""
-        uri = tracked.document.uri
-        beliefs = self._state.beliefs
-        disk: Sequence[str] = ()
-        if not beliefs.served(session.id, uri) or session.unserved:
-            disk = [*tracked.disk_texts, *([] if tracked.saved is None else [tracked.saved])]
-        return beliefs.candidates(session.id, uri, disk)
+    def _candidates(self, task: WriteTask, tracked: Tracked) -> tuple[Candidate, ...]:
+        """What the write may be based on."""
+        return self._state.candidates(task.session, tracked.document.uri, tracked.saved, task.ticket.moment)
 
     def _hold(self, task: WriteTask, tracked: Tracked, sent: Sent, author: Author) -> None:
         """The answer may still come, and the edit with it: the document's queue stays shut until it does."""

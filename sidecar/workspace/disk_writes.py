@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import BOM, Normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, plan_write
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.places import Place
 from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import RELOAD_SECONDS, Reload, Sender
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteDone, WriteTask, conflict, withdrawn
 
@@ -19,9 +23,10 @@ from sidecar.workspace.write_task import WriteDone, WriteTask, conflict, withdra
 class DiskWriter:
     """Atomic, journalled, and based on what the agent saw like any other write."""
 
-    def __init__(self, state: State, recorder: Recorder) -> None:
+    def __init__(self, state: State, recorder: Recorder, sender: Sender) -> None:
         self._state = state
         self._recorder = recorder
+        self._sender = sender
 
     async def write(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
         """Changes a file that exists."""
@@ -30,8 +35,7 @@ class DiskWriter:
         if isinstance(decoded, Refusal):
             return decoded
         now = Normal(decoded.text)
-        behind_us = session.unserved or not beliefs.served(session.id, place.uri)
-        candidates = beliefs.candidates(session.id, place.uri, [now.text] if behind_us else [])
+        candidates = self._state.candidates(session, place.uri, now.text, task.ticket.moment)
         plan = plan_write(candidates, now.text, task.wanted)
         match plan:
             case NoChange():
@@ -58,14 +62,31 @@ class DiskWriter:
         if not session.alive:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
+        is_open = self._state.documents.get(place.uri) is not None
+        reload = self._reload(task, place.uri, author, after)
         saved = await storage.save(file, data)
         if isinstance(saved, Refusal):
+            if reload is not None:
+                reload.end()
             await self._recorder.finish(author, "failed")
             return saved
-        self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
+        self._state.documents.was_on_disk(place.uri, now.text)
+        if reload is not None:
+            await reload.wait(RELOAD_SECONDS)
+        elif not is_open:
+            self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
         beliefs.wrote(session.id, place.uri, task.wanted)
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)
+
+    def _reload(self, task: WriteTask, uri: DocumentUri, author: Author, text: str) -> Reload | None:
+        """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit."""
+        tracked = self._state.documents.get(uri)
+        if tracked is None or tracked.watch is not None:
+            return None
+        return self._sender.reload(
+            tracked, Text.of(text), self._recorder.live_edit(task.session, uri, author)
+        )
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         """Makes a file that does not exist, and the folders above it."""

@@ -6,6 +6,7 @@ the edits since then are the user's own.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ from sidecar.disk import Stat
 from sidecar.workspace.watch import Watch
 
 MAX_DISK_TEXTS = 8
+MAX_FILES = 64
+"""Files whose earlier texts are kept."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,13 @@ class Tracked:
     quiet: bool = False
     """Changes received now are neither the user's nor an agent's (the editor's reload, its save participants)."""
     disk_texts: list[str] = field(default_factory=list[str])
-    """Other texts the disk held since the turn began, oldest first."""
+    """Other texts the disk held, oldest first; shared with `Documents`, which knows them longer."""
+    text_at_save: Text | None = None
+    """The mirror at the last didSave, raw."""
+    looking: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held by whoever brings mirror and disk together."""
+    at_rest: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the edit that `watch` is about is settled."""
     closed: bool = False
     observed: anyio.Event = field(default_factory=anyio.Event)
     """Set once the disk was looked at after didOpen."""
@@ -70,6 +79,14 @@ class Tracked:
         finally:
             watch.close()
 
+    async def rest(self, seconds: float) -> bool:
+        """Whether no edit of ours is on its way, waiting for that at most that long."""
+        with anyio.move_on_after(seconds):
+            while self.watch is not None:
+                self.at_rest = anyio.Event()
+                await self.at_rest.wait()
+        return self.watch is None
+
     def is_clean(self) -> bool:
         """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
         if not self.edited:
@@ -85,8 +102,7 @@ class Tracked:
     def on_disk(self, text: str | None, stat: Stat | None) -> None:
         """The disk was read and holds `text`."""
         if self.saved is not None and self.saved != text:
-            others = [t for t in self.disk_texts if t != self.saved]
-            self.disk_texts = [*others[-(MAX_DISK_TEXTS - 1) :], self.saved]
+            _note(self.disk_texts, self.saved)
         self.saved, self.stat = text, stat
 
 
@@ -96,6 +112,7 @@ class Documents:
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Tracked] = {}
         self._awaited: dict[DocumentUri, list[anyio.Event]] = {}
+        self._disk_texts: OrderedDict[DocumentUri, list[str]] = OrderedDict()
 
     def __iter__(self) -> Iterator[Tracked]:
         return iter(list(self._by_uri.values()))
@@ -110,11 +127,23 @@ class Documents:
             known.observed = anyio.Event()
             return known
         self.closed(document.uri)
-        tracked = self._by_uri[document.uri] = Tracked(document)
+        tracked = self._by_uri[document.uri] = Tracked(document, disk_texts=self.disk_texts(document.uri))
         document.listeners.append(tracked.on_edit)
         for event in self._awaited.pop(document.uri, ()):
             event.set()
         return tracked
+
+    def disk_texts(self, uri: DocumentUri) -> list[str]:
+        """Texts that the disk held before the one it holds now, as far as we know, oldest first; an agent may have read them."""
+        texts = self._disk_texts.setdefault(uri, [])
+        self._disk_texts.move_to_end(uri)
+        while len(self._disk_texts) > MAX_FILES:
+            self._disk_texts.popitem(last=False)
+        return texts
+
+    def was_on_disk(self, uri: DocumentUri, text: str) -> None:
+        """The disk held `text` (compared form) and does not any more."""
+        _note(self.disk_texts(uri), text)
 
     async def appearance(self, uri: DocumentUri) -> Tracked:
         """The document, once the editor has announced it; the caller bounds the wait."""
@@ -132,3 +161,7 @@ class Documents:
             if tracked.on_edit in tracked.document.listeners:
                 tracked.document.listeners.remove(tracked.on_edit)
         return tracked
+
+
+def _note(texts: list[str], text: str) -> None:
+    texts[:] = [*[t for t in texts if t != text][-(MAX_DISK_TEXTS - 1) :], text]

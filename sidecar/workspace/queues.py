@@ -20,15 +20,19 @@ TURN_SECONDS = 120.0
 class Ticket:
     """A place in one document's queue. Whoever holds it must `release` it, whatever happens."""
 
-    __slots__ = ("_passed", "_queues", "access", "key", "path", "session_id")
+    __slots__ = ("_passed", "_queues", "access", "key", "moment", "path", "session_id")
 
-    def __init__(self, queues: Queues, session_id: str, path: str, key: str, access: Access) -> None:
+    def __init__(
+        self, queues: Queues, session_id: str, path: str, key: str, access: Access, moment: int
+    ) -> None:
         self._queues = queues
         self._passed: anyio.Event | None = None
         self.session_id = session_id
         self.path = path
         self.key = key
         self.access: Access = access
+        self.moment = moment
+        """When it was taken, in the time of `core.belief`."""
 
     async def turn(self, seconds: float = TURN_SECONDS) -> bool:
         """Waits until everything that must take effect earlier is done. False: it was not, in that time."""
@@ -58,15 +62,15 @@ class Queues:
     def __init__(self) -> None:
         self._waiting: dict[str, list[Ticket]] = {}
 
-    def take(self, session_id: str, path: str, key: str, access: Access) -> Ticket:
+    def take(self, session_id: str, path: str, key: str, access: Access, moment: int = 0) -> Ticket:
         """A ticket for `path`; `key` names its document well enough for ordering (aliases of one file share it)."""
-        ticket = Ticket(self, session_id, path, key, access)
+        ticket = Ticket(self, session_id, path, key, access, moment)
         self._waiting.setdefault(key, []).append(ticket)
         return ticket
 
     def hold(self, ticket: Ticket) -> Ticket:
         """A second ticket in `ticket`'s own place, for what goes on after its request was answered."""
-        hold = Ticket(self, "", ticket.path, ticket.key, "write")
+        hold = Ticket(self, "", ticket.path, ticket.key, "write", ticket.moment)
         queue = self._waiting[ticket.key]
         queue.insert(queue.index(ticket), hold)
         return hold

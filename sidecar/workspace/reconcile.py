@@ -18,12 +18,10 @@ from sidecar.core.uri import to_path
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
-from sidecar.workspace.sending import Outcome, Sender, text_edits
+from sidecar.workspace.sending import RELOAD_SECONDS, Outcome, Sender, text_edits
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
-RELOAD_SECONDS = 0.5
-"""How long an editor gets to reload a changed file by itself."""
 OBSERVE_SECONDS = 5.0
 
 
@@ -55,7 +53,10 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         on_disk = await self._storage.peek(path) if path is not None else None
         saved = Normal(str(text)).text
-        if on_disk is None or tracked.closed or on_disk.text != saved:
+        if on_disk is None or tracked.closed:
+            return
+        if on_disk.text != saved:
+            tracked.on_disk(saved, None)
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
         if tracked.text() == saved:
@@ -72,6 +73,12 @@ class Reconciler:
         """Brings mirror and disk together if the file changed since it was last seen."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
+        if tracked.watch is not None and not tracked.looking.locked():
+            return  # an edit is on its way, and nothing is planned beside it
+        async with tracked.looking:
+            await self._look(tracked)
+
+    async def _look(self, tracked: Tracked) -> None:
         path = to_path(tracked.document.uri)
         if path is None or tracked.closed or tracked.document.desynchronised is not None:
             return
@@ -115,7 +122,8 @@ class Reconciler:
         if capabilities.reload and await self._reload(tracked, now, on_disk.text, changes.apply(now.text)):
             return
         sent = None
-        if capabilities.apply_edit and capabilities.document_changes:
+        unmoved = tracked.watch is None and str(document.snapshot()) == now.raw and not tracked.closed
+        if unmoved and capabilities.apply_edit and capabilities.document_changes:
             sent = await self._sender.send(tracked, raw, "Changed on disk")
         if sent is None or sent.outcome is not Outcome.APPLIED:
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again

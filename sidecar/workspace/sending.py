@@ -27,6 +27,10 @@ REFUSED_SECONDS = 1.0
 """How long after a refusal the typing that caused it may take to arrive."""
 
 
+RELOAD_SECONDS = 0.5
+"""How long an editor gets to reload a changed file by itself."""
+
+
 Applied = Callable[[Text, ChangeSet, Text], None]
 """(before, changes, after)"""
 
@@ -118,6 +122,23 @@ class _Sending:
         return Sent(outcome, reason, watch.before, self.edits, list(watch.edits), watch.matched_at, late)
 
 
+class Reload:
+    """A change on the disk that the editor may take over."""
+
+    def __init__(self, sending: _Sending) -> None:
+        self._sending = sending
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether the editor did so, in that time. Ends it."""
+        try:
+            return await self._sending.watch.wait(seconds)
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        _settle(self._sending)
+
+
 class Sender:
     """Sends edits; the editor's answers are collected by tasks of `tasks`."""
 
@@ -150,6 +171,11 @@ class Sender:
                 self._tasks.start_soon(self._late, sending, sent)
             else:
                 _settle(sending)
+
+    def reload(self, tracked: Tracked, text: Text, applied: Applied) -> Reload:
+        """The disk is about to say `text`: when the editor takes that over by itself, `applied` is called as for an edit sent."""
+        watch = tracked.watch = Watch(tracked.document, text)
+        return Reload(_Sending(tracked, watch, Request(), (), ChangeSet(0), text, applied))
 
     def dispatch(self, label: str, edit: DocumentEdit) -> Request:
         """Puts the request on the wire before it returns."""
@@ -206,10 +232,11 @@ def _settle(sending: _Sending) -> None:
     watch.close()
     if tracked.watch is watch:
         tracked.watch = None
+        tracked.at_rest.set()
     length = len(watch.before)
     if watch.matched:
         # Reached otherwise than expected (other line ends): the changes are those that were really made.
-        as_sent = watch.reached is sending.expected
+        as_sent = watch.reached is sending.expected and not sending.changes.is_empty
         changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
         sending.applied(watch.before, changes, watch.reached)
         length = len(watch.reached)

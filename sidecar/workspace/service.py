@@ -73,7 +73,7 @@ class Workspace:
         self._reader = Reader(self.state, self._reconciler, self._consent)
         recorder = Recorder(self.state, journal)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
-        files = DiskWriter(self.state, recorder)
+        files = DiskWriter(self.state, recorder, self._sender)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing.append(buffers.save_again)
@@ -155,7 +155,7 @@ class Workspace:
             raise AgentFailed("refused", roots.message)
         session_id = uuid.uuid4().hex[:12]
         request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
-        session = Session(session_id, chosen, folder, roots, request)
+        session = Session(session_id, chosen, folder, roots, request, moment=self.state.beliefs.moment)
         self.state.sessions.add(session)
         return session
 
@@ -215,7 +215,8 @@ class Workspace:
 
     def ticket(self, session_id: str, path: str, access: Access) -> Ticket:
         """Takes a place in the queue of the document at `path`; call it when the request is received, before any await."""
-        return self.state.queues.take(session_id, path, self._storage.order_key(path), access)
+        moment = self.state.beliefs.moment()
+        return self.state.queues.take(session_id, path, self._storage.order_key(path), access, moment)
 
     async def read(self, ticket: Ticket, line: int | None = None, limit: int | None = None) -> str | Refusal:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import anyio
@@ -31,8 +31,12 @@ class Session:
     alive: bool = True
     tool_calls: dict[str, str] = field(default_factory=dict[str, str])
     """Tool calls under way in this turn, by id, with their title."""
-    unserved: bool = False
-    """Since the last text we gave it, the agent ran a tool that may have read files behind us."""
+    moment: Callable[[], int] = lambda: 0
+    """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
+    _behind: dict[str, str] = field(default_factory=dict[str, str])
+    """Tool calls under way that may be reading files behind us, by id, with their kind."""
+    _behind_until: int = 0
+    """When there was such a tool call last."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
@@ -47,15 +51,21 @@ class Session:
         self.alive = True  # an agent that died is started again by its next prompt
         self.turn += 1
         self.running = True
-        self.tool_calls.clear()
+        self._no_tool_calls()
         self.touched.clear()
         self.told.clear()
         return self.turn
 
     def end_turn(self) -> None:
         self.running = False
-        self.tool_calls.clear()
+        self._no_tool_calls()
         self.withdraw_questions()
+
+    def _no_tool_calls(self) -> None:
+        self.tool_calls.clear()
+        if self._behind:
+            self._behind.clear()
+            self._behind_until = self.moment()
 
     def withdraw_questions(self) -> None:
         """Every open question is taken back; a late "yes" then has nothing to act upon."""
@@ -71,9 +81,12 @@ class Session:
             return
         title, kind, status = update.get("title"), update.get("kind"), update.get("status")
         if call not in self.tool_calls and kind not in _SERVED_KINDS:
-            self.unserved = True
+            self._behind[call] = kind if isinstance(kind, str) else ""
+            self._behind_until = self.moment()
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
+            if self._behind.pop(call, None) is not None:
+                self._behind_until = self.moment()
         else:
             self.tool_calls[call] = title if isinstance(title, str) else self.tool_calls.get(call, "")
 
@@ -82,8 +95,14 @@ class Session:
         return next(reversed(self.tool_calls), None)
 
     def served(self) -> None:
-        """A request of this agent for a text was answered by us: the tool call under way was that."""
-        self.unserved = False
+        """A request of this agent for a text was answered by us: the tool call under way was that, unless it is a shell's."""
+        call = self.current_tool_call()
+        if call is not None and self._behind.get(call) != "execute":
+            self._behind.pop(call, None)
+
+    def may_have_read_behind(self, since: int) -> bool:
+        """Whether the agent may have read files in another way than through us after `since`."""
+        return bool(self._behind) or self._behind_until > since
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
         a, r = self.touched.get(uri, (0, 0))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sidecar.config import Settings
-from sidecar.core.belief import Beliefs
+from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.documents import Documents, Tracked
 from sidecar.workspace.ledgers import Ledgers
 from sidecar.workspace.queues import Queues
-from sidecar.workspace.sessions import Sessions
+from sidecar.workspace.sessions import Session, Sessions
 from sidecar.workspace.storage import Storage
 
 
@@ -40,7 +40,10 @@ class State:
                 self._closed(uri)
                 return None, applied.note
             case Action.SAVE:
-                return self.documents.get(uri), applied.note
+                tracked = self.documents.get(uri)
+                if tracked is not None:
+                    tracked.text_at_save = tracked.document.snapshot()
+                return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
                 self._opened(applied.document)
@@ -63,6 +66,17 @@ class State:
                 if tracked is not None:
                     reviewed.opened(tracked.document.snapshot())
                 self.ledgers.moved(reviewed)
+
+    def candidates(
+        self, session: Session, uri: DocumentUri, disk: str | None, moment: int
+    ) -> tuple[Candidate, ...]:
+        """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
+        holds (`disk`, compared form) and held before, when it may have read that behind us."""
+        since = self.beliefs.believed_since(session.id, uri, moment)
+        texts: list[str] = []
+        if since is None or session.may_have_read_behind(since):
+            texts = [*self.documents.disk_texts(uri), *([] if disk is None else [disk])]
+        return self.beliefs.candidates(session.id, uri, texts, moment)
 
     def _opened(self, document: Document) -> Tracked:
         tracked = self.documents.opened(document)
