@@ -9,11 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
 from sidecar.acp.agents import HostedAgents
-from sidecar.config import Settings, parse
+from sidecar.approvals import Approvals
+from sidecar.audit import AuditLog
+from sidecar.bridge import VARIABLE
+from sidecar.bridge.methods import methods
+from sidecar.bridge.registry import new_id
+from sidecar.bridge.server import BridgeServer
+from sidecar.config import AgentCommand, Settings, parse
 from sidecar.core.overlay import Document, Modification
 from sidecar.core.uri import DocumentUri, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
@@ -40,21 +47,34 @@ class Connection:
     def __init__(self, tasks: Background, journal: SqliteJournal) -> None:
         self._tasks = tasks
         self._journal = journal
+        self._audit = AuditLog()
         self._workspace: Workspace | None = None
         self._agents: HostedAgents | None = None
+        self._bridge: BridgeServer | None = None
+        self._bridge_id = new_id()
 
     def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
         """Builds the rest, with the settings that came with `initialize`."""
         settings, problems = parse(server.initialize_params.get("initializationOptions"))
         matchers, bad_patterns = compile_matchers(settings.secret_patterns, settings.protected_patterns)
-        agents = HostedAgents(settings.agents, demo=DEMO_AGENT)
+        agents = HostedAgents(self._told(settings.agents), demo=self._told(DEMO_AGENT))
         workspace = Workspace(
-            settings, Storage(settings.max_file_bytes), matchers, self._journal, editor, agents, self._tasks
+            settings,
+            Storage(settings.max_file_bytes),
+            matchers,
+            self._journal,
+            Approvals(),
+            self._audit,
+            editor,
+            agents,
+            self._tasks,
         )
         workspace.state.overlay.encoding = server.encoding
         workspace.roots_changed(folder_paths(server.folders))
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
+        self._bridge = BridgeServer(methods(workspace), folder_paths(server.folders), self._bridge_id)
+        self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)
 
     async def _initialized(self, editor: LspEditor, problems: Sequence[str], settings: Settings) -> None:
@@ -70,11 +90,21 @@ class Connection:
     def folders_changed(self, folders: Sequence[str]) -> None:
         if self._workspace is not None:
             self._workspace.roots_changed(folder_paths(folders))
+        if self._bridge is not None:
+            self._bridge.roots_changed(folder_paths(folders))
+
+    def _told(self, agents: Mapping[str, AgentCommand]) -> dict[str, AgentCommand]:
+        """With the name of this sidecar's bridge in their environment: what they start finds it, whatever folder it is in."""
+        return {
+            name: replace(command, env={VARIABLE: self._bridge_id, **command.env})
+            for name, command in agents.items()
+        }
 
     async def close(self) -> None:
         """Ends every agent."""
         if self._agents is not None:
             await self._agents.aclose()
+        self._audit.close()
 
     def apply(self, modification: Modification) -> None:
         if self._workspace is not None:

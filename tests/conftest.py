@@ -28,11 +28,14 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("STATE", "CACHE", "CONFIG", "DATA"):
             patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))  # private, as pytest makes it
         for name in list(os.environ):
             if name.startswith("ACP_SIDECAR_") and not name.startswith(
                 ("ACP_SIDECAR_TOOL_", "ACP_SIDECAR_MAY_SKIP")
             ):
                 patch.delenv(name)
+        # also where an editor gets folders of its own for everything
+        patch.setenv("ACP_SIDECAR_STATE", str(home / "state" / "acp-sidecar"))
         yield
 
 

@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.approvals import Approvals
+from sidecar.config import AgentCommand
 from sidecar.core.escape import plain
 from sidecar.demo import present, story, wiretap
 from sidecar.demo.editor import ALL_CUSTOM
 from sidecar.demo.play import Check, DemoEditor, play
 from sidecar.demo.present import Stage
 from sidecar.demo.story import Story
-from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
+from sidecar.demo.wire import ErrorAnswer, Gone, Silence
 from sidecar.demo.wiretap import Tap
 
 SERVER = (sys.executable, "-m", "sidecar", "lsp")
@@ -81,11 +83,20 @@ def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool
     """Whether all held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
     with _place(path) as place:
         name = "demo-agent" if agent is None else Path(agent[0]).stem
+        command = _agent_settings(agent, place, stage.animate)
+        # Asked for by name on this command line: nothing is left to ask.
+        Approvals(place.state).remember(AgentCommand(command.command, command.args, command.env))
         options = {
-            "agents": {name: _agent_settings(agent, place, stage.animate)},
+            "agents": {
+                name: {"command": command.command, "args": list(command.args), "env": dict(command.env)}
+            },
             "client": {**ALL_CUSTOM, "permissions": True},
         }
-        environment = {**os.environ, "XDG_STATE_HOME": str(place.state)}
+        environment = {
+            **os.environ,
+            "XDG_STATE_HOME": str(place.state),
+            "ACP_SIDECAR_STATE": str(place.state),
+        }
         what = "a sample" if path is None else f"a copy of {path}, which is not touched"
         stage.title(
             "a headless editor, the sidecar, "
@@ -145,7 +156,7 @@ def _suitable(path: str) -> bytes:
     return data
 
 
-def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> Json:
+def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> AgentCommand:
     """The agent's entry in `agents`: the wiretap, and behind it the agent."""
     if agent is None:
         pace = PACE_WATCHED if watched else PACE
@@ -163,7 +174,7 @@ def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) ->
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         env = {**{name: f"${{env:{name}}}" for name in os.environ}, "XDG_STATE_HOME": state}
     args = [os.path.abspath(wiretap.__file__), str(place.log), *command]
-    return {"command": sys.executable, "args": args, "env": env}
+    return AgentCommand(sys.executable, tuple(args), env)
 
 
 def _complain(error: Exception) -> None:

@@ -7,15 +7,17 @@ executed: the canonical path, never what an agent says about it. "Always" means 
 from __future__ import annotations
 
 import itertools
+from typing import Literal
 
 import anyio
 
-from sidecar.core.escape import escape
+from sidecar.config import AgentCommand
+from sidecar.core.escape import escape, shorten
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
 from sidecar.workspace.places import Place
-from sidecar.workspace.ports import Editor, Option, Question
+from sidecar.workspace.ports import Approvals, Audit, Editor, Json, Option, Question
 from sidecar.workspace.queues import Access
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -33,10 +35,22 @@ OPTIONS = (
 )
 
 
+START_OPTIONS = (
+    Option("reject", "reject_once", "Do not start it"),
+    Option("allow", "allow_once", "Start it this once"),
+    Option("always", "allow_always", "Start it, and do not ask again"),
+)
+
+
 class Consent:
     """Asks the user through the editor. Every question can be withdrawn by its session."""
 
-    def __init__(self, state: State, editor: Editor, matchers: Matchers) -> None:
+    def __init__(
+        self, state: State, editor: Editor, matchers: Matchers, approvals: Approvals, audit: Audit
+    ) -> None:
+        self._approvals = approvals
+        self._audit = audit
+        self._starting: dict[str, anyio.Lock] = {}
         self._state = state
         self._editor = editor
         self._matchers = matchers
@@ -61,6 +75,26 @@ class Consent:
         words = f"the editor did not take the edit ({reason or 'no reason given'}), so the file would be written on disk"
         return await self._check(session, place, "write", words)
 
+    async def to_start(self, session: Session, command: AgentCommand) -> bool:
+        """Whether the agent may be started: its command was approved on this machine, or the user says so now."""
+        async with self._starting.setdefault(session.agent, anyio.Lock()):
+            if self._approvals.knows(command):
+                return True
+            argv = [command.command, *command.args]
+            words = (
+                f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
+            )
+            words += shorten(" ".join(map(_quoted, argv)), 600) + "."
+            if command.env:
+                words += f" It sets {shorten(', '.join(map(escape, sorted(command.env))), 300)}."
+            details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
+            question = self._question(session, "start", words, START_OPTIONS, "never started before", details)
+            answer = await self.ask(question)
+            if answer == "always":
+                self._approvals.remember(command)
+            self._audit.record("start", session=session.id, agent=session.agent, argv=argv, answer=answer)
+            return answer in ("allow", "always")
+
     async def ask(self, question: Question) -> str | None:
         """The id of the chosen option; None when dismissed or withdrawn."""
         session = self._state.sessions.get(question.session_id)
@@ -73,9 +107,12 @@ class Consent:
                 answer = await self._editor.ask(question)
             finally:
                 session.questions.discard(scope)
-        if scope.cancelled_caught or not session.alive:
-            return None
-        return answer if any(option.id == answer for option in question.options) else None
+        if scope.cancelled_caught or not session.alive or all(o.id != answer for o in question.options):
+            answer = None
+        self._audit.record(
+            "question", session=session.id, action=question.action, text=question.text, answer=answer
+        )
+        return answer
 
     def must_ask(self, place: Place, access: Access) -> bool:
         """Whether the policy leaves anything open about this place."""
@@ -101,19 +138,32 @@ class Consent:
         if (access, place.path) in session.grants:
             return None
         verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
-        answer = await self.ask(
-            Question(
-                f"{session.id}-{next(self._numbers)}",
-                session.id,
-                access,
-                f"{escape(session.agent)} wants to {verb} {escape(place.path)}: {why}.",
-                OPTIONS,
-                why,
-                {"target": place.path},
-            )
-        )
+        words = f"{escape(session.agent)} wants to {verb} {shorten(escape(place.path), 600)}: {why}."
+        answer = await self.ask(self._question(session, access, words, OPTIONS, why, {"target": place.path}))
         if answer == "always":
             session.grants.add((access, place.path))
         if answer in ("allow", "always"):
             return None
         return Refusal(Kind.DENIED_BY_USER, f"the user did not allow to {verb} {place.requested}")
+
+    def _question(
+        self,
+        session: Session,
+        action: Literal["read", "write", "start"],
+        words: str,
+        options: tuple[Option, ...],
+        why: str,
+        details: Json,
+    ) -> Question:
+        number = f"{session.id}-{next(self._numbers)}"
+        return Question(number, session.id, action, words, options, why, details)
+
+
+def _quoted(word: str) -> str:
+    """One word of a command line, told apart from its neighbours."""
+    shown = escape(word)
+    return (
+        shown
+        if shown and not any(c in shown for c in " '\"\\")
+        else "'" + shown.replace("'", "'\"'\"'") + "'"
+    )

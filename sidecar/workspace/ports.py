@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from sidecar.config import AgentCommand
 from sidecar.core.text import Encoding, Position
 from sidecar.journal.entry import Entry, EntryState
 
@@ -225,11 +226,26 @@ class Agents(Protocol):
     def status(self) -> list[Json]: ...
 
 
+class Audit(Protocol):
+    """Who did what, for a person to read afterwards."""
+
+    def record(self, event: str, **fields: object) -> None: ...
+
+
+class Approvals(Protocol):
+    """Which agents' commands the user allowed to be started on this machine."""
+
+    def knows(self, command: AgentCommand) -> bool: ...
+    def remember(self, command: AgentCommand) -> None: ...
+
+
 class Journal(Protocol):
     """Pre-images of everything an agent changes."""
 
-    async def begin(self, entry: Entry) -> str:
-        """The entry's id; durable when this returns. Raises JournalFailed."""
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        """The entry's id; durable when this returns. `takes_back`: entries that are undone once this one is done.
+
+        Raises JournalFailed."""
         ...
 
     async def finish(self, entry_id: str, state: EntryState) -> None:

@@ -13,6 +13,7 @@ from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.consent import Consent
@@ -21,6 +22,8 @@ from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import (
     AgentFailed,
     Agents,
+    Approvals,
+    Audit,
     Editor,
     Journal,
     Json,
@@ -56,6 +59,8 @@ class Workspace:
         storage: Storage,
         matchers: Matchers,
         journal: Journal,
+        approvals: Approvals,
+        audit: Audit,
         editor: Editor,
         agents: Agents,
         tasks: Background,
@@ -64,12 +69,13 @@ class Workspace:
         self._agents = agents
         self._editor = editor
         self._tasks = tasks
+        self._audit = audit
         self._storage = storage
         self._folders: list[str] = []
         self._sender = Sender(editor, tasks)
         keeper = Keeper(self.state, journal, editor, tasks)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper)
-        self._consent = Consent(self.state, editor, matchers)
+        self._consent = Consent(self.state, editor, matchers, approvals, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         recorder = Recorder(self.state, journal)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
@@ -79,6 +85,7 @@ class Workspace:
         self._turns.finishing.append(buffers.save_again)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns)
+        self.applier = Applier(self.state, editor, self._sender, buffers, self._reconciler, journal, tasks)
 
     # The editor's side
 
@@ -160,7 +167,13 @@ class Workspace:
         return session
 
     async def _open(self, session: Session) -> OpenedSession:
+        command = self.state.settings.agents.get(session.agent)
         try:
+            if command is not None and not await self._consent.to_start(session, command):
+                raise AgentFailed(
+                    "refused",
+                    f"{session.agent} was not started, because that was not allowed; prompt again to be asked again",
+                )
             session.opened = await self._agents.open_session(session.request)
         except BaseException:
             self.state.sessions.remove(session.id)
@@ -220,19 +233,28 @@ class Workspace:
 
     async def read(self, ticket: Ticket, line: int | None = None, limit: int | None = None) -> str | Refusal:
         try:
-            return await self._reader.read(ticket, line, limit)
+            answer = await self._reader.read(ticket, line, limit)
         finally:
             ticket.release()
+        self._note("read", ticket, answer)
+        return answer
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, synchronously; None when the answer has to wait for anything. The ticket is released with an answer."""
         answer = self._reader.read_now(ticket, line, limit)
         if answer is not None:
             ticket.release()
+            self._note("read", ticket, answer)
         return answer
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
-        return await self._writer.write(ticket, content)
+        answer = await self._writer.write(ticket, content)
+        self._note("write", ticket, answer)
+        return answer
+
+    def _note(self, event: str, ticket: Ticket, answer: object) -> None:
+        outcome = answer.kind.value if isinstance(answer, Refusal) else "ok"
+        self._audit.record(event, session=ticket.session_id, path=ticket.path, outcome=outcome)
 
     async def ask(self, question: Question) -> str | None:
         """Puts a question of an agent's to the user; None when dismissed or withdrawn."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from sidecar.approvals import Approvals
+from sidecar.config import AgentCommand
 from tests.support.tools import Tool
 
 NAME = "fast-agent"
@@ -22,11 +25,13 @@ def settings(tool: Tool, home: Path, *options: str) -> dict[str, object]:
     environment = {"HOME": str(home)} | {
         f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")
     }
-    agent = {
+    agent: dict[str, Any] = {
         "command": tool.command,
         "args": ["--model", "passthrough", "--home", str(home / "fast-agent"), *options],
         "env": environment,
     }
+    # A person said yes to it once; the question itself has tests of its own.
+    Approvals().remember(AgentCommand(agent["command"], tuple(agent["args"]), environment))
     return {"agents": {NAME: agent}, "defaultAgent": NAME}
 
 

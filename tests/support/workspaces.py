@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from sidecar.config import parse
+from sidecar.config import AgentCommand, parse
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Range
@@ -118,6 +118,19 @@ class IdleAgents:
         return []
 
 
+class EveryAgent:
+    """Approvals that know every command."""
+
+    def knows(self, command: AgentCommand) -> bool:
+        return True
+
+    def remember(self, command: AgentCommand) -> None: ...
+
+
+class NoAudit:
+    def record(self, event: str, **fields: object) -> None: ...
+
+
 class Bench:
     """One workspace with one session in `folder`, and short words for what tests do with it."""
 
@@ -175,6 +188,8 @@ async def a_workspace(
     agents: Any = None,
     settings: Mapping[str, object] | None = None,
     journal: Any = None,
+    approvals: Any = None,
+    audit: Any = None,
     storage: Storage | None = None,
 ) -> AsyncIterator[Bench]:
     """Ends every task of the workspace when left."""
@@ -190,6 +205,8 @@ async def a_workspace(
             storage or Storage(parsed.max_file_bytes),
             matchers,
             journal or MemoryJournal(),
+            approvals or EveryAgent(),
+            audit or NoAudit(),
             editor or QuietEditor(),
             agents or IdleAgents(),
             Background(tasks, strict=True),
@@ -208,15 +225,17 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self.taken_back: dict[str, tuple[str, ...]] = {}
         self.states: dict[str, str] = {}
         self.ledgers: dict[str, tuple[str, bytes]] = {}
         self.fail = ""
 
-    async def begin(self, entry: Entry) -> str:
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         if self.fail:
             raise JournalFailed(self.fail)
         entry_id = f"w{len(self.entries) + 1}"
         self.entries[entry_id] = entry
+        self.taken_back[entry_id] = tuple(takes_back)
         self.states[entry_id] = "intent"
         await asyncio.sleep(0)
         return entry_id

@@ -1,0 +1,68 @@
+"""Approvals: which agents' commands the user allowed to be started on this machine, as hashes of (command, args, env).
+
+Editors merge settings and some read them from the repository, so that a configured agent may be somebody else's idea. A
+change of any part asks again (a configuration approved once and exchanged later was a known attack).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from pathlib import Path
+from typing import cast
+
+from sidecar.config import AgentCommand
+from sidecar.state_folder import make_private, state_folder
+
+log = logging.getLogger(__name__)
+
+_FILE = "approvals.json"
+
+
+class Approvals:
+    """Read at every look, since several sidecars share the file. Nothing here raises: what cannot be read is not approved."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder if folder is not None else state_folder()
+
+    def knows(self, command: AgentCommand) -> bool:
+        """Whether exactly this command was approved."""
+        return fingerprint(command) in self._read()
+
+    def remember(self, command: AgentCommand) -> None:
+        """Approves this command from now on."""
+        try:
+            make_private(self._folder)
+            known = sorted({*self._read(), fingerprint(command)})
+            descriptor, temporary = tempfile.mkstemp(prefix=_FILE, dir=self._folder)  # 0600
+            try:
+                with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                    json.dump({"agents": known}, file)
+                Path(temporary).replace(self._folder / _FILE)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    Path(temporary).unlink()
+                raise
+        except OSError as error:
+            log.warning("the approval cannot be remembered in %s: %s", self._folder, error)
+
+    def _read(self) -> set[str]:
+        try:
+            raw = json.loads((self._folder / _FILE).read_bytes())
+        except FileNotFoundError:
+            return set()
+        except (OSError, ValueError) as error:
+            log.warning("the approvals in %s cannot be read: %s", self._folder, error)
+            return set()
+        agents: object = cast("dict[str, object]", raw).get("agents") if isinstance(raw, dict) else None
+        return {str(one) for one in cast("list[object]", agents)} if isinstance(agents, list) else set()
+
+
+def fingerprint(command: AgentCommand) -> str:
+    """The same for the same program, arguments and environment, for nothing else."""
+    parts = json.dumps([command.command, list(command.args), sorted(command.env.items())])
+    return hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -1,0 +1,37 @@
+"""The user's state folder: where approvals, the audit log, the journal and chats lie; nobody else may read it.
+
+`ACP_SIDECAR_STATE` names another one (tests, several installations side by side).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import platformdirs
+
+
+def state_folder(*names: str) -> Path:
+    """The folder, or one below it; not made yet."""
+    own = os.environ.get("ACP_SIDECAR_STATE")
+    base = Path(own) if own else platformdirs.user_state_path("acp-sidecar", appauthor=False)
+    return base.joinpath(*names)
+
+
+def make_private(folder: Path) -> Path:
+    """Makes the folder for the user alone, whatever the umask. Raises OSError, also when it is a link or somebody else's."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "posix":
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(f"{folder} is a link or not yours; move it out of the way")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+    return folder
+
+
+def open_private(path: Path, flags: int) -> int:
+    """A descriptor of a file that only the user may read; never through a link. Raises OSError."""
+    no_follow = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    return os.open(path, flags | os.O_CREAT | no_follow, 0o600)
