@@ -469,6 +469,18 @@ def test_long_lines_equal_the_oracle(
                 assert rope._text.position_at(offset, encoding) == oracle.position_at(text, offset, encoding)
 
 
+def test_a_long_line_that_starts_in_the_middle_of_a_chunk_moves_with_it() -> None:
+    with chunk_size(8):
+        rope = Rope("漢" * 40)
+        rope.splice(12, 12, "\n")
+        text = str(rope)
+        assert rope._text.offset_at(at(1, 6), UTF_8) == oracle.offset_at(text, (1, 6), "utf-8")
+        rope.splice(11, 11, "x")
+        text = str(rope)
+        for units in (6, 7, 40):
+            assert rope._text.offset_at(at(1, units), UTF_8) == oracle.offset_at(text, (1, units), "utf-8")
+
+
 def fuzz_edits() -> int:
     """Edits in a chain: set by hand, or by the profile of `make fuzz`."""
     many = settings.default is not None and settings.default.max_examples >= 1000
