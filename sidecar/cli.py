@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from sidecar import __version__
+from sidecar.recovery import options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,6 +49,24 @@ def _demo(arguments: argparse.Namespace) -> int:
     return run(arguments.path, arguments.agent)
 
 
+def _changes(arguments: argparse.Namespace) -> int:
+    from sidecar.recovery.changes_command import run
+
+    return run(arguments)
+
+
+def _revert(arguments: argparse.Namespace) -> int:
+    from sidecar.recovery.revert_command import run
+
+    return run(arguments)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from sidecar.doctor.show import run
+
+    return run(as_json=arguments.json)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="acp-sidecar",
@@ -71,4 +90,16 @@ def _parser() -> argparse.ArgumentParser:
         help="an agent of yours instead of the scripted one",
     )
     demo.set_defaults(run=_demo)
+
+    changes = commands.add_parser("changes", help="what agents changed in this folder")
+    options.changes(changes)
+    changes.set_defaults(run=_changes)
+
+    revert = commands.add_parser("revert", help="take back what an agent changed; later work by you stays")
+    options.revert(revert)
+    revert.set_defaults(run=_revert)
+
+    doctor = commands.add_parser("doctor", help="look at this machine; say what is missing and how to get it")
+    doctor.add_argument("--json", action="store_true", help="for programs")
+    doctor.set_defaults(run=_doctor)
     return parser

@@ -5,6 +5,7 @@
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
+    remove.py    remove(resolved, expected)
     metadata.py, temporaries.py   what save keeps, what it leaves after a crash
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
     windows.py, win32.py   the same for Windows: rules as text, checks on the handle
@@ -20,6 +21,7 @@ import sys
 
 from sidecar.disk.codec import Decoded, decode, encode
 from sidecar.disk.lines import read_lines
+from sidecar.disk.remove import remove
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
 from sidecar.disk.roots import Root, Roots
 from sidecar.disk.temporaries import sweep_temporaries
@@ -45,6 +47,7 @@ __all__ = [
     "identity",
     "order_key",
     "read_lines",
+    "remove",
     "resolve",
     "save",
     "sweep_temporaries",

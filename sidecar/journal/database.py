@@ -1,77 +1,185 @@
-"""The sqlite file: in the user's state folder, readable by the user alone (secrets are in it too), in WAL mode.
+"""The sqlite file: in the user's state folder, readable by the user alone, in WAL mode, shared by every sidecar of the user.
 
-`synchronous = FULL`: a transaction that was committed survives the machine, not only the process.
+A transaction committed with `synchronous = FULL` survives the machine, not only the process. A file that is no database any
+more is moved aside, never deleted: what can be saved from it is the user's.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import stat
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-import platformdirs
+from sidecar.journal import folder as folders
+from sidecar.journal.entry import JournalFailed
+from sidecar.journal.words import is_damaged
 
 NAME = "journal.sqlite3"
+DAMAGED = "journal-damaged-"
+"""What the name of a database begins with that was moved aside."""
+COMPANIONS = ("", "-wal", "-shm")
+VERSION = 1
 BUSY_SECONDS = 10.0
 """Several sidecars share the file; a commit takes milliseconds."""
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS texts (
-    hash BLOB PRIMARY KEY,
-    base BLOB REFERENCES texts(hash),
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    base INTEGER REFERENCES texts (id),
     depth INTEGER NOT NULL,
     data BLOB NOT NULL
+);
+CREATE TABLE sessions (
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    cwd BLOB NOT NULL,
+    pid INTEGER NOT NULL,
+    opened REAL NOT NULL,
+    closed REAL,
+    PRIMARY KEY (id, owner)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS writes (
+CREATE TABLE writes (
     id TEXT PRIMARY KEY,
     created REAL NOT NULL,
-    pid INTEGER NOT NULL,
+    owner TEXT NOT NULL,
     session TEXT NOT NULL,
     agent TEXT NOT NULL,
     turn INTEGER NOT NULL,
     tool_call TEXT,
-    root TEXT NOT NULL,
-    path TEXT NOT NULL,
-    before BLOB REFERENCES texts(hash),
-    after BLOB REFERENCES texts(hash),
+    root BLOB NOT NULL,
+    path BLOB NOT NULL,
+    before INTEGER REFERENCES texts (id),
+    after INTEGER REFERENCES texts (id),
     encoding TEXT NOT NULL,
     bom BLOB NOT NULL,
     via TEXT NOT NULL,
-    state TEXT NOT NULL
+    state TEXT NOT NULL,
+    added INTEGER NOT NULL,
+    removed INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS writes_by_path ON writes (path, id);
-CREATE INDEX IF NOT EXISTS writes_by_session ON writes (session, turn);
-CREATE TABLE IF NOT EXISTS ledgers (
+CREATE INDEX writes_by_path ON writes (path, id);
+CREATE INDEX writes_by_session ON writes (session, owner, turn);
+CREATE INDEX writes_unfinished ON writes (state) WHERE state = 'intent';
+CREATE TABLE taken_back (
+    by TEXT NOT NULL,
+    write TEXT NOT NULL,
+    was TEXT NOT NULL,
+    PRIMARY KEY (by, write)
+) WITHOUT ROWID;
+CREATE TABLE ledgers (
     uri TEXT PRIMARY KEY,
-    text BLOB NOT NULL REFERENCES texts(hash),
+    text INTEGER NOT NULL REFERENCES texts (id),
     hunks BLOB NOT NULL,
     updated REAL NOT NULL
 ) WITHOUT ROWID;
 """
+"""Paths are BLOBs: file names need not be Unicode. `taken_back`: which writes a revert took back, and what state they had."""
 
 
-def default_folder() -> Path:
-    """Where the journal lies unless told otherwise."""
-    return platformdirs.user_state_path("acp-sidecar", appauthor=False) / "journal"
+class Opened(NamedTuple):
+    connection: sqlite3.Connection
+    identity: tuple[int, int]
+    """Device and inode of the file behind it."""
+    notices: list[str]
+    """What a person should know, in sentences."""
 
 
-def open_database(folder: Path) -> sqlite3.Connection:
-    """The database in `folder`, made if need be. Raises OSError or sqlite3.Error.
+def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
+    """The database in `folder`, both made if need be. Raises JournalFailed, OSError or sqlite3.Error."""
+    folders.make(folder)
+    notices: list[str] = []
+    with folders.locked(folder, busy_seconds):
+        try:
+            connection = _connect(folder, busy_seconds)
+        except sqlite3.DatabaseError as error:
+            if not is_damaged(error):
+                raise
+            notices.append(_set_aside(folder))
+            connection = _connect(folder, busy_seconds)
+    return Opened(connection, identity(folder), notices)
 
-    The folder must be the user's own and nobody else's: a journal in a folder of somebody else's would hand them every text."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if hasattr(os, "getuid"):
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError(f"{folder} is not a folder of yours")
-        if found.st_mode & 0o077:
-            folder.chmod(0o700)
+
+def identity(folder: Path) -> tuple[int, int]:
+    """Device and inode of the database's file as it is found by name now. Raises OSError."""
+    found = (folder / NAME).lstat()
+    return found.st_dev, found.st_ino
+
+
+def set_aside(folder: Path, damaged: tuple[int, int], busy_seconds: float = BUSY_SECONDS) -> list[str]:
+    """Moves the database aside, unless another process did so already; sentences for a person. Raises as `open_database`."""
+    with folders.locked(folder, busy_seconds), suppress(FileNotFoundError):
+        if identity(folder) == damaged:
+            return [_set_aside(folder)]
+    return []
+
+
+def _connect(folder: Path, busy_seconds: float) -> sqlite3.Connection:
     path = folder / NAME
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    os.close(descriptor)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.executescript(SCHEMA)
+    # Never opened and closed here by ourselves: closing any descriptor of the file drops sqlite's locks on it (POSIX).
+    is_new = not folders.check_file(path)
+    for suffix in COMPANIONS[1:]:
+        folders.check_file(folder / f"{NAME}{suffix}")
+    if is_new:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=64
+    )
+    try:
+        _configure(connection)
+    except BaseException:
+        connection.close()
+        raise
+    if is_new:
+        _sync(folder)
     return connection
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only in force in a database without tables
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(
+        "PRAGMA journal_size_limit = 16777216"
+    )  # bytes the log may keep once it was written back
+    connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone stops at the drive's cache
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten: secrets are in it
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > VERSION:
+        raise JournalFailed("the journal was written by a newer acp-sidecar; update this one")
+    if version < VERSION:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if tables:
+            error = sqlite3.DatabaseError("tables without a version")
+            error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
+            raise error
+        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+
+
+def _set_aside(folder: Path) -> str:
+    stem = DAMAGED + time.strftime("%Y%m%dT%H%M%S")
+    name, number = f"{stem}.sqlite3", 1
+    while (folder / name).exists():
+        number += 1
+        name = f"{stem}-{number}.sqlite3"
+    for suffix in COMPANIONS:
+        with suppress(FileNotFoundError):
+            (folder / f"{NAME}{suffix}").rename(folder / f"{name}{suffix}")
+    return (
+        "The journal of what agents changed was damaged; it was put aside as "
+        f"{folder / name}, and a new one was begun. Earlier changes can no longer be listed or taken back."
+    )
+
+
+def _sync(folder: Path) -> None:
+    """The new file's name is as durable as what will be in it, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

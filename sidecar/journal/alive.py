@@ -1,0 +1,80 @@
+"""Alive: which of the processes that write into the journal still run.
+
+Each holds a lock on a file of its own, which the system drops with the process however it ends. Process ids are given
+away again, and are no proof.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from sidecar.journal import folder as folders
+
+FOLDER = "alive"
+
+
+class Alive:
+    """This process's mark, from now until `close`. `owner` names it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError, JournalFailed."""
+        marks = folder / FOLDER
+        folders.make(marks)
+        self.owner = secrets.token_hex(8)
+        self._path = marks / self.owner
+        # Locked before it has its name: nobody can find it without its lock. (Windows renames no open file.)
+        first = self._path if sys.platform == "win32" else marks / f"{self.owner}.new"
+        self._descriptor = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with suppress(OSError):  # a file system without locks: judged by the process id
+                folders.try_lock(self._descriptor)
+            os.write(self._descriptor, str(os.getpid()).encode())
+            if first != self._path:
+                first.rename(self._path)
+        except OSError:
+            os.close(self._descriptor)
+            raise
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._path.unlink()
+        os.close(self._descriptor)
+
+
+def is_alive(folder: Path, owner: str) -> bool:
+    """Whether the process that made that mark still runs; a dead one's mark is removed."""
+    if not owner.isalnum():
+        return False
+    path = folder / FOLDER / owner
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # it cannot be told, and nothing may be settled or deleted that may be in use
+    try:
+        if not folders.try_lock(descriptor):
+            return True
+    except OSError:
+        return _has_process(os.read(descriptor, 32))
+    finally:
+        os.close(descriptor)
+    with suppress(OSError):
+        path.unlink()
+    return False
+
+
+def _has_process(written: bytes) -> bool:
+    if sys.platform == "win32":
+        return True  # there, os.kill ends it
+    try:
+        os.kill(int(written), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OSError):
+        return True
+    return True

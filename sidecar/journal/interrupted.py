@@ -1,0 +1,51 @@
+"""Writes that were journalled and never finished: their process ended in between. What became of them shows in the text
+that the next write of the same file found there, or else in the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sidecar.journal import selecting
+from sidecar.journal.entry import Recorded, Texts
+from sidecar.journal.selecting import as_blob
+from sidecar.journal.texts import TextLost, TextStore
+
+
+class Interrupted(NamedTuple):
+    entry: Recorded
+    texts: Texts | None
+    """None: they are damaged, so nothing can be compared."""
+    later: bool
+    """Something was journalled for the file since."""
+    found: str | None
+    """With `later`: the text the next write found there; None where there was no file."""
+
+
+def find(
+    connection: sqlite3.Connection, texts: TextStore, is_running: Callable[[str], bool]
+) -> list[Interrupted]:
+    """Oldest first."""
+    rows = connection.execute(
+        "SELECT id, owner, before, after FROM writes WHERE state = 'intent' ORDER BY id"
+    )
+    running: dict[str, bool] = {}
+    found: list[Interrupted] = []
+    for entry_id, owner, before, after in rows.fetchall():
+        if owner not in running:
+            running[owner] = is_running(owner)
+        if running[owner]:
+            continue
+        (entry,) = selecting.entries(connection, selecting.Selection(ids=(entry_id,)))
+        later = connection.execute(
+            "SELECT before FROM writes WHERE path = ? AND id > ? ORDER BY id LIMIT 1",
+            (as_blob(entry.path), entry_id),
+        ).fetchone()
+        try:
+            both = Texts(*(None if text is None else texts.get(text) for text in (before, after)))
+            seen = None if later is None or later[0] is None else texts.get(later[0])
+        except TextLost:
+            both, seen = None, None
+        found.append(Interrupted(entry, both, later is not None, seen))
+    return found

@@ -1,0 +1,65 @@
+"""sqlite's and the system's errors in words: what is wrong with the journal, and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+from sidecar.journal.entry import JournalFailed
+
+PURGE = "`acp-sidecar changes --purge`"
+
+
+def is_damaged(error: BaseException) -> bool:
+    """The file is no sqlite database (any more)."""
+    return isinstance(error, sqlite3.DatabaseError) and _code(error) in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+    )
+
+
+def was_moved(error: BaseException) -> bool:
+    """The file was deleted or renamed while it was open."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED
+
+
+def explained(error: BaseException) -> JournalFailed:
+    """A clause that fits behind "it could not be journalled: ". No paths: agents see it."""
+    if isinstance(error, JournalFailed):
+        return error
+    if isinstance(error, sqlite3.Error):
+        return JournalFailed(_sqlite_words(error))
+    if isinstance(error, OSError):
+        return JournalFailed(_system_words(error))
+    return JournalFailed("a text in the journal is damaged and cannot be read")
+
+
+def _sqlite_words(error: sqlite3.Error) -> str:
+    match _code(error):
+        case sqlite3.SQLITE_FULL:
+            return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return "another program holds the journal's file and does not let go of it; try again"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            return "the journal's file cannot be written to; look at its permissions (`acp-sidecar doctor`)"
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return "the journal's file is damaged"
+        case sqlite3.SQLITE_TOOBIG:
+            return "the text is too large for the journal"
+        case sqlite3.SQLITE_IOERR:
+            return "the disk with the journal reports an error, or is full"
+        case _:
+            return f"the journal cannot be used ({error})"
+
+
+def _system_words(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "the journal's folder cannot be written to; look at its permissions (`acp-sidecar doctor`)"
+    return "the journal's folder cannot be used" + (f" ({error.strerror})" if error.strerror else "")
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code; the extended one holds it in its low byte."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,46 @@
+"""The options of `acp-sidecar changes` and `acp-sidecar revert`; apart from them, so that other commands start without them."""
+
+from __future__ import annotations
+
+import argparse
+
+SHOWN = 40
+"""Rows unless told otherwise: what fits on a screen with room for what follows."""
+
+
+def changes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH|ID", help="files, folders or single changes; this folder by default"
+    )
+    parser.add_argument(
+        "--session", metavar="S", help="only this agent session (the first characters are enough)"
+    )
+    parser.add_argument("--everywhere", action="store_true", help="not only what is in this folder")
+    parser.add_argument("--failed", action="store_true", help="also writes that were never made")
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=_number,
+        default=SHOWN,
+        metavar="N",
+        help=f"at most N changes, 0 for all ({SHOWN})",
+    )
+    parser.add_argument("--diff", action="store_true", help="show what changed, line by line")
+    parser.add_argument("--json", action="store_true", help="for programs: a list, newest first")
+    parser.add_argument(
+        "--purge", action="store_true", help="delete these changes from the journal, texts included"
+    )
+    parser.add_argument("--yes", action="store_true", help="with --purge: do not ask")
+
+
+def revert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", nargs="*", metavar="ID", help="changes, as `acp-sidecar changes` shows them")
+    parser.add_argument("--turn", metavar="SESSION:N", help="everything an agent changed in one turn")
+    parser.add_argument("--session", metavar="S", help="everything an agent changed in one session")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
+
+
+def _number(word: str) -> int:
+    if not word.isdecimal():
+        raise argparse.ArgumentTypeError("not a number from 0 on")
+    return int(word)

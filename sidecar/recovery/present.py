@@ -1,0 +1,180 @@
+"""present: what agents changed, and what was taken back, as a person reads it in a terminal.
+
+Everything that comes from agents or file names is escaped. Colours only in a terminal, and not with NO_COLOR (rich keeps
+both); signs that the terminal's encoding lacks have ASCII stand-ins.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sidecar.core.escape import escape, plain
+from sidecar.core.merge import ConflictHunk
+from sidecar.journal.entry import Recorded, State, Texts
+from sidecar.recovery.files import shown
+from sidecar.recovery.revert import Outcome, Reverted
+from sidecar.recovery.unified import unified
+
+PLACES_AT_MOST = 10
+LINES_AT_MOST = 6
+"""Of each of the texts of a place with a conflict."""
+PIPE_WIDTH = 10_000
+"""Columns where nobody looks: nothing is wrapped for a program."""
+
+_STATES: dict[State, tuple[str, str]] = {
+    "intent": ("under way", "yellow"),
+    "done": ("done", ""),
+    "failed": ("not made", "dim"),
+    "unknown": ("unclear", "yellow"),
+    "kept": ("kept", "green"),
+    "rejected": ("rejected", "dim"),
+    "undone": ("taken back", "dim"),
+}
+
+
+class Screen:
+    """stdout, as far as its encoding goes."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or _console()
+        self._unicode = self.console.encoding.lower().startswith("utf")
+
+    def changes(self, writes: Sequence[Recorded], folder: str, running: Sequence[str], now: float) -> None:
+        """A table, newest first. `running`: owners that still run; `folder`: where the person is."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for name in ("ID", "When", "Agent", "Turn"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("File", overflow="fold", min_width=12)
+        table.add_column("Lines", no_wrap=True)
+        table.add_column("State", no_wrap=True)
+        for write in writes:
+            gone = write.state in ("failed", "rejected", "undone")
+            words, style = _STATES[write.state]
+            if write.state == "intent" and write.owner not in running:
+                words = "interrupted"
+            table.add_row(
+                Text(write.short, "bold"),
+                Text(when(write.created, now)),
+                Text(plain(write.agent, 24), "magenta"),
+                Text(turn_name(write), "dim"),
+                self._file(write, folder),
+                self._lines(write.added, write.removed),
+                Text(words, style),
+                style="dim" if gone else "",
+            )
+        self.console.print(table)
+
+    def diff(self, texts: Texts, title: str = "") -> None:
+        if title:
+            self._print(Text(title, "bold"))
+        for line in unified(*texts):
+            style = {"+": "green", "-": "red", "@": "cyan", " ": ""}[line.mark]
+            text = escape(line.text.replace("\t", "    "))
+            self._print(Text(text if line.mark == "@" else f"{line.mark}{text}", style))
+        self._print(Text())
+
+    def reverted(self, result: Reverted, folder: str, *, dry_run: bool) -> None:
+        """What became of one file."""
+        sign = self._sign(result.outcome)
+        name = plain(shown(result.path, folder), 400)
+        self._print(Text.assemble(sign, " ", (name, "bold"), "  ", _words(result, dry_run=dry_run)))
+        for place in result.places[:PLACES_AT_MOST]:
+            self._place(place)
+        if len(result.places) > PLACES_AT_MOST:
+            self._print(Text(f"    and {len(result.places) - PLACES_AT_MOST} more places", "dim"))
+
+    def say(self, words: str, style: str = "") -> None:
+        self.console.print(Text(words, style), soft_wrap=not self.console.is_terminal)
+
+    def _place(self, place: ConflictHunk) -> None:
+        self._print(Text(f"    line {place.start_line + 1}", "cyan"))
+        for label, text, style in (
+            ("now", place.ours, ""),
+            ("the agent wrote", place.base, "dim"),
+            ("before that", place.theirs, "dim"),
+        ):
+            lines = text.splitlines() or ["(nothing)"]
+            for number, line in enumerate(lines[:LINES_AT_MOST]):
+                head = label if number == 0 else ""
+                row = Text.assemble(f"      {head:<17}", (escape(line.replace("\t", "    ")), style))
+                row.truncate(self.console.width, overflow="ellipsis")
+                self._print(row)
+            if len(lines) > LINES_AT_MOST:
+                self._print(Text(f"      {'':<17}({len(lines) - LINES_AT_MOST} more lines)", "dim"))
+
+    def _sign(self, outcome: Outcome) -> Text:
+        if outcome.is_failure:
+            return Text("✗" if self._unicode else "NO", "bold red")
+        if outcome is Outcome.ALREADY:
+            return Text("=", "dim")
+        return Text("✓" if self._unicode else "ok", "bold green")
+
+    def _file(self, write: Recorded, folder: str) -> Text:
+        name = Text(plain(shown(write.path, folder), 400))
+        if not write.existed:
+            name.append(" (new)", "green")
+        elif not write.exists:
+            name.append(" (removed)", "red")
+        return name
+
+    def _lines(self, added: int, removed: int) -> Text:
+        minus = "−" if self._unicode else "-"
+        return Text.assemble((f"+{added}", "green"), " ", (f"{minus}{removed}", "red"))
+
+    def _print(self, text: Text) -> None:
+        self.console.print(text, soft_wrap=True)
+
+
+def turn_name(write: Recorded) -> str:
+    """What `revert --turn` takes, with the beginning of the session's id."""
+    return f"{plain(write.session[:8])}:{write.turn}" if write.session else ""
+
+
+def when(created: float, now: float) -> str:
+    """A time as people say it; both in seconds since the epoch."""
+    then, today = datetime.fromtimestamp(created), datetime.fromtimestamp(now)
+    seconds = max(now - created, 0)
+    days = (today.date() - then.date()).days
+    if seconds < 60:
+        return "just now"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if days <= 0:
+        return f"{then:%H:%M}"
+    if days == 1:
+        return f"yesterday {then:%H:%M}"
+    return f"{then:%Y-%m-%d %H:%M}"
+
+
+def _words(result: Reverted, *, dry_run: bool) -> Text:
+    match result.outcome:
+        case Outcome.PUT_BACK:
+            words, style = "would be taken back" if dry_run else "taken back", ""
+        case Outcome.REMOVED:
+            words = "would be removed; the agent made it" if dry_run else "removed; the agent had made it"
+            style = ""
+        case Outcome.MADE_AGAIN:
+            words, style = "would be made again" if dry_run else "made again", ""
+        case Outcome.ALREADY:
+            words, style = "nothing to do: the file says so already", "dim"
+        case Outcome.CONFLICT:
+            count = len(result.places)
+            places = "one place was" if count == 1 else f"{count} places were"
+            words, style = f"nothing changed: {places} worked on since", "red"
+        case Outcome.STANDS:
+            return Text(f"nothing changed: {escape(result.why)}", "red")
+    return Text(f"{words} {result.why}".rstrip(), style)
+
+
+def _console() -> Console:
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return Console(highlight=False, emoji=False, markup=False, width=width)

@@ -1,0 +1,189 @@
+"""revert: takes writes back, file by file: through a running sidecar that has the file open, else on the disk.
+
+All of a file's writes or none of them. On the disk the taking back is journalled like any write (agent "revert"), so that it
+can be taken back itself.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from sidecar import disk
+from sidecar.core.merge import ConflictHunk
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import Decoded, Missing, Resolved
+from sidecar.journal import Store
+from sidecar.journal.entry import Entry, JournalFailed, Recorded, Texts
+from sidecar.recovery import files
+from sidecar.recovery.live import Live
+from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
+
+AGENT = "revert"
+"""The agent of journal entries that take others back."""
+TRIES = 3
+"""How often a file that changes while it is being looked at is looked at again."""
+
+
+class Outcome(Enum):
+    PUT_BACK = auto()
+    REMOVED = auto()
+    MADE_AGAIN = auto()
+    ALREADY = auto()
+    """Nothing to do: the file says so already."""
+    CONFLICT = auto()
+    """Later work is in the way, at `places`; nothing was changed."""
+    STANDS = auto()
+    """Not taken back, for the reason in `why`; nothing was changed."""
+
+    @property
+    def is_failure(self) -> bool:
+        return self in (Outcome.CONFLICT, Outcome.STANDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """What became of one file."""
+
+    path: str
+    root: str
+    writes: tuple[str, ...]
+    outcome: Outcome
+    why: str = ""
+    places: tuple[ConflictHunk, ...] = ()
+    texts: Texts | None = None
+    """Before and after taking back; None when it was done elsewhere, or not at all."""
+
+
+def new_session() -> str:
+    """Names one run of the command, so that it can be taken back as a whole."""
+    return f"r-{secrets.token_hex(3)}"
+
+
+def revert(
+    store: Store,
+    writes: Sequence[Recorded],
+    session: str,
+    *,
+    dry_run: bool = False,
+    live: Live | None = None,
+) -> Generator[Reverted]:
+    """Takes `writes` back, file by file; each result as soon as it is there."""
+    by_path: dict[str, list[Recorded]] = {}
+    for write in sorted(writes, key=lambda write: write.id, reverse=True):
+        by_path.setdefault(write.path, []).append(write)
+    for path, of_file in by_path.items():
+        job = _Job(store, path, of_file, session, dry_run)
+        yield job.through(live) if live is not None and live.has_open(path) else job.on_disk()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What is to be done to the file as it was found."""
+
+    found: Resolved | Missing
+    data: bytes | None
+    now: Decoded | None
+    after: str | None
+    outcome: Outcome
+
+
+class _Job:
+    """One file. `writes` newest first."""
+
+    def __init__(
+        self, store: Store, path: str, writes: Sequence[Recorded], session: str, dry_run: bool
+    ) -> None:
+        self._store = store
+        self._path = path
+        self._writes = writes
+        self._session = session
+        self._dry_run = dry_run
+
+    def through(self, live: Live) -> Reverted:
+        if self._dry_run:
+            return self._done(Outcome.PUT_BACK, "in the editor, which has it open")
+        why = live.revert(self._path, [write.id for write in self._writes], self._session)
+        return (
+            self._done(Outcome.PUT_BACK, "in the editor") if why is None else self._done(Outcome.STANDS, why)
+        )
+
+    def on_disk(self) -> Reverted:
+        try:
+            texts = [self._store.texts(write.id) for write in self._writes]
+            for _ in range(TRIES):
+                with files.at(self._writes[0].root, self._path, "write") as found:
+                    step = self._step(found, texts)
+                    if not isinstance(step, _Step):
+                        return step
+                    refusal = None if self._dry_run else self._do(step)
+                    if refusal is None:
+                        before = None if step.now is None else step.now.text
+                        return self._done(step.outcome, texts=Texts(before, step.after))
+                    if refusal.kind is not Kind.CHANGED_ON_DISK:
+                        return self._done(Outcome.STANDS, refusal.message)
+            return self._done(Outcome.STANDS, "it keeps changing; try again")
+        except JournalFailed as failed:
+            return self._done(Outcome.STANDS, str(failed))
+
+    def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
+        data: bytes | None = None
+        now: Decoded | None = None
+        if isinstance(found, Resolved):
+            contents = files.read(found)
+            if isinstance(contents, Refusal):
+                return self._done(Outcome.STANDS, contents.message)
+            data, now = contents
+        elif isinstance(found, Refusal):
+            return self._done(Outcome.STANDS, found.message)
+        match take_back(None if now is None else now.text, texts):
+            case Already():
+                return self._done(Outcome.ALREADY)
+            case Clash(places):
+                return self._done(Outcome.CONFLICT, places=places)
+            case Stands(why):
+                return self._done(Outcome.STANDS, why)
+            case Becomes(None):
+                return _Step(found, data, now, None, Outcome.REMOVED)
+            case Becomes(after):
+                outcome = Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
+                return _Step(found, data, now, after, outcome)
+
+    def _do(self, step: _Step) -> Refusal | None:
+        """Journal, then the disk. None when it is done."""
+        oldest = self._writes[-1]
+        encoding, bom = (
+            (oldest.encoding, oldest.bom) if step.now is None else (step.now.encoding, step.now.bom)
+        )
+        data = b"" if step.after is None else disk.encode(step.after, encoding, bom, self._path)
+        if isinstance(data, Refusal):
+            return data
+        unwritable = disk.check_writable(step.found, len(data))
+        if unwritable is not None:
+            return unwritable
+        before = None if step.now is None else step.now.text
+        entry = Entry(
+            self._session, AGENT, 1, None, oldest.root, self._path, before, step.after, encoding, bom, "disk"
+        )
+        entry_id = self._store.begin(entry, takes_back=[write.id for write in self._writes])
+        match step.found, step.after:
+            case Missing(), _:
+                done = disk.create(step.found, data)
+            case _, None:
+                done = disk.remove(step.found, step.found.stat, before=step.data)
+            case _:
+                done = disk.save(step.found, data, step.found.stat, before=step.data)
+        self._store.finish(entry_id, "failed" if isinstance(done, Refusal) else "done")
+        return done if isinstance(done, Refusal) else None
+
+    def _done(
+        self,
+        outcome: Outcome,
+        why: str = "",
+        places: tuple[ConflictHunk, ...] = (),
+        texts: Texts | None = None,
+    ) -> Reverted:
+        ids = tuple(write.id for write in self._writes)
+        return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)

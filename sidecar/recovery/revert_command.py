@@ -1,0 +1,114 @@
+"""`acp-sidecar revert`: takes back single changes, a turn or a session of an agent, and says what could not be."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from sidecar.core.escape import plain
+from sidecar.journal import Store
+from sidecar.journal.entry import JournalFailed, Recorded
+from sidecar.journal.selecting import Selection
+from sidecar.recovery.changes_command import fail, one_session
+from sidecar.recovery.live import Live
+from sidecar.recovery.revert import Outcome, new_session, revert
+from sidecar.recovery.settle import settle
+
+
+def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | None = None) -> int:
+    """The exit code: 1 when something could not be taken back."""
+    if sum(map(bool, (arguments.ids, arguments.turn, arguments.session))) != 1:
+        return fail(
+            "revert", "give either IDs, or --turn SESSION:N, or --session S (see `acp-sidecar changes`)", 2
+        )
+    with store or Store() as journal:
+        try:
+            if not journal.exists:
+                return fail("revert", "the journal knows of no change by an agent")
+            for sentence in settle(journal):
+                sys.stderr.write(f"{sentence}\n")
+            writes = _chosen(arguments, journal)
+            if isinstance(writes, str):
+                return fail("revert", writes)
+            return _revert(journal, writes, live, dry_run=arguments.dry_run)
+        except JournalFailed as failed:
+            return fail("revert", f"{failed} (the journal is in {journal.folder})")
+        finally:
+            for notice in journal.notices:
+                sys.stderr.write(f"{notice}\n")
+
+
+def _chosen(arguments: argparse.Namespace, store: Store) -> list[Recorded] | str:
+    """The writes to take back; or what is wrong, in words."""
+    if arguments.ids:
+        return _by_id(arguments.ids, store)
+    name, turn = arguments.session, None
+    if arguments.turn:
+        name, colon, number = arguments.turn.rpartition(":")
+        if not colon or not number.isdecimal():
+            return f'"{plain(arguments.turn)}" is no turn; write SESSION:N as `acp-sidecar changes` shows it'
+        turn = int(number)
+    session = one_session(store, name)
+    if isinstance(session, str):
+        return session
+    writes = store.entries(Selection(session=session[0], turn=turn))
+    chosen = [write for write in writes if _why_not(write, store) is None]
+    if chosen:
+        return chosen
+    what = "this session" if turn is None else "this turn"
+    return f"there is nothing to take back in {what}" + (" any more" if writes else "")
+
+
+def _by_id(ids: Sequence[str], store: Store) -> list[Recorded] | str:
+    chosen: dict[str, Recorded] = {}
+    for name in ids:
+        found = store.named(name)
+        if not found:
+            return f'there is no change "{plain(name)}" in the journal; `acp-sidecar changes` lists them'
+        if len(found) > 1:
+            return f'"{plain(name)}" names {len(found)} changes; give more of the id'
+        why = _why_not(found[0], store)
+        if why is not None:
+            return f"{found[0].short} {why}"
+        chosen[found[0].id] = found[0]
+    return list(chosen.values())
+
+
+def _why_not(write: Recorded, store: Store) -> str | None:
+    match write.state:
+        case "failed":
+            return "was never made"
+        case "rejected" | "undone":
+            return "was taken back already"
+        case "intent" if store.is_running(write.owner):
+            return "is just being written; try again in a moment"
+        case _:
+            return None
+
+
+def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_run: bool) -> int:
+    from sidecar.recovery.present import Screen  # rich takes 60 ms
+
+    screen = Screen()
+    folder = os.path.realpath(os.getcwd())
+    session = new_session()
+    results = list[Outcome]()
+    changed = False
+    for result in revert(store, writes, session, dry_run=dry_run, live=live):
+        screen.reverted(result, folder, dry_run=dry_run)
+        if dry_run and result.texts is not None:
+            screen.diff(result.texts)
+        results.append(result.outcome)
+        changed |= bool(
+            not dry_run and not result.outcome.is_failure and result.outcome is not Outcome.ALREADY
+        )
+    failures = sum(outcome.is_failure for outcome in results)
+    if failures:
+        screen.say("")
+        screen.say(f"{failures} of {len(results)} files were left as they are.", "red")
+    if changed:
+        screen.say("")
+        screen.say(f"To have it again: acp-sidecar revert --session {session}", "dim")
+    return 1 if failures else 0

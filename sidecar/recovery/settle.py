@@ -1,0 +1,134 @@
+"""settle: writes that were journalled and cut off (the machine or the sidecar died) are looked into at the next start.
+
+What the file says decides, in the compared form of core.normal: the text after the write, `done`; the text before it,
+`failed`; anything else, or an editor that may have the text unsaved, `unknown`. A file that was cut off in the middle of a
+write in place gets its old text back: nobody wrote that. Every result is a sentence for the user.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import anyio.to_thread
+
+from sidecar import disk
+from sidecar.core.escape import plain
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Missing, Resolved
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.entry import EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.interrupted import Interrupted
+from sidecar.recovery import files
+from sidecar.recovery.torn import is_torn
+
+log = logging.getLogger(__name__)
+
+TOLD = 5
+"""So many results are told one by one."""
+
+
+class Verdict(NamedTuple):
+    entry: Recorded
+    state: EntryState
+    sentence: str
+
+
+async def at_start(journal: SqliteJournal) -> list[str]:
+    """Settles what was interrupted and throws away what is too old; what the user should be told, in sentences. Never raises."""
+    try:
+        interrupted = await journal.interrupted()
+        # Not on the journal's own thread: a file on a dead network mount must not hold up its writes.
+        verdicts = await anyio.to_thread.run_sync(_judge_all, interrupted)
+        told = [verdict for verdict in verdicts if await journal.settle(verdict.entry.id, verdict.state)]
+    except JournalFailed as failed:
+        return [
+            f"The journal of what agents change cannot be used: {failed}. Agents cannot write until it can."
+        ]
+    await journal.tidy()
+    return sentences(told)
+
+
+def settle(store: Store) -> list[str]:
+    """The same for the command line. Raises JournalFailed."""
+    verdicts = _judge_all(store.interrupted())
+    return sentences([verdict for verdict in verdicts if store.settle(verdict.entry.id, verdict.state)])
+
+
+def sentences(verdicts: Sequence[Verdict]) -> list[str]:
+    told = [verdict.sentence for verdict in verdicts[:TOLD]]
+    if len(verdicts) > TOLD:
+        told.append(f"{len(verdicts) - TOLD} more writes were interrupted; see `acp-sidecar changes`.")
+    return told
+
+
+def _judge_all(interrupted: Sequence[Interrupted]) -> list[Verdict]:
+    return [judge(one) for one in interrupted]
+
+
+def judge(one: Interrupted) -> Verdict:
+    """What became of one interrupted write, by what its file says now. Writes only to put a half-written file right."""
+    entry, texts = one.entry, one.texts
+    if texts is None:
+        return _verdict(entry, "unknown", "and its texts in the journal are damaged.")
+    if one.later:
+        return _compared(entry, texts, one.found)
+    with files.at(entry.root, entry.path, "read") as found:
+        if isinstance(found, Missing):
+            return _compared(entry, texts, None)
+        if isinstance(found, Refusal):
+            return _verdict(entry, "unknown", f"and the file cannot be looked at ({found.message}).")
+        data = found.read_bytes(files.AT_MOST)
+        if not isinstance(data, Refusal) and _put_right(entry, texts, found, data):
+            return _verdict(entry, "failed", "in the middle; the text from before it was put back.")
+        decoded = data if isinstance(data, Refusal) else disk.decode(data, entry.path)
+        if isinstance(decoded, Refusal):
+            return _verdict(entry, "unknown", f"and the file cannot be read ({decoded.message}).")
+        return _compared(entry, texts, decoded.text)
+
+
+def _compared(entry: Recorded, texts: Texts, now: str | None) -> Verdict:
+    if _same(now, texts.after):
+        return _verdict(entry, "done", "but it is complete.")
+    if entry.via == "disk" and _same(now, texts.before):
+        return _verdict(entry, "failed", "before anything was written; the file is as it was.")
+    if entry.via == "editor" and _same(now, texts.before):
+        return _verdict(
+            entry,
+            "unknown",
+            "and the file on the disk is as it was; the editor may have the new text, unsaved.",
+        )
+    return _verdict(
+        entry,
+        "unknown",
+        "and the file says neither what it said before nor what was written; "
+        f"`acp-sidecar changes --diff {entry.short}` shows both.",
+    )
+
+
+def _same(a: str | None, b: str | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return normal(a) == normal(b)
+
+
+def _put_right(entry: Recorded, texts: Texts, file: Resolved, data: bytes) -> bool:
+    """Whether the file was half written, and says again what it said before."""
+    if entry.via != "disk" or texts.before is None or texts.after is None:
+        return False
+    old = disk.encode(texts.before, entry.encoding, entry.bom)
+    new = disk.encode(texts.after, entry.encoding, entry.bom)
+    if isinstance(old, Refusal) or isinstance(new, Refusal) or not is_torn(data, old, new):
+        return False
+    saved = disk.save(file, old, file.stat, before=data)
+    if isinstance(saved, Refusal):
+        log.error("%s is half written and cannot be put right: %s", entry.path, saved.message)
+        return False
+    return True
+
+
+def _verdict(entry: Recorded, state: EntryState, what: str) -> Verdict:
+    path = plain(files.shown(entry.path, entry.root))
+    return Verdict(entry, state, f"{plain(entry.agent)}'s write to {path} was interrupted {what}")

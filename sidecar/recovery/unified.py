@@ -1,0 +1,79 @@
+"""unified: two texts as a unified diff, found in bounded time whatever the texts are (core.hunks)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Generator
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from sidecar.core.hunks import line_hunks, lines_of
+
+CONTEXT = 3
+
+Mark = Literal["@", " ", "-", "+"]
+
+
+class Line(NamedTuple):
+    """`text` without its line end; for "@" where the lines are, as in `diff -u`."""
+
+    mark: Mark
+    text: str
+
+
+class _Change(NamedTuple):
+    """Lines old[start:end] became new[new_start:new_end]; from 0."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+def unified(before: str | None, after: str | None) -> Generator[Line]:
+    """The changed lines with three lines around them; None where there was no file."""
+    old, new = lines_of(before or ""), lines_of(after or "")
+    for group in _groups(before or "", after or "", old, new):
+        first, last = group[0], group[-1]
+        lead = min(CONTEXT, first.start)
+        tail = min(CONTEXT, len(old) - last.end)
+        old_at = _place(first.start - lead, last.end + tail)
+        new_at = _place(first.new_start - lead, last.new_end + tail)
+        yield Line("@", f"@@ -{old_at} +{new_at} @@")
+        reached = first.start - lead
+        for change in group:
+            yield from (Line(" ", _bare(line)) for line in old[reached : change.start])
+            yield from (Line("-", _bare(line)) for line in old[change.start : change.end])
+            yield from (Line("+", _bare(line)) for line in new[change.new_start : change.new_end])
+            reached = change.end
+        yield from (Line(" ", _bare(line)) for line in old[reached : reached + tail])
+
+
+def _groups(before: str, after: str, old: list[str], new: list[str]) -> list[list[_Change]]:
+    """Changes whose context would meet belong together."""
+    old_starts = [0, *accumulate(map(len, old))]
+    new_starts = [0, *accumulate(map(len, new))]
+    groups: list[list[_Change]] = []
+    for hunk in line_hunks(before, after):
+        change = _Change(
+            bisect_left(old_starts, hunk.old_start),
+            bisect_left(old_starts, hunk.old_end),
+            bisect_left(new_starts, hunk.new_start),
+            bisect_left(new_starts, hunk.new_end),
+        )
+        if groups and change.start - groups[-1][-1].end <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _place(start: int, end: int) -> str:
+    """Lines from 0 as `diff -u` writes them: an empty stretch is named by the line in front of it."""
+    length = end - start
+    first = start + 1 if length else start
+    return str(first) if length == 1 else f"{first},{length}"
+
+
+def _bare(line: str) -> str:
+    return line.rstrip("\r\n")

@@ -1,0 +1,120 @@
+"""The journal for the event loop, and several processes on one file."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import sqlite3
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.database import NAME
+from sidecar.journal.entry import JournalFailed
+from sidecar.workspace.ports import Journal
+from tests.support.journals import entry
+
+
+async def test_it_is_what_the_workspace_needs(tmp_path: Path) -> None:
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        port: Journal = journal
+        await journal.session_opened("s", "agent", "/w")
+        write = await port.begin(entry("a", "b"))
+        await port.finish(write, "done")
+        await port.save_ledger("file:///a", "b", b"hunks")
+        assert await port.load_ledger("file:///a") == ("b", b"hunks")
+        await port.forget_ledger("file:///a")
+        assert await port.load_ledger("file:///a") is None
+        assert [found.state for found in await journal.entries()] == ["done"]
+        assert await journal.texts(write) == ("a", "b")
+        await journal.session_closed("s")
+        await journal.tidy()
+
+
+async def test_it_is_durable_when_begin_returns(tmp_path: Path) -> None:
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        write = await journal.begin(entry("a", "b"))
+        level = journal._store._open.connection.execute("PRAGMA synchronous").fetchone()
+        assert level == (2,)  # FULL
+        other = sqlite3.connect(tmp_path / "j" / NAME)
+        assert other.execute("SELECT id, state FROM writes").fetchall() == [(write, "intent")]
+        other.close()
+
+
+async def test_writes_are_numbered_in_the_order_they_were_begun(tmp_path: Path) -> None:
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        ids = await asyncio.gather(*(journal.begin(entry("", str(i), f"/w/{i}")) for i in range(20)))
+        assert ids == sorted(ids)
+
+
+async def test_a_cancelled_writer_still_says_what_became_of_it(tmp_path: Path) -> None:
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        write = await journal.begin(entry("a", "b"))
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await journal.finish(write, "done")
+        assert (await journal.entries())[0].state == "done"
+
+
+async def test_failures_are_raised_or_logged_as_the_port_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("")
+    async with SqliteJournal.opened(tmp_path / "file" / "j") as journal:
+        with pytest.raises(JournalFailed):
+            await journal.begin(entry("a", "b"))
+        with caplog.at_level(logging.ERROR):
+            await journal.finish("x", "done")
+            await journal.save_ledger("u", "t", b"")
+            assert await journal.load_ledger("u") is None
+        assert str(tmp_path / "file") in caplog.text
+        (tmp_path / "file").unlink()
+        assert await journal.begin(entry("a", "b"))  # as soon as it can
+
+
+async def test_the_user_is_told_what_happened_to_the_journal(tmp_path: Path) -> None:
+    (tmp_path / "j").mkdir(mode=0o700)
+    (tmp_path / "j" / NAME).write_bytes(b"junk" * 1000)
+    told: list[str] = []
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        journal.tell = told.append
+        await journal.begin(entry("a", "b"))
+    assert len(told) == 1
+    assert "put aside" in told[0]
+
+
+def _writer(folder: str, name: str, count: int) -> None:
+    with Store(Path(folder)) as store:
+        for i in range(count):
+            write = store.begin(entry(f"{name} {i}", f"{name} {i + 1}", "/w/shared", session=name))
+            store.save_ledger("file:///shared", f"{name} {i}", b"")
+            store.finish(write, "done")
+            if i % 5 == 0:
+                store.tidy()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_several_sidecars_share_one_file(tmp_path: Path) -> None:
+    """They open it at the same moment, and none loses a write or waits for ever."""
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_writer, args=(str(tmp_path / "j"), f"p{i}", 12)) for i in range(5)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * 5
+    with Store(tmp_path / "j") as store:
+        found = store.entries()
+        assert not store.notices
+        assert len(found) == len({one.id for one in found}) == 60
+        assert {one.state for one in found} == {"done"}
+        for one in found:
+            before, after = store.texts(one.id)
+            assert before is not None
+            assert after is not None
+            assert before.split()[0] == after.split()[0] == one.session
+    assert not list((tmp_path / "j" / "alive").iterdir())

@@ -1,0 +1,298 @@
+"""What the journal keeps, finds again, and says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.journal import Store
+from sidecar.journal.database import NAME
+from sidecar.journal.entry import JournalFailed
+from sidecar.journal.selecting import Selection
+from sidecar.journal.store import lines_changed
+from tests.support.journals import entry
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with Store(tmp_path / "j") as store:
+        yield store
+
+
+def test_a_write_as_it_was_journalled(store: Store) -> None:
+    made = entry(
+        "a\nb\n",
+        "a\nc\nd\n",
+        path="/w/dir/\udcff.txt",
+        root="/w/dir",
+        session="\ud800 session",
+        agent="an agent",
+        turn=7,
+        tool_call="call \ud800",
+        encoding="utf-16-le",
+        bom=b"\xff\xfe",
+        via="editor",
+    )
+    write = store.begin(made)
+    (found,) = store.entries()
+    assert found.id == write
+    assert found.state == "intent"
+    assert (found.path, found.root) == (made.path, made.root)
+    assert (found.session, found.tool_call) == ("\\ud800 session", "call \\ud800")
+    assert (found.agent, found.turn, found.encoding, found.bom, found.via) == (
+        "an agent", 7, "utf-16-le", b"\xff\xfe", "editor",
+    )  # fmt: skip
+    assert (found.added, found.removed, found.existed, found.exists) == (2, 1, True, True)
+    assert store.is_running(found.owner)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added", "removed"),
+    [
+        (None, "", 0, 0),
+        (None, "a\nb", 2, 0),
+        ("a\r\nb\rc\n", None, 0, 3),
+        ("a\nb\nc\n", "a\nX\nc\n", 1, 1),
+        ("a\nb\n", "a\nb\nc\n", 1, 0),
+        ("a\nb", "a\nb\n", 1, 1),
+        ("same\n", "same\n", 0, 0),
+    ],
+)
+def test_lines_are_counted_as_a_diff_counts_them(
+    before: str | None, after: str | None, added: int, removed: int
+) -> None:
+    assert lines_changed(before, after) == (added, removed)
+
+
+def test_ids_sort_in_the_order_of_the_writes_also_when_the_clock_goes_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([2000.0, 2000.0, 1000.0, 3000.0])
+    now = 2000.0
+
+    def tick() -> float:
+        nonlocal now
+        now = next(clock, now)
+        return now
+
+    monkeypatch.setattr("sidecar.journal.store.time.time", tick)
+    ids = [store.begin(entry(str(i), str(i + 1))) for i in range(6)]
+    assert ids == sorted(set(ids))
+    assert [found.id for found in store.entries()] == ids[::-1]
+
+
+def test_a_write_can_end_with_another_text_than_was_planned(store: Store) -> None:
+    write = store.begin(entry("a\nb\n", "a\nB\n"))
+    store.finish(write, "done", "a\nB\nC\n")
+    assert store.texts(write) == ("a\nb\n", "a\nB\nC\n")
+    (found,) = store.entries()
+    assert (found.state, found.added, found.removed) == ("done", 2, 1)
+
+
+SELECTIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, "edcba"),
+    ({"session": "s1"}, "cba"),
+    ({"session": "s1", "turn": 2}, "c"),
+    ({"paths": ("/w/x",)}, "db"),
+    ({"paths": ("/w/x/1",)}, "b"),
+    ({"paths": ("/w/x/", "/w/y")}, "dcb"),
+    ({"paths": ("/",)}, "edcba"),
+    ({"paths": ()}, ""),
+    ({"without": ("failed",)}, "edba"),
+    ({"limit": 2}, "ed"),
+    ({"ids": ()}, ""),
+]
+
+
+@pytest.mark.parametrize(("selection", "expected"), SELECTIONS, ids=[str(row[0]) for row in SELECTIONS])
+def test_selections(store: Store, selection: dict[str, Any], expected: str) -> None:
+    rows = [
+        ("a", "/w/a", "s1", 1),
+        ("b", "/w/x/1", "s1", 1),
+        ("c", "/w/y", "s1", 2),
+        ("d", "/w/x/2", "s2", 1),
+        ("e", "/w/x.txt", "", 0),
+    ]
+    names = {store.begin(entry("", n, path=p, session=s, turn=t)): n for n, p, s, t in rows}
+    failed = next(write for write, name in names.items() if name == "c")
+    store.finish(failed, "failed")
+    asked = Selection(**selection)
+    assert "".join(names[found.id] for found in store.entries(asked)) == expected
+    if asked.limit is None:
+        assert store.count(asked) == len(expected)
+
+
+def test_writes_and_sessions_are_found_by_a_part_of_their_name(store: Store) -> None:
+    one = store.begin(entry("", "1", session="abc1"))
+    two = store.begin(entry("", "2", session="abd2"))
+    assert [w.id for w in store.named(one)] == [one]
+    assert [w.id for w in store.named(two[-6:].upper())] == [two]
+    assert {w.id for w in store.named(one[:4])} == {one, two}
+    assert store.named("nothing") == store.named("") == []
+    assert store.sessions_named("abc") == ["abc1"]
+    assert sorted(store.sessions_named("ab")) == ["abc1", "abd2"]
+    assert store.sessions_named("x") == []
+
+
+def test_a_revert_undoes_what_it_took_back_once_it_is_done(store: Store) -> None:
+    def states() -> str:
+        return " ".join(found.state for found in reversed(store.entries()))
+
+    a = store.begin(entry("0", "1"))
+    b = store.begin(entry("1", "2"))
+    store.finish(a, "kept")
+    store.finish(b, "done")
+    back = store.begin(entry("2", "0"), takes_back=[a, b])
+    assert states() == "kept done intent"
+    store.finish(back, "done")
+    assert states() == "undone undone done"
+    again = store.begin(entry("0", "2"), takes_back=[back])
+    store.finish(again, "done")
+    assert states() == "kept done undone done"
+    third = store.begin(entry("2", "0"), takes_back=[again])
+    store.finish(third, "done")
+    assert states() == "undone undone done undone done"
+    fourth = store.begin(entry("0", "2"), takes_back=[third])
+    store.finish(fourth, "failed")
+    assert states() == "undone undone done undone done failed"
+
+
+def test_ledgers(store: Store) -> None:
+    assert store.load_ledger("file:///a") is None
+    store.save_ledger("file:///a", "text \ud800", b"hunks")
+    store.save_ledger("file:///a", "text \ud800 more", b"hunks 2")
+    assert store.load_ledger("file:///a") == ("text \ud800 more", b"hunks 2")
+    store.forget_ledger("file:///a")
+    assert store.load_ledger("file:///a") is None
+
+
+# Failures, in words
+
+
+def refused(store: Store, message: str) -> None:
+    with pytest.raises(JournalFailed, match=message) as caught:
+        store.begin(entry("a", "b" * 100_000))
+    assert "/" not in str(caught.value).replace("kept/", "")
+
+
+def test_a_full_disk(store: Store, tmp_path: Path) -> None:
+    write = store.begin(entry("a", "b"))
+    _sql(store, "PRAGMA max_page_count = 1")  # as low as it gets: what is there
+    with pytest.raises(JournalFailed, match=r"disk with the journal is full.*--purge"):
+        store.begin(entry("b", "".join(map(chr, range(0x4E00, 0x9000)))))
+    assert [found.id for found in store.entries()] == [write]
+    _sql(store, "PRAGMA max_page_count = 1000000")
+    assert store.begin(entry("b", "".join(map(chr, range(0x4E00, 0x9000)))))
+
+
+def test_another_program_that_does_not_let_go(tmp_path: Path) -> None:
+    with Store(tmp_path / "j", busy_seconds=0.05) as store:
+        write = store.begin(entry("a", "b"))
+        other = sqlite3.connect(tmp_path / "j" / NAME, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        refused(store, "another program holds")
+        assert store.texts(write) == ("a", "b")  # readers do not wait for writers
+        other.execute("ROLLBACK")
+        other.close()
+        assert store.begin(entry("b", "c"))
+
+
+def test_another_program_that_holds_the_folder(tmp_path: Path) -> None:
+    from sidecar.journal.folder import locked, make
+
+    make(tmp_path / "j")
+    with locked(tmp_path / "j", 1), Store(tmp_path / "j", busy_seconds=0.05) as store:
+        refused(store, "another program holds")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    folder = tmp_path / "no"
+    folder.mkdir(mode=0o500)
+    with Store(folder / "j") as store:
+        refused(store, "permissions")
+
+
+def test_something_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with Store(tmp_path / "file" / "j") as store:
+        refused(store, "folder cannot be used")
+
+
+def test_a_newer_version_is_not_touched(tmp_path: Path) -> None:
+    with Store(tmp_path / "j") as store:
+        write = store.begin(entry("a", "b"))
+        _sql(store, "PRAGMA user_version = 99")
+    with Store(tmp_path / "j") as store:
+        refused(store, "newer acp-sidecar")
+        assert not store.notices
+    with sqlite3.connect(tmp_path / "j" / NAME) as connection:
+        assert connection.execute("SELECT id FROM writes").fetchall() == [(write,)]
+    connection.close()
+
+
+@pytest.mark.parametrize("junk", [b"not a database, but long enough to be taken for one" * 50, b"x" * 600])
+def test_a_damaged_database_is_put_aside_and_a_new_one_begun(tmp_path: Path, junk: bytes) -> None:
+    folder = tmp_path / "j"
+    with Store(folder) as store:
+        store.begin(entry("a", "b"))
+    (folder / NAME).write_bytes(junk)
+    with Store(folder) as store:
+        write = store.begin(entry("b", "c"))
+        assert store.texts(write) == ("b", "c")
+        (sentence,) = store.notices
+    (aside,) = folder.glob("journal-damaged-*.sqlite3")
+    assert aside.read_bytes() == junk
+    assert str(aside) in sentence
+
+
+def test_damage_that_shows_while_it_is_used_costs_no_write(tmp_path: Path) -> None:
+    folder = tmp_path / "j"
+    with Store(folder) as store:
+        for i in range(50):
+            store.begin(entry(str(i), "".join(map(chr, range(0x4E00 + i, 0x5E00)))))
+    data = bytearray((folder / NAME).read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)  # all but the first page
+    (folder / NAME).write_bytes(data)
+    with Store(folder) as store:
+        with pytest.raises(JournalFailed, match="damaged"):
+            store.entries()
+        write = store.begin(entry("b", "c"))
+        assert store.texts(write) == ("b", "c")
+        assert len(store.notices) == 1
+    assert list(folder.glob("journal-damaged-*.sqlite3"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="open files cannot be removed there")
+@pytest.mark.parametrize("moved", ["file", "folder"])
+def test_a_journal_that_is_removed_while_it_is_used_is_begun_again(tmp_path: Path, moved: str) -> None:
+    folder = tmp_path / "j"
+    with Store(folder) as store:
+        store.begin(entry("a", "b"))
+        (folder if moved == "folder" else folder / NAME).rename(tmp_path / "away")
+        write = store.begin(entry("b", "c"))
+        assert "removed while it was in use" in store.notices[0]
+    with Store(folder) as store:
+        assert [found.id for found in store.entries()] == [write]
+
+
+def test_two_that_find_the_damage_put_it_aside_once(tmp_path: Path) -> None:
+    folder = tmp_path / "j"
+    with Store(folder) as one, Store(folder) as two:
+        one.begin(entry("a", "b"))
+        two.begin(entry("b", "c"))
+        for other in (one, two):
+            other._put_aside()
+        one.begin(entry("c", "d"))
+        two.begin(entry("d", "e"))
+        assert len(two.entries()) == 2
+    assert len(list(folder.glob("journal-damaged-*.sqlite3"))) == 1
+
+
+def _sql(store: Store, sql: str) -> None:
+    store.open()
+    store._open.connection.execute(sql).fetchall()

@@ -1,0 +1,122 @@
+"""Texts come back as they were put in, whatever they hold, and take little room."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.journal import Store, texts
+from sidecar.journal.entry import JournalFailed
+from sidecar.journal.retention import used_bytes
+from tests.support.journals import entry, numbered
+
+TEXTS = [
+    "",
+    "one\n",
+    "one\r\ntwo\rthree\n",
+    "\ufeffmark",
+    "grün \U0001f600 \x00 \x0c \u2028",
+    "lone \ud800 and \udc80",
+    "side by side \ud83d\ude00: two, not one",
+    "x" * 100_000,
+]
+
+
+@pytest.mark.parametrize("after", TEXTS)
+@pytest.mark.parametrize("before", [None, *TEXTS])
+def test_every_text_comes_back(tmp_path: Path, before: str | None, after: str) -> None:
+    with Store(tmp_path / "j") as store:
+        write = store.begin(entry(before, after))
+    with Store(tmp_path / "j") as store:
+        assert store.texts(write) == (before, after)
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.text(max_size=8)), max_size=10))
+def test_changes_survive_packing(edits: list[tuple[int, int, str]]) -> None:
+    changes: list[Edit] = []
+    reached = 0
+    for start, length, new in sorted(edits):
+        if start >= reached:
+            changes.append(Edit(start, min(start + length, 400), new))
+            reached = start + length
+    made = ChangeSet.of(400, changes)
+    assert texts.unpack(400, texts.pack(made)) == made
+
+
+def test_long_chains_are_cut_and_every_link_comes_back(tmp_path: Path) -> None:
+    steps = [numbered(500)]
+    for i in range(80):
+        steps.append(steps[-1].replace(f"{i * 5} ", f"changed {i} ", 1))
+    with Store(tmp_path / "j") as store:
+        ids = [store.begin(entry(a, b)) for a, b in pairwise(steps)]
+    with Store(tmp_path / "j") as store:
+        for write, a, b in zip(ids, steps, steps[1:], strict=False):
+            assert store.texts(write) == (a, b)
+        depths = _column(store, "SELECT depth FROM texts")
+        assert max(depths) == texts.MAX_DEPTH
+        assert len(depths) == 81
+        assert sum(depth == 0 for depth in depths) == 3
+
+
+@pytest.mark.parametrize("megabytes", [2, pytest.param(10, marks=pytest.mark.gauntlet)])
+def test_sixty_writes_of_a_large_file_take_less_room_than_two_of_it(
+    tmp_path: Path, megabytes: int, record_property: Callable[[str, object], None]
+) -> None:
+    now = numbered(megabytes * 26_000)
+    assert len(now) > megabytes * 1_000_000
+    chance = random.Random(1)
+    with Store(tmp_path / "j") as store:
+        for i in range(60):
+            at = now.index("\n", chance.randrange(len(now) - 100)) + 1
+            after = f"{now[:at]}line of write {i}\n{now[at + 41 :]}"
+            store.finish(store.begin(entry(now, after)), "done")
+            now = after
+        assert store.texts(store.entries()[0].id).after == now
+        used = used_bytes(store._open.connection)
+    record_property("figure", f"60 writes of {len(now) / 1e6:.1f} MB take {used / 1e6:.1f} MB")
+    assert used < 2 * len(now)
+
+
+def test_a_text_is_stored_once(tmp_path: Path) -> None:
+    with Store(tmp_path / "j") as store:
+        for i in range(5):
+            store.begin(entry("one\n", "two\n", path=f"/w/{i}"))
+            store.begin(entry("two\n", "one\n", path=f"/w/{i}"))
+        assert len(_column(store, "SELECT id FROM texts")) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE texts SET data = x'00' WHERE depth = 1",
+        "UPDATE texts SET data = (SELECT data FROM texts WHERE depth = 2) WHERE depth = 1",
+        "DELETE FROM texts WHERE depth = 0",
+        "UPDATE texts SET hash = zeroblob(20) WHERE depth = 2",
+    ],
+)
+def test_a_wrong_text_is_never_handed_out(tmp_path: Path, damage: str) -> None:
+    a = numbered(200)
+    b, c = a.replace("7 ", "seven ", 1), a.replace("7 ", "SEVEN ", 1).replace("9 ", "nine ", 1)
+    with Store(tmp_path / "j") as store:
+        store.begin(entry(a, b))
+        write = store.begin(entry(b, c))
+        _column(store, damage)
+    with Store(tmp_path / "j") as store:
+        with pytest.raises(JournalFailed, match="damaged"):
+            store.texts(write)
+        # and the next write does not build on it
+        again = store.begin(entry(c, a + "more\n"))
+    with Store(tmp_path / "j") as store:
+        assert store.texts(again).after == a + "more\n"
+
+
+def _column(store: Store, sql: str) -> list:
+    store.open()
+    return [row[0] for row in store._open.connection.execute(sql).fetchall()]
