@@ -1,0 +1,32 @@
+"""The bridge: a local socket by which other processes of the same user reach the sidecar of a running editor.
+
+limits.py     sizes, times and counts
+folder.py     where sockets and entries lie: a folder that is the user's alone, or none
+entry.py      Entry: what a running sidecar leaves there to be found
+registry.py   Claim: this process's own entry, socket and lock; sweep removes what the dead left behind
+proof.py      what each side proves to the other; the secret itself is never sent
+peer.py       whose process is at the other end
+wire.py       JSON lines with a size limit
+server.py     BridgeServer: handshake, then requests for a table of methods
+methods.py    the table: status, openDocuments, apply
+client.py     Client: one connection, blocking, for the command line
+finding.py    find, find_all: which running sidecar is meant
+
+Unix sockets only: no TCP, no WebSocket, no abstract socket, each of which is reachable by others than the user (a web page,
+another account). Nothing but the handshake is answered before the handshake is done.
+"""
+
+from __future__ import annotations
+
+import sys
+
+UNSUPPORTED = (
+    "The bridge does not exist on Windows yet: commands in a terminal cannot reach a running editor there, "
+    "and work on the files as they are on the disk."
+    if sys.platform == "win32"
+    else ""
+)
+"""Why there is no bridge on this machine, for people; "" where there is one."""
+
+VARIABLE = "ACP_SIDECAR_BRIDGE"
+"""Environment variable with the id of the sidecar that started a process."""

@@ -1,0 +1,148 @@
+"""Client: one connection to a running sidecar, blocking, for the command line.
+
+    with Client.connect(entry) as sidecar:
+        sidecar.call("status")
+
+Nothing but a nonce is sent before the other side has proved that it is the sidecar of the entry.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+from sidecar.bridge import UNSUPPORTED, peer, proof
+from sidecar.bridge.entry import Entry
+from sidecar.bridge.limits import MESSAGE_BYTES, Limits
+from sidecar.bridge.wire import Lines, Malformed, Message, decode, encode
+
+READ = 256 * 1024
+
+
+class BridgeError(Exception):
+    """The message is for a person."""
+
+
+class Unreachable(BridgeError):
+    """There is no sidecar at the other end, or something that is none."""
+
+
+class Lost(BridgeError):
+    """The connection ended, or did not answer in time; whether the request was carried out is not known."""
+
+
+class Failed(BridgeError):
+    """The sidecar's answer is an error."""
+
+
+class Client:
+    """Used by one thread. After Lost it is of no use any more."""
+
+    def __init__(self, connection: socket.socket, entry: Entry) -> None:
+        """See `connect`."""
+        self.entry = entry
+        self._connection = connection
+        self._lines = Lines(Limits().handshake_bytes)
+        self._serial = 0
+
+    @classmethod
+    def connect(cls, entry: Entry, timeout: float = Limits().handshake) -> Client:
+        """A connection on which both sides have proved who they are. Raises Unreachable. `timeout` in seconds, for all of it."""
+        if UNSUPPORTED:
+            raise Unreachable(UNSUPPORTED)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client = cls(connection, entry)
+        try:
+            deadline = time.monotonic() + timeout
+            connection.settimeout(timeout)
+            connection.connect(entry.socket)
+            client._shake_hands(deadline)
+        except (OSError, Malformed, BridgeError) as error:
+            client.close()
+            raise Unreachable(
+                f"the sidecar with process id {entry.pid} does not answer: {_words(error)}"
+            ) from error
+        except BaseException:
+            client.close()
+            raise
+        client._lines.limit = MESSAGE_BYTES
+        return client
+
+    def call(self, method: str, params: Mapping[str, object] | None = None, timeout: float = 330.0) -> Any:
+        """The result, plain JSON. `timeout` in seconds. Raises Failed, Lost; Failed also for what is too large to be sent."""
+        self._serial += 1
+        request = encode({"id": self._serial, "method": method, "params": dict(params or {})})
+        if len(request) > MESSAGE_BYTES:
+            raise Failed(f"that is more than {MESSAGE_BYTES} bytes, the most that can be sent to the sidecar")
+        deadline = time.monotonic() + timeout
+        try:
+            self._send(request, deadline)
+            while (answer := self._receive(deadline)).get("id") != self._serial:
+                pass  # to a request that was given up
+        except (OSError, Malformed) as error:
+            self.close()
+            raise Lost(f"the sidecar with process id {self.entry.pid} was lost: {_words(error)}") from error
+        if "result" in answer:
+            return answer["result"]
+        match answer.get("error"):
+            case {"message": str(words)}:
+                raise Failed(words)
+            case _:
+                raise Failed("the sidecar gave an error without words")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _shake_hands(self, deadline: float) -> None:
+        """See proof.py."""
+        entry = self.entry
+        ours = proof.new_nonce()
+        self._send(encode({"v": proof.VERSION, "nonce": ours}), deadline)
+        hello = self._receive(deadline)
+        theirs = str(hello.get("nonce"))
+        expected = proof.prove(entry.secret, "server", ours, theirs, entry.socket)
+        if not proof.is_nonce(theirs) or not proof.is_proof(hello.get("proof"), expected):
+            raise Malformed("what listens there is not the sidecar")
+        if not peer.is_same_user(self._connection):
+            raise Malformed("what listens there is another user's")
+        mine = proof.prove(entry.secret, "client", ours, theirs, entry.socket)
+        self._send(encode({"proof": mine}), deadline)
+        if self._receive(deadline).get("ok") is not True:
+            raise Malformed("it did not accept the proof")
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        self._patient_until(deadline)
+        self._connection.sendall(data)
+
+    def _receive(self, deadline: float) -> Message:
+        while (line := self._lines.next()) is None:
+            self._patient_until(deadline)
+            data = self._connection.recv(READ)
+            if not data:
+                raise Malformed("it hung up")
+            self._lines.feed(data)
+        return decode(line)
+
+    def _patient_until(self, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+
+
+def _words(error: Exception) -> str:
+    match error:
+        case TimeoutError():
+            return "it did not answer in time"
+        case OSError(strerror=str() as words):
+            return words
+        case _:
+            return str(error)

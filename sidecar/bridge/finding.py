@@ -1,0 +1,69 @@
+"""Finding: which of the running sidecars is meant.
+
+1. the one that started this process (its id is in the environment)
+2. else the one with the deepest root that contains the current folder, the newest among equals
+3. else none
+
+Each only if it completes the handshake; what a dead one left behind is removed on the way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+
+from sidecar.bridge import UNSUPPORTED, VARIABLE, folder, registry
+from sidecar.bridge.client import Client, Unreachable
+from sidecar.bridge.entry import Entry, is_id, read
+
+
+def find(cwd: str, env: Mapping[str, str]) -> Client | None:
+    """A connection to the sidecar that is meant in folder `cwd`; None when there is none."""
+    ranked, _ = _entries(cwd, env)
+    return next(_connected(ranked), None)
+
+
+def find_all(cwd: str, env: Mapping[str, str]) -> Iterator[Client]:
+    """Connections to every running sidecar of the user, the one that is meant first. Each is the caller's to close."""
+    ranked, others = _entries(cwd, env)
+    yield from _connected([*ranked, *others])
+
+
+def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]]:
+    """Those that may be meant, best first; and the others, newest first."""
+    place = None if UNSUPPORTED else folder.existing(env)
+    if place is None:
+        return [], []
+    meant: list[Entry] = []
+    given = env.get(VARIABLE, "")
+    if is_id(given) and (named := read(place, given)) is not None:
+        meant.append(named)
+    here = PurePath(os.path.realpath(cwd))
+    near: list[tuple[int, float, Entry]] = []
+    others: list[Entry] = []
+    for entry in registry.listed(place):
+        depth = _depth(entry, here)
+        if entry in meant:
+            continue
+        if depth:
+            near.append((depth, entry.started, entry))
+        else:
+            others.append(entry)
+    near.sort(key=lambda row: row[:2], reverse=True)
+    others.sort(key=lambda entry: entry.started, reverse=True)
+    return [*meant, *(entry for _, _, entry in near)], others
+
+
+def _depth(entry: Entry, here: PurePath) -> int:
+    """How many components the deepest root has that contains `here`; 0 when none does."""
+    roots = (PurePath(root) for root in entry.roots)
+    return max((len(root.parts) for root in roots if here.is_relative_to(root)), default=0)
+
+
+def _connected(entries: list[Entry]) -> Iterator[Client]:
+    for entry in entries:
+        try:
+            yield Client.connect(entry)
+        except Unreachable:
+            registry.sweep_one(Path(entry.socket).parent, entry.id)

@@ -1,0 +1,86 @@
+"""LiveSidecars: `recovery.live.Live` over the bridge: what is open in a running editor is taken back there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Self
+
+from sidecar.bridge.client import BridgeError, Client, Lost
+from sidecar.bridge.finding import find_all
+from sidecar.journal.entry import JournalFailed, Texts
+from sidecar.recovery.plan import joined
+from sidecar.recovery.revert import AGENT
+
+OPEN_SECONDS = 10.0
+"""For the question whether a file is open."""
+
+
+class LiveSidecars:
+    """Every running sidecar of the user, connected to at the first question. Close it at the end."""
+
+    def __init__(self, cwd: str, env: Mapping[str, str], texts: Callable[[str], Texts]) -> None:
+        """`texts`: of a write in the journal, by its id; raises JournalFailed."""
+        self._cwd = cwd
+        self._env = env
+        self._texts = texts
+        self._clients: list[Client] | None = None
+        self._having: dict[str, Client] = {}
+
+    def has_open(self, path: str) -> bool:
+        if self._clients is None:
+            self._clients = list(find_all(self._cwd, self._env))
+        for client in list(self._clients):
+            try:
+                answer = client.call("isOpen", {"path": path}, OPEN_SECONDS)
+            except Lost:
+                self._clients.remove(client)
+                continue
+            except BridgeError:
+                continue  # of another version
+            if answer == {"open": True}:
+                self._having[path] = client
+                return True
+        return False
+
+    def revert(self, path: str, writes: Sequence[str], session: str) -> str | None:
+        client = self._having[path]
+        try:
+            runs = joined([self._texts(write) for write in writes])
+        except JournalFailed as failed:
+            return str(failed)
+        steps: list[dict[str, str]] = []
+        for run in runs:
+            if run.before is None or run.after is None:
+                did = "made" if run.before is None else "removed"
+                return f"the agent {did} it, and an editor has it open; close it there and try again"
+            steps.append({"base": run.after, "wanted": run.before})
+        params = {
+            "path": path,
+            "steps": steps,
+            "label": AGENT,
+            "session": session,
+            "takesBack": list(writes),
+        }
+        try:
+            answer = client.call("apply", params)
+        except BridgeError as error:
+            return str(error)
+        match answer:
+            case {"result": "applied"}:
+                return None
+            case {"result": "not_open"}:
+                return "it was closed in the editor meanwhile; try again"
+            case {"reason": str(reason)}:
+                return reason
+            case _:
+                return "the sidecar's answer is not understood; it may be of another version"
+
+    def close(self) -> None:
+        for client in self._clients or ():
+            client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,34 @@
+"""Whose process is at the other end of a Unix socket, as the kernel says."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+
+_SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
+"""<sys/un.h> of macOS and FreeBSD; Python names neither."""
+_XUCRED = struct.Struct("=IIh2x16I")
+"""struct xucred: cr_version, cr_uid, cr_ngroups, cr_groups; what follows on FreeBSD is of no interest."""
+
+
+def is_same_user(connection: socket.socket) -> bool:
+    """Whether the process at the other end is this user's. A system that cannot tell says no."""
+    return sys.platform != "win32" and uid_of(connection) == os.geteuid()
+
+
+def uid_of(connection: socket.socket) -> int | None:
+    """The user's number; None when it cannot be told."""
+    try:
+        if sys.platform == "linux":
+            raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("=iII"))
+            _, uid, _ = struct.unpack("=iII", raw)
+            return uid
+        if sys.platform == "darwin" or sys.platform.startswith("freebsd"):
+            raw = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 128)
+            version, uid, *_ = _XUCRED.unpack_from(raw)
+            return uid if version == 0 else None
+    except (OSError, struct.error):
+        pass
+    return None

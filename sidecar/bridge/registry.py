@@ -1,0 +1,152 @@
+"""Claim: one sidecar's place in the folder, from `take` to `release`: lock, socket and entry under one random name.
+
+The lock is held by the living process and by nobody else, so it alone tells a dead sidecar's leftovers from a living one's
+socket: process ids are given away again, and a socket's file says nothing. The lock file has its name only once it is
+locked, and goes last.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sidecar.bridge import entry as entries
+from sidecar.bridge.entry import SECRET_BYTES, Entry, is_id, path_of, socket_of
+
+if sys.platform != "win32":
+    import fcntl
+
+BACKLOG = 16
+_TRIES = 20
+_KINDS = ("json", "tmp", "sock", "new", "lock")
+"""In the order in which they are removed."""
+
+
+def new_id() -> str:
+    return secrets.token_hex(8)
+
+
+class Claim:
+    """Everything blocks, for the file system only."""
+
+    def __init__(self, folder: Path, entry_id: str, lock: int) -> None:
+        self.folder = folder
+        self.id = entry_id
+        self.secret = secrets.token_bytes(SECRET_BYTES)
+        self.socket_path = socket_of(folder, entry_id)
+        self._started = time.time()
+        self._lock = lock
+
+    @classmethod
+    def take(cls, folder: Path, entry_id: str) -> Claim:
+        """Raises OSError. The folder is one that `folder.made` gave."""
+        new, final = folder / f"{entry_id}.new", folder / f"{entry_id}.lock"
+        for _ in range(_TRIES):
+            lock = os.open(new, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            try:
+                if _locked(lock) and _is_at(lock, new):
+                    new.rename(final)
+                    return cls(folder, entry_id, lock)
+            except BaseException:
+                os.close(lock)
+                raise
+            os.close(lock)  # somebody was just sweeping it away
+        raise OSError(f"the lock of {entry_id} cannot be taken")
+
+    def listen(self) -> socket.socket:
+        """The listening socket. Raises OSError, also when there is something at its path: nothing is ever replaced."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listener.bind(self.socket_path)
+            os.chmod(self.socket_path, 0o600)
+            listener.listen(BACKLOG)
+        except BaseException:
+            listener.close()
+            raise
+        return listener
+
+    def publish(self, roots: Sequence[str]) -> None:
+        """Puts the entry there, or another in its place. Raises OSError."""
+        real = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        entry = Entry(self.id, os.getpid(), self._started, time.time(), real, self.socket_path, self.secret)
+        entries.write(self.folder, entry)
+
+    def release(self) -> None:
+        """Nothing of it is left. The descriptor is closed last, so that nobody takes the rest for leftovers meanwhile."""
+        _remove(self.folder, self.id)
+        os.close(self._lock)
+
+
+def listed(folder: Path) -> list[Entry]:
+    """Every entry that can be read, of the dead too."""
+    found = (entries.read(folder, entry_id) for entry_id in _ids(folder))
+    return [entry for entry in found if entry is not None]
+
+
+def sweep(folder: Path) -> None:
+    """Removes what dead sidecars left behind. Never raises."""
+    for entry_id in _ids(folder):
+        sweep_one(folder, entry_id)
+
+
+def sweep_one(folder: Path, entry_id: str) -> bool:
+    """Whether that sidecar is dead; then nothing of it is left."""
+    # In this order: a lock file gets its name by renaming, and must not be missed under both.
+    locks = [path for kind in ("new", "lock") if (path := folder / f"{entry_id}.{kind}").exists()]
+    if not locks:
+        _remove(folder, entry_id)  # a living one has a lock from first to last
+        return True
+    try:
+        lock = os.open(locks[-1], os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        # Whoever has the lock of the file at this path may remove it, and nobody else does.
+        if not _locked(lock) or not _is_at(lock, locks[-1]):
+            return False
+        _remove(folder, entry_id)
+        return True
+    except OSError:
+        return False  # a file system without locks: it cannot be told
+    finally:
+        os.close(lock)
+
+
+def _remove(folder: Path, entry_id: str) -> None:
+    for kind in _KINDS:
+        with suppress(OSError):
+            (path_of(folder, entry_id) if kind == "json" else folder / f"{entry_id}.{kind}").unlink()
+
+
+def _ids(folder: Path) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    parts = (name.partition(".") for name in names)
+    return sorted({entry_id for entry_id, _, kind in parts if is_id(entry_id) and kind in _KINDS})
+
+
+def _locked(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        return False
+    mine = os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)

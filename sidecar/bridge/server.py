@@ -1,0 +1,269 @@
+"""BridgeServer: answers other processes of the same user, each on a connection of its own, once both sides have proved who they are.
+
+    {"id": 1, "method": "status", "params": {}}  →  {"id": 1, "result": …}  |  {"id": 1, "error": {"message": "words"}}
+
+Requests of one client are begun in the order in which they come (up to a method's first `await`) and answered as they end.
+What breaks the protocol ends the connection without a word; it is in the log. A client that goes away takes its requests
+with it: they are cancelled, and what must not be left half done is shielded by its method.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any, cast
+
+import anyio
+import anyio.to_thread
+
+from sidecar import __version__
+from sidecar.bridge import UNSUPPORTED, folder, peer, proof
+from sidecar.bridge.limits import Limits
+from sidecar.bridge.registry import Claim, new_id, sweep
+from sidecar.bridge.wire import Lines, Malformed, Message, decode, encode
+
+log = logging.getLogger(__name__)
+
+Method = Callable[[Mapping[str, Any]], Awaitable[object]]
+"""`params` → the result, plain JSON. Raises Refused, also for wrong params."""
+
+READ = 256 * 1024
+LARGE = 256 * 1024
+"""Bytes from which a message is decoded in a thread."""
+ACCEPT_AGAIN = 1.0
+"""Seconds to wait when the system has no descriptor left for a new client."""
+
+
+class Refused(Exception):
+    """A method's "no", with words for a person."""
+
+
+class BridgeServer:
+    """One sidecar's end. `run` serves until it is cancelled; without a place for a socket it says so in the log and returns."""
+
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        roots: Sequence[str],
+        bridge_id: str = "",
+        *,
+        env: Mapping[str, str] | None = None,
+        limits: Limits = Limits(),  # noqa: B008  # frozen
+    ) -> None:
+        """`bridge_id`: of `registry.new_id`, where it has to be known before."""
+        self.id = bridge_id or new_id()
+        self.listening = anyio.Event()
+        """Set when clients can find it."""
+        self._methods = methods
+        self._roots = list(roots)
+        self._env = os.environ if env is None else env
+        self._limits = limits
+        self._claim: Claim | None = None
+        self._clients: set[socket.socket] = set()
+
+    def roots_changed(self, roots: Sequence[str]) -> None:
+        """The editor's folders are these now."""
+        self._roots = list(roots)
+        if self._claim is not None:
+            try:
+                self._claim.publish(self._roots)
+            except OSError as error:
+                log.warning("the bridge's entry cannot be renewed: %s", error.strerror)
+
+    async def run(self) -> None:
+        """Listens; what is found of it by others is gone when this returns or is cancelled."""
+        if UNSUPPORTED:
+            log.info("%s", UNSUPPORTED)
+            return
+        listener = None
+        try:
+            try:
+                listener = await anyio.to_thread.run_sync(self._begin)
+                if self._claim is not None:
+                    self._claim.publish(self._roots)
+            except (OSError, folder.NoFolder) as error:
+                log.warning("commands in a terminal cannot reach this sidecar: %s", error)
+                return
+            self.listening.set()
+            await self._accept(listener)
+        finally:
+            for connection in (*self._clients, *([] if listener is None else [listener])):
+                connection.close()  # those, too, whose task never began
+            if self._claim is not None:
+                self._claim.release()
+                self._claim = None
+
+    def _begin(self) -> socket.socket:
+        place = folder.made(self._env)
+        sweep(place)
+        self._claim = Claim.take(place, self.id)
+        listener = self._claim.listen()
+        listener.setblocking(False)
+        return listener
+
+    async def _accept(self, listener: socket.socket) -> None:
+        """Not by `loop.sock_accept`, which loses a connection when it is cancelled in the wrong moment."""
+        loop = asyncio.get_running_loop()
+        async with anyio.create_task_group() as tasks:
+
+            def accept() -> None:
+                try:
+                    connection, _ = listener.accept()
+                except (BlockingIOError, InterruptedError):
+                    return
+                except OSError as error:
+                    log.warning("a client of the bridge cannot be accepted: %s", error.strerror)
+                    loop.remove_reader(listener)
+                    later.append(loop.call_later(ACCEPT_AGAIN, loop.add_reader, listener, accept))
+                    return
+                if len(self._clients) >= self._limits.clients:
+                    log.warning("a client of the bridge is turned away: there are %d", len(self._clients))
+                    connection.close()
+                    return
+                self._clients.add(connection)
+                tasks.start_soon(self._client, connection)
+
+            later: deque[asyncio.TimerHandle] = deque(maxlen=1)
+            loop.add_reader(listener, accept)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                loop.remove_reader(listener)
+                for timer in later:
+                    timer.cancel()
+
+    async def _client(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        client = _Client(connection, self._limits)
+        with closing(connection):
+            try:
+                with anyio.fail_after(self._limits.handshake):
+                    await self._shake_hands(client)
+                client.lines.limit = self._limits.message_bytes
+                await self._requests(client)
+            except Malformed as error:
+                log.warning("a client of the bridge was dropped: %s", error)
+            except TimeoutError:
+                log.warning("a client of the bridge was dropped: it was too slow")
+            except OSError:
+                pass  # it went away
+            except Exception:
+                log.exception("a client of the bridge was dropped")
+            finally:
+                self._clients.discard(connection)
+
+    async def _shake_hands(self, client: _Client) -> None:
+        """See proof.py. Raises Malformed for whoever does not know the secret, or is somebody else."""
+        claim = self._claim
+        hello = await client.receive()
+        theirs = hello.get("nonce")
+        if claim is None or hello.get("v") != proof.VERSION or not proof.is_nonce(theirs):
+            raise Malformed("no greeting, or one of another version")
+        ours = proof.new_nonce()
+        expected = proof.prove(claim.secret, "client", str(theirs), ours, claim.socket_path)
+        mine = proof.prove(claim.secret, "server", str(theirs), ours, claim.socket_path)
+        await client.send({"v": proof.VERSION, "nonce": ours, "proof": mine})
+        if not proof.is_proof((await client.receive()).get("proof"), expected):
+            raise Malformed("it does not know the secret")
+        if not peer.is_same_user(client.connection):
+            raise Malformed("it is another user's")
+        await client.send({"ok": True, "pid": os.getpid(), "version": __version__})
+
+    async def _requests(self, client: _Client) -> None:
+        free = anyio.Semaphore(self._limits.requests)
+        why: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            try:
+                while (message := await client.receive_or_end()) is not None:
+                    await free.acquire()
+                    tasks.start_soon(self._answer, client, message, free)
+            except (Malformed, TimeoutError, OSError) as error:
+                why = error  # not raised here: the group would wrap it
+            tasks.cancel_scope.cancel()
+        if why is not None:
+            raise why
+
+    async def _answer(self, client: _Client, message: Message, free: anyio.Semaphore) -> None:
+        number = message.get("id")
+        try:
+            with anyio.fail_after(self._limits.request):
+                answer = {"id": number, "result": await self._called(message)}
+        except Refused as error:
+            answer = {"id": number, "error": {"message": str(error)}}
+        except TimeoutError:
+            answer = {"id": number, "error": {"message": "the sidecar did not get it done in time"}}
+        except Exception:
+            log.exception("a request over the bridge failed")
+            answer = {"id": number, "error": {"message": "the sidecar failed; its log says why"}}
+        finally:
+            free.release()
+        try:
+            await client.send(answer)
+        except (OSError, TimeoutError):
+            client.hang_up()  # so that reading from it ends too
+
+    async def _called(self, message: Message) -> object:
+        name, params = message.get("method"), message.get("params", {})
+        method = self._methods.get(name) if isinstance(name, str) else None
+        if method is None:
+            raise Refused("this sidecar has no such method; it may be of another version")
+        if not isinstance(params, dict):
+            raise Refused("params should be an object")
+        return await method(cast("dict[str, Any]", params))
+
+
+class _Client:
+    """A connection, by lines. One reader, any number of senders."""
+
+    def __init__(self, connection: socket.socket, limits: Limits) -> None:
+        self.connection = connection
+        self.lines = Lines(limits.handshake_bytes)
+        self._limits = limits
+        self._sending = anyio.Lock()
+        self._loop = asyncio.get_running_loop()
+
+    async def receive(self) -> Message:
+        """The next message. Raises Malformed at the end."""
+        message = await self.receive_or_end()
+        if message is None:
+            raise Malformed("it hung up")
+        return message
+
+    async def receive_or_end(self) -> Message | None:
+        """None at the end. Raises Malformed, TimeoutError for a message that does not come to its end, OSError."""
+        while (line := self.lines.next()) is None:
+            if not self.lines.begun:
+                data = await self._read()
+                if not data:
+                    return None
+                self.lines.feed(data)
+                continue
+            with anyio.fail_after(self._limits.line):
+                while (line := self.lines.next()) is None:
+                    data = await self._read()
+                    if not data:
+                        raise Malformed("it hung up within a message")
+                    self.lines.feed(data)
+            break
+        return decode(line) if len(line) < LARGE else await anyio.to_thread.run_sync(decode, line)
+
+    async def _read(self) -> bytes:
+        return await self._loop.sock_recv(self.connection, READ)
+
+    async def send(self, message: Message) -> None:
+        """Raises OSError, TimeoutError for a client that does not take it."""
+        data = encode(message)
+        async with self._sending:
+            with anyio.fail_after(self._limits.send):
+                await self._loop.sock_sendall(self.connection, data)
+
+    def hang_up(self) -> None:
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
