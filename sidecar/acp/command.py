@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from sidecar.workspace.ports import AgentFailed
@@ -60,6 +61,19 @@ INHERITED_PREFIXES = ("LC_", "XDG_")
 _REFERENCE = "${env:"
 """A value `${env:NAME}` in an agent's `env` stands for our own variable NAME: a key need not be written into settings."""
 
+_MANAGED = (
+    ".nvm/versions/node/*/bin",
+    ".local/share/fnm/node-versions/*/installation/bin",
+    ".volta/bin",
+    ".asdf/shims",
+    ".pyenv/shims",
+    ".local/bin",
+    ".bun/bin",
+    ".npm-global/bin",
+    ".cargo/bin",
+)
+"""Folders below HOME where nvm, fnm, volta, asdf, pyenv, pip, bun, npm and cargo put programs; the newest version first."""
+
 _CMD_SPECIAL = frozenset('"%!^&|<>\r\n')
 
 
@@ -109,11 +123,22 @@ def find(command: str, path: str | None) -> str | None:
     return None
 
 
+def elsewhere(command: str, env: Mapping[str, str]) -> str | None:
+    """Where a version manager put a program that is not on PATH: their PATH comes from a shell's start-up file, which an editor
+    started from a desktop never reads."""
+    home = Path(env.get("HOME") or os.path.expanduser("~"))
+    for pattern in _MANAGED:
+        for path in sorted(home.glob(f"{pattern}/{command}"), reverse=True):
+            if os.access(path, os.X_OK):
+                return str(path)
+    return None
+
+
 def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
     """The argv to run. Raises AgentFailed("not_installed") with what to do about it."""
     program = find(command.command, env.get("PATH"))
     if program is None:
-        raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command)}.')
+        raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command, env)}.')
     argv = [program, *command.args]
     if any("\0" in word for word in argv):
         raise AgentFailed(
@@ -131,11 +156,17 @@ def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
     return argv
 
 
-def missing(command: Command) -> str:
+def missing(command: Command, env: Mapping[str, str] | None = None) -> str:
     """Why `find` found nothing, and what to do."""
     name = command.command
     if os.path.isabs(os.path.expanduser(name)):
         return f"{name} does not exist or is not executable. Check the path in the settings"
     if os.path.dirname(name):
         return f"{name} is a relative path. Give an absolute path, or a command name that is on PATH"
+    hidden = elsewhere(name, os.environ if env is None else env)
+    if hidden is not None:
+        return (
+            f'there is no command "{name}" on the PATH that the editor was started with; it is at {hidden}. '
+            f"Give that path in the settings, or start the editor from a shell"
+        )
     return f'there is no command "{name}" on PATH. Install it, or give its absolute path in the settings'

@@ -1,0 +1,37 @@
+"""Editors found here, and what is known of each: observed, not taken from announcements."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+
+from sidecar.doctor.finding import Finding, Mark
+
+KNOWN: tuple[tuple[str, str, Mark, str], ...] = (
+    ("nvim", "Neovim", "ok", "everything; take editor-extension/nvim/acp-sidecar.lua"),
+    ("hx", "Helix", "note", "nothing is saved for it, questions and commands are code actions in the chat"),
+    (
+        "emacs",
+        "Emacs",
+        "note",
+        "with eglot 1.17 edits could land in the wrong line without editor-extension/emacs/acp-sidecar.el",
+    ),
+    (
+        "kate",
+        "Kate",
+        "warn",
+        "refuses every edit of a language server: agents read your buffers, clean files are written on disk",
+    ),
+    ("code", "VS Code", "note", "no extension yet"),
+)
+
+
+def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    area = "editors"
+    env = os.environ if env is None else env
+    here = [one for one in KNOWN if shutil.which(one[0], path=env.get("PATH"))]
+    for _, name, mark, words in here:
+        yield Finding(area, mark, f"{name}: {words}")
+    if not here:
+        yield Finding(area, "note", "no editor known to us is on PATH; any LSP client will do")

@@ -1,0 +1,65 @@
+"""Python, the libraries, and what the kernel offers for opening files and ending processes for certain."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections.abc import Iterator
+
+from sidecar import __version__
+from sidecar.disk import openat2
+from sidecar.doctor.finding import Finding
+
+LIBRARIES = (
+    "pygls",
+    "lsprotocol",
+    "agent-client-protocol",
+    "anyio",
+    "msgspec",
+    "pathspec",
+    "platformdirs",
+    "rich",
+)
+
+
+def look() -> Iterator[Finding]:
+    area = "machine"
+    python = f"Python {platform.python_version()} on {platform.system()} {platform.release()}"
+    yield Finding(area, "ok", f"acp-sidecar {__version__}, {python}")
+    missing: list[str] = []
+    for name in LIBRARIES:
+        try:
+            importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        yield Finding(
+            area,
+            "fail",
+            f"not installed: {', '.join(missing)}",
+            "install acp-sidecar again, with its dependencies",
+        )
+    if openat2.available():
+        yield Finding(
+            area, "ok", "files are opened by openat2: no path can be exchanged between check and use"
+        )
+    elif sys.platform == "linux":
+        yield Finding(
+            area,
+            "note",
+            "this kernel has no openat2 (Linux 5.6), or a sandbox forbids it; folders are walked one by one instead: as safe, slower",
+        )
+    else:
+        yield Finding(area, "ok", "files are opened by walking folders one by one, following no link unseen")
+    match sys.platform:
+        case "linux":
+            words = "agents run under a reaper: nothing they start outlives the sidecar, not even kill -9"
+            yield Finding(area, "ok", words)
+        case "darwin":
+            words = "agents run in a process group of their own; a daemon that an agent makes of itself may outlive it"
+            yield Finding(area, "note", words)
+        case "win32":
+            yield Finding(area, "ok", "agents run in a job object that ends with the sidecar")
+        case _:
+            yield Finding(area, "note", f"never tried on {sys.platform}")

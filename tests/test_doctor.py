@@ -1,0 +1,125 @@
+"""The doctor: what it says of machines that lack this or that."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sidecar.cli import main
+from sidecar.disk import openat2
+from sidecar.doctor import agents, editors, machine, show, state
+from sidecar.doctor.finding import Finding
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX modes and shebangs")
+
+
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def said(found: list[Finding], mark: str) -> str:
+    return "\n".join(f"{one.words} → {one.todo}" for one in found if one.mark == mark)
+
+
+@posix
+def test_agents_on_path_and_where_version_managers_hide_them(tmp_path: Path) -> None:
+    here = program(tmp_path / "bin/gemini")
+    program(tmp_path / "home/.nvm/versions/node/v20.1.0/bin/opencode")
+    newest = program(tmp_path / "home/.nvm/versions/node/v22.0.0/bin/opencode")
+    env = {"PATH": str(here.parent), "HOME": str(tmp_path / "home")}
+    found = list(agents.look(env))
+    assert str(here) in said(found, "ok")
+    assert str(newest) in said(found, "warn")
+    assert "not on PATH" in said(found, "warn")
+    assert not said(found, "note")
+
+
+def test_no_agents(tmp_path: Path) -> None:
+    found = list(agents.look({"PATH": str(tmp_path), "HOME": str(tmp_path)}))
+    assert "pip install" in said(found, "note")
+    assert '"demo"' in said(found, "ok")
+
+
+@posix
+def test_editors_and_their_limits(tmp_path: Path) -> None:
+    for name in ("nvim", "kate"):
+        program(tmp_path / name)
+    found = list(editors.look({"PATH": str(tmp_path)}))
+    assert "Neovim" in said(found, "ok")
+    assert "refuses every edit" in said(found, "warn")
+    assert not said(list(editors.look({"PATH": str(tmp_path / "none")})), "warn")
+
+
+def _missing(folder: Path) -> Path:
+    return folder / "none"
+
+
+def _private(folder: Path) -> Path:
+    (folder / "journal").mkdir(mode=0o700)
+    return folder
+
+
+def _open(folder: Path) -> Path:
+    (folder / "journal").mkdir()
+    (folder / "journal").chmod(0o755)
+    return folder
+
+
+@posix
+@pytest.mark.parametrize(
+    ("make", "mark", "words"),
+    [
+        (_missing, "ok", "made when it is first needed"),
+        (_private, "ok", "readable by you alone"),
+        (_open, "warn", "others may read: journal → chmod"),
+    ],
+)
+def test_state(tmp_path: Path, make: Callable[[Path], Path], mark: str, words: str) -> None:
+    assert words in said(list(state.look(make(tmp_path))), mark)
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
+def test_a_state_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "cannot be written" in said(list(state.look(tmp_path)), "fail")
+
+
+def test_a_kernel_without_openat2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openat2, "available", lambda: False)
+    found = list(machine.look())
+    assert "walked one by one" in said(found, "note") or "walking folders" in said(found, "ok")
+
+
+def test_a_missing_library_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LIBRARIES", ("no-such-library",))
+    assert "no-such-library" in said(list(machine.look()), "fail")
+
+
+def test_nothing_of_others_words_is_interpreted() -> None:
+    out = io.StringIO()
+    show.show(Console(file=out, width=80), [Finding("agents", "warn", "at /x/[red]\x1b[2J/y", "do [bold]it")])
+    assert "[red]\\x1b[2J/y" in out.getvalue()
+    assert "[bold]it" in out.getvalue()
+
+
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_command(
+    option: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["doctor", *option]) == 0
+    printed = capsys.readouterr().out
+    assert "acp-sidecar 0." in printed
+    if option:
+        assert {one["area"] for one in json.loads(printed)} == {"machine", "state", "agents", "editors"}
+    monkeypatch.setattr(machine, "LIBRARIES", ("no-such-library",))
+    assert main(["doctor", *option]) == 1
