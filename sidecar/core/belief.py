@@ -30,6 +30,8 @@ class Candidate:
 
     text: str
     serial: int
+    from_disk: bool = False
+    """Nobody gave it to the agent: it may have read it behind us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Beliefs:
         `disk` (oldest first) counts as older than all others. Writes take effect in the order in which they were received,
         so what was served up to this one is settled now, and what was served later waits for later ones."""
         entry = self._entries.get((session, uri))
-        found = [Candidate(text, i - 1_000_000) for i, text in enumerate(disk)]
+        found = [Candidate(text, i - 1_000_000, from_disk=True) for i, text in enumerate(disk)]
         if entry is not None:
             _settle(entry, until)
             found += entry.extra

@@ -6,12 +6,13 @@ returns the plan. Carrying it out (which door, journal, verification, saving) is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.hunks import lines_of
 from sidecar.core.merge import Conflict, Merged, merge
 
 
@@ -34,10 +35,34 @@ Plan = NoChange | EditText | Conflict
 def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     """The smallest set of edits that brings the agent's change into `current` and keeps everybody else's.
 
-    Without any candidate the agent never saw the document: then everything in it counts as somebody else's work."""
+    Without any candidate the agent never saw the document: then everything in it counts as somebody else's work. When what
+    the agent sent does not tell for certain which of two texts it had seen, and one of them means a conflict, it is one."""
     if new == current:
         return NoChange()
-    base = closest(candidates, new)
+    known = sorted(candidates, key=lambda c: c.serial)
+    base = closest(known, new)
+    plan = _plan(base, current, new)
+    if isinstance(plan, EditText):
+        for other in _doubtful(known, base, new):
+            otherwise = _plan(other, current, new)
+            if isinstance(otherwise, Conflict):
+                return otherwise
+    return plan
+
+
+def closest(candidates: Iterable[Candidate], new: str) -> str:
+    """The candidate with the smallest difference to `new`, the newest among equals; "" when there is none.
+
+    An agent that read through its shell sends the disk's text plus its edit, one that read through us sends the buffer's:
+    the smaller difference tells which. What the disk says already tells nothing about what was changed to get there (agents
+    write there themselves and send the same through us), as long as there is anything else."""
+    serials = {c.text: c.serial for c in candidates if c.text != new or not c.from_disk}
+    if not serials:
+        return next((c.text for c in candidates), "")
+    return min(serials, key=lambda text: (_distance(text, new), -serials[text]))
+
+
+def _plan(base: str, current: str, new: str) -> Plan:
     if base == current:
         return EditText(diff(current, new), base)
     merged = merge(base, current, new)
@@ -48,23 +73,15 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
             return merged
 
 
-def closest(candidates: Iterable[Candidate], new: str) -> str:
-    """The candidate with the smallest difference to `new`, the newest among equals; "" when there is none.
+def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
+    """The newest text we gave and the newest on the disk, where the agent may have seen that and not `base`.
 
-    An agent that read through its shell sends the disk's text plus its edit, one that read through us sends the buffer's:
-    the smaller difference tells which."""
-    best: tuple[int, int] | None = None
-    text = ""
-    seen: set[str] = set()
-    for candidate in sorted(candidates, key=lambda c: -c.serial):
-        if candidate.text in seen:
-            continue
-        seen.add(candidate.text)
-        rank = (_size(diff(candidate.text, new)), -candidate.serial)
-        if best is None or rank < best:
-            best, text = rank, candidate.text
-    return text
+    A line of `base` that the other lacks, and that came back, is proof. Length alone is not: a line that was replaced
+    says nothing about whose it was."""
+    newest = {c.from_disk: c.text for c in known}
+    lines, own = set(lines_of(new)), set(lines_of(base))
+    return [text for text in newest.values() if text != base and lines.isdisjoint(own - set(lines_of(text)))]
 
 
-def _size(changes: ChangeSet) -> int:
-    return sum(e.end - e.start + len(e.new) for e in changes.edits)
+def _distance(text: str, new: str) -> int:
+    return sum(e.end - e.start + len(e.new) for e in diff(text, new).edits)

@@ -135,8 +135,11 @@ class BufferWriter:
             pass  # a tab more is no harm
 
     async def save(self, tracked: Tracked) -> WriteDone:
-        """Saves now, whatever the policy says."""
+        """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
         document = tracked.document
+        await self._reconciler.look(tracked)
+        if not self._reconciler.is_current(tracked):
+            return WriteDone(saved=False, note=COULD_NOT_SAVE)
         before = tracked.text()
         tracked.text_at_save = None
         try:

@@ -1,0 +1,86 @@
+"""What a write is measured from, and when that is too doubtful to act upon."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.core.belief import Candidate
+from sidecar.core.merge import Conflict
+from sidecar.core.writes import EditText, NoChange, closest, plan_write
+
+BASE = "one\ntwo\nthree\nfour\n"
+TYPED = "typed\n" + BASE
+
+
+def given(text: str) -> Candidate:
+    return Candidate(text, 1)
+
+
+def disk(text: str, serial: int = -1) -> Candidate:
+    return Candidate(text, serial, from_disk=True)
+
+
+CASES = [
+    # what it is, candidates, the text now, the text sent, the text then (None: a conflict)
+    ("nobody else", [given(BASE)], BASE, BASE + "five\n", BASE + "five\n"),
+    ("typed elsewhere since", [given(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
+    ("given, and taken out", [given(TYPED)], TYPED, BASE, BASE),
+    ("never seen: all of it is somebody else's", [], BASE, "new\n", None),
+    ("the disk's text and an edit", [given(TYPED), disk(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
+    (
+        "a line was replaced by the user, saved, and replaced by the agent, that saw the one or the other",
+        [given(BASE), disk(BASE.replace("two", "2"))],
+        BASE.replace("two", "2"),
+        BASE.replace("two", "agent's"),
+        None,
+    ),
+    (
+        "the same, unsaved; the agent may have seen it or not",
+        [given(BASE.replace("two", "unsaved")), disk(BASE)],
+        BASE.replace("two", "unsaved"),
+        BASE.replace("two", "agent's"),
+        None,
+    ),
+    (
+        "the same, but another line shows that it had seen the user's",
+        [given(BASE), disk(BASE.replace("two", "2").replace("four", "4"))],
+        BASE.replace("two", "2").replace("four", "4"),
+        BASE.replace("two", "agent's").replace("four", "4"),
+        BASE.replace("two", "agent's").replace("four", "4"),
+    ),
+    (
+        "it wrote the disk itself and sends the same, where the text was brought together with the disk already",
+        [given(BASE), disk(BASE, -2), disk(BASE + "five\n")],
+        TYPED + "five\n",
+        BASE + "five\n",
+        TYPED + "five\n",
+    ),
+    (
+        "the same, where that was not possible",
+        [given(BASE), disk(BASE, -2), disk(BASE.replace("two", "agent's"))],
+        BASE.replace("two", "mine"),
+        BASE.replace("two", "agent's"),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "now", "sent", "then"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
+def test_plan_write(candidates: list[Candidate], now: str, sent: str, then: str | None) -> None:
+    plan = plan_write(candidates, now, sent)
+    match plan:
+        case NoChange():
+            found: str | None = now
+        case EditText():
+            found = plan.changes.apply(now)
+        case Conflict():
+            found = None
+    assert found == then
+
+
+def test_the_newest_of_equally_close_ones() -> None:
+    one, other = BASE + "a\n", BASE + "b\n"
+    assert closest([Candidate(one, 1), Candidate(other, 2)], BASE) == other
+    assert closest([Candidate(one, 2), Candidate(other, 1)], BASE) == one
