@@ -19,7 +19,7 @@ LAYERS = [
     {"disk", "journal", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
-    {"connection"},
+    {"connection", "doctor"},
     {"cli"},
     {"__main__"},
 ]
