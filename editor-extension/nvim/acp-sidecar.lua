@@ -178,6 +178,23 @@ handlers['sidecar/reload'] = function(_, params, context)
   return { version = current_version(bufnr) }
 end
 
+--- Neovim makes a file for CreateFile, but not its folders (0.7), and an empty file's buffer already is one line with its end:
+--- text put into it would gain a blank line.
+local function prepare_new_files(changes)
+  local new = {}
+  for _, change in ipairs(changes) do
+    if change.kind == 'create' then
+      local path = vim.uri_to_fname(change.uri)
+      if not vim.loop.fs_stat(path) then
+        vim.fn.mkdir(vim.fn.fnamemodify(path, ':h'), 'p')
+        new[change.uri] = true
+      end
+    elseif change.textDocument and new[change.textDocument.uri] and #change.edits == 1 then
+      change.edits[1].newText = change.edits[1].newText:gsub('\r?\n$', '')
+    end
+  end
+end
+
 --- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
 --- (two printed lines are a hit-enter prompt, which stops everything).
 handlers['workspace/applyEdit'] = function(_, params, context)
@@ -190,6 +207,7 @@ handlers['workspace/applyEdit'] = function(_, params, context)
       end
     end
   end
+  prepare_new_files(params.edit.documentChanges or {})
   local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
   attach_all() -- a document that the edit made
   return { applied = done, failureReason = not done and tostring(problem) or nil }
@@ -363,6 +381,11 @@ function M.command(name, argument, done)
     end
   end
   send()
+end
+
+--- For a status line: whether the sidecar is there (it starts with the first file).
+function M.running()
+  return state.client_id ~= nil
 end
 
 function M.status()

@@ -17,6 +17,14 @@ NEOVIMS = ("nvim-0.7", "nvim-0.11")
 EMACSES = ("emacs-28", "emacs-30")
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder for each test, its own sidecars' and this process': what is approved here is known there."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(folder))
+    return folder
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "ws"

@@ -120,7 +120,7 @@ class Neovim:
             "vim.lsp.get_clients({bufnr=0})" if self.version >= (0, 10) else "vim.lsp.buf_get_clients(0)"
         )
         eventually(
-            lambda: self.lua(ready % f"vim.tbl_values({clients})"),
+            lambda: self.lua(ready % f"vim.tbl_values({clients})") or self._still_runs(),
             "the server is ready",
             otherwise=self.server_log,
         )
@@ -134,16 +134,26 @@ class Neovim:
             name,
             argument,
         )
-        answer = eventually(
-            lambda: self.lua("return Answer"), f"{name} answers", within=within, otherwise=self.server_log
-        )
+        answer = eventually(self._answer, f"{name} answers", within=within, otherwise=self.server_log)
         assert answer.get("problem") is None, answer["problem"]
         return answer.get("result")
 
+    def _answer(self) -> Any:
+        return self.lua("return Answer") or self._still_runs()
+
+    def _still_runs(self) -> None:
+        """None, for waits; AssertionError when there is no language server any more."""
+        assert self.lua("return Acp.running()"), f"the server has ended\n{self.server_log()}"
+
     def server_log(self) -> str:
-        """What the language server wrote to stderr, and Neovim's own words about it."""
-        logs = sorted((self._folder / "home").rglob("lsp.log"))
-        return "\n".join(log.read_text(errors="replace") for log in logs)
+        """The end of what the language server wrote to stderr, and of Neovim's own words about it."""
+        words = ""
+        for path in sorted((self._folder / "home").rglob("lsp.log")):
+            for line in path.read_text(errors="replace").splitlines():
+                _, is_stderr, piece = line.partition('"stderr"\t')
+                # Neovim logs stderr in the pieces it arrives in, quoted
+                words += piece[1:-1].replace("\\n", "\n").replace('\\"', '"') if is_stderr else f"{line}\n"
+        return words[-4000:]
 
     # --- a person's hands and eyes
 

@@ -220,6 +220,22 @@ def test_shows_a_document_beside_and_leaves_the_focus(
     assert ready.text() == "one\ntwo\nthree\n"
 
 
+def test_a_new_file_in_a_new_folder_holds_exactly_the_text(
+    ready: Neovim, probe: Probe, workspace: Path
+) -> None:
+    path = workspace / "deep" / "er" / "new.txt"
+    create = {"kind": "create", "uri": path.as_uri()}
+    at_start = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    document = {"uri": path.as_uri(), "version": None}
+    fill = {"textDocument": document, "edits": [{"range": at_start, "newText": "one\ntwo\n"}]}
+    assert probe.request("workspace/applyEdit", {"edit": {"documentChanges": [create, fill]}})["applied"]
+    assert ready.text(path) == "one\ntwo\n"
+    eventually(lambda: probe.text(path) == "one\ntwo\n", "the server's copy is the same")
+    order = {"uri": path.as_uri(), "version": probe.version(path.as_uri())}
+    assert probe.request("sidecar/save", order) == {"saved": True}
+    assert path.read_text() == "one\ntwo\n"
+
+
 def test_another_name_is_another_document(ready: Neovim, probe: Probe, workspace: Path) -> None:
     ready.ex("file renamed.py")
     ready.type("x")
