@@ -45,6 +45,7 @@ MAX_ATTEMPTS = 5
 """Refusals of one write before it is given up."""
 MAX_MOVES = 50
 """How often a document may move on while the journal is written, before the write is given up."""
+LEFT_TO_THE_USER = "this editor leaves saving to the user"
 COULD_NOT_SAVE = "the editor could not save the file; it has the new text, unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
@@ -92,10 +93,22 @@ class BufferWriter:
         result = await self._edit(task, place, tracked)
         if result is not None:
             return result
-        self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
+        uri = tracked.document.uri
+        self._state.beliefs.wrote(task.session.id, uri, task.wanted)
+        now = self._state.documents.get(uri)
+        if now is not None and now is not tracked:  # closed by the user, and opened by the edit
+            return await self._save_and_close(now)
         done = await self.save_by_policy(tracked, was_user_dirty)
         if done.note == COULD_NOT_SAVE:
             task.session.unsaved.add(tracked.document.uri)
+        return done
+
+    async def _save_and_close(self, tracked: Tracked) -> WriteDone:
+        if not self._editor.capabilities.save:
+            return WriteDone(saved=False, note=LEFT_TO_THE_USER)
+        done = await self.save(tracked)
+        if done.saved:
+            await self.close(tracked)
         return done
 
     async def save_again(self, session: Session) -> None:
@@ -189,6 +202,7 @@ class BufferWriter:
                 return withdrawn(place.requested)
             applied = self._recorder.live_edit(task.session, uri, author)
             sent = await self._sender.send(tracked, planned, task.session.agent, applied)
+            tracked = sent.tracked
             match sent.outcome:
                 case Outcome.APPLIED:
                     await self._recorder.finish(author, "done")
@@ -265,7 +279,7 @@ class BufferWriter:
                 if sent.matched_at is None:
                     await self._recorder.finish(author, "failed")
                 else:
-                    self._state.beliefs.wrote(task.session.id, tracked.document.uri, task.wanted)
+                    self._state.beliefs.wrote(task.session.id, sent.tracked.document.uri, task.wanted)
                     await self._recorder.finish(author, "done")
             finally:
                 hold.release()
@@ -282,7 +296,7 @@ class BufferWriter:
                 saved=False, note="the user has unsaved changes in this file, so it was not saved"
             )
         if not self._editor.capabilities.save:
-            return WriteDone(saved=False, note="this editor leaves saving to the user")
+            return WriteDone(saved=False, note=LEFT_TO_THE_USER)
         return await self.save(tracked)
 
 

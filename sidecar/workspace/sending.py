@@ -65,6 +65,8 @@ class Sent:
     """What the mirror received since sending."""
     matched_at: int | None
     """How many of `received` are ours when APPLIED."""
+    tracked: Tracked
+    """The document it ended in: another one when it was closed and opened again on the way."""
     late: anyio.Event | None = None
     """With UNKNOWN: set when the answer has come after all."""
 
@@ -114,12 +116,33 @@ class _Sending:
     request: Request
     edits: tuple[TextEdit, ...]
     changes: ChangeSet
+    """Of `before`, leading to `expected`."""
+    before: Text
     expected: Text
     applied: Applied
 
     def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
         watch = self.watch
-        return Sent(outcome, reason, watch.before, self.edits, list(watch.edits), watch.matched_at, late)
+        received = list(watch.edits)
+        return Sent(outcome, reason, watch.before, self.edits, received, watch.matched_at, self.tracked, late)
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether the expected text was seen, waiting for it at most that long, in whatever document it comes."""
+        with anyio.move_on_after(seconds):
+            while True:
+                watch = self.watch
+                if await watch.wait(seconds) or watch is self.watch:
+                    break
+        return self.watch.matched
+
+    def moves_to(self, tracked: Tracked) -> None:
+        """The document was closed and is open again: some editors do that to make the edit (VS Code compares no versions of
+        closed documents), and what they make of it is to be seen there."""
+        self.tracked.watch = None
+        self.tracked.at_rest.set()
+        self.watch.close()
+        self.tracked = tracked
+        self.watch = tracked.watch = Watch(tracked.document, self.expected)
 
 
 class Reload:
@@ -147,6 +170,7 @@ class Sender:
         self._tasks = tasks
         self.ever_applied = False
         """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
+        self._under_way: list[_Sending] = []
 
     async def send(
         self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied = _nothing
@@ -160,7 +184,8 @@ class Sender:
         expected = Text.of(changes.apply(before))
         watch = tracked.watch = Watch(document, expected)
         request = self.dispatch(label, DocumentEdit(document.client_uri, document.version, edits))
-        sending = _Sending(tracked, watch, request, edits, changes, expected, applied)
+        sending = _Sending(tracked, watch, request, edits, changes, before, expected, applied)
+        self._under_way.append(sending)
         sent: Sent | None = None
         try:
             sent = await self._outcome(sending)
@@ -170,12 +195,18 @@ class Sender:
             if sent is not None and sent.outcome is Outcome.UNKNOWN:
                 self._tasks.start_soon(self._late, sending, sent)
             else:
-                _settle(sending)
+                self._settle(sending)
+
+    def reopened(self, tracked: Tracked) -> None:
+        """A document was opened."""
+        for sending in self._under_way:
+            if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
+                sending.moves_to(tracked)
 
     def reload(self, tracked: Tracked, text: Text, applied: Applied) -> Reload:
         """The disk is about to say `text`: when the editor takes that over by itself, `applied` is called as for an edit sent."""
         watch = tracked.watch = Watch(tracked.document, text)
-        return Reload(_Sending(tracked, watch, Request(), (), ChangeSet(0), text, applied))
+        return Reload(_Sending(tracked, watch, Request(), (), ChangeSet(0), watch.before, text, applied))
 
     def dispatch(self, label: str, edit: DocumentEdit) -> Request:
         """Puts the request on the wire before it returns."""
@@ -194,7 +225,7 @@ class Sender:
         return request
 
     async def _outcome(self, sending: _Sending) -> Sent:
-        watch, request = sending.watch, sending.request
+        request = sending.request
         with anyio.move_on_after(ANSWER_SECONDS):
             await request.answered.wait()
         if not request.answered.is_set():
@@ -202,28 +233,36 @@ class Sender:
         if request.answer is None:
             return sending.sent(Outcome.GONE, "the editor's connection ended")
         if not request.answer.applied:
-            if not watch.matched:
+            if not sending.watch.matched:
                 # The typing that made the version stale is on its way: planning again without it is refused again.
-                await watch.wait_for_any(REFUSED_SECONDS)
-            outcome = Outcome.APPLIED if watch.matched else Outcome.REFUSED
+                await sending.watch.wait_for_any(REFUSED_SECONDS)
+            outcome = Outcome.APPLIED if sending.watch.matched else Outcome.REFUSED
             return sending.sent(outcome, request.answer.reason)
-        if await watch.wait(MIRROR_SECONDS):
+        if await sending.wait(MIRROR_SECONDS):
             return sending.sent(Outcome.APPLIED, "")
         if sending.tracked.closed:
             return sending.sent(Outcome.GONE, "the document was closed")
-        outcome = Outcome.UNCLEAR if watch.edits else Outcome.REFUSED
+        outcome = Outcome.UNCLEAR if sending.watch.edits else Outcome.REFUSED
         return sending.sent(outcome, "the editor said it applied the edit, but its text did not change so")
 
     async def _late(self, sending: _Sending, sent: Sent) -> None:
         """The answer to an edit that was given up: what it did is noted all the same."""
         await sending.request.answered.wait()
         if sending.request.answer is not None and sending.request.answer.applied:
-            await sending.watch.wait(MIRROR_SECONDS)
+            await sending.wait(MIRROR_SECONDS)
         sent.matched_at = sending.watch.matched_at
-        sent.received = list(sending.watch.edits)
-        _settle(sending)
+        sent.received, sent.before, sent.tracked = (
+            list(sending.watch.edits),
+            sending.watch.before,
+            sending.tracked,
+        )
+        self._settle(sending)
         if sent.late is not None:
             sent.late.set()
+
+    def _settle(self, sending: _Sending) -> None:
+        self._under_way.remove(sending)
+        _settle(sending)
 
 
 def _settle(sending: _Sending) -> None:
@@ -236,7 +275,11 @@ def _settle(sending: _Sending) -> None:
     length = len(watch.before)
     if watch.matched:
         # Reached otherwise than expected (other line ends): the changes are those that were really made.
-        as_sent = watch.reached is sending.expected and not sending.changes.is_empty
+        as_sent = (
+            watch.reached is sending.expected
+            and watch.before == sending.before
+            and not sending.changes.is_empty
+        )
         changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
         sending.applied(watch.before, changes, watch.reached)
         length = len(watch.reached)

@@ -73,6 +73,7 @@ class Workspace:
         self._storage = storage
         self._folders: list[str] = []
         self._sender = Sender(editor, tasks)
+        self.state.reopened = self._sender.reopened
         keeper = Keeper(self.state, journal, editor, tasks)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper)
         self._consent = Consent(self.state, editor, matchers, approvals, audit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sidecar.config import Settings
@@ -28,6 +29,8 @@ class State:
     sessions: Sessions = field(default_factory=Sessions)
     ledgers: Ledgers = field(default_factory=Ledgers)
     queues: Queues = field(default_factory=Queues)
+    reopened: Callable[[Tracked], None] = lambda tracked: None
+    """Told of every document that is opened."""
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """One change of the editor's, through the one door. Returns the document to look at on the disk, and an oddity to log."""
@@ -85,6 +88,7 @@ class State:
         if reviewed is not None and document.desynchronised is None:
             reviewed.opened(document.snapshot())
             self.ledgers.moved(reviewed)
+        self.reopened(tracked)
         return tracked
 
     def _closed(self, uri: DocumentUri) -> None:

@@ -28,6 +28,7 @@ class Watch:
         self.reached = expected
         """The expected text; once matched, as the editor really has it."""
         self._moved = anyio.Event()
+        self._closed = False
         document.listeners.append(self._on_edit)
 
     @property
@@ -35,9 +36,9 @@ class Watch:
         return self.matched_at is not None
 
     async def wait(self, seconds: float) -> bool:
-        """Whether the expected text was seen, waiting for it at most that long."""
+        """Whether the expected text was seen, waiting for it at most that long, or until closed."""
         with anyio.move_on_after(seconds):
-            while not self.matched and not self._matches_normalised():
+            while not self.matched and not self._matches_normalised() and not self._closed:
                 self._moved = anyio.Event()
                 await self._moved.wait()
         return self.matched
@@ -53,6 +54,8 @@ class Watch:
     def close(self) -> None:
         if self._on_edit in self.document.listeners:
             self.document.listeners.remove(self._on_edit)
+        self._closed = True
+        self._moved.set()
 
     def _on_edit(self, document: Document, edit: Edit) -> None:
         self.edits.append(edit)
