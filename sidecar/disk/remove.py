@@ -5,6 +5,7 @@ Between the last look and the removal another program's write can still be lost 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -14,6 +15,8 @@ from sidecar.disk.beneath import LIST, READ
 from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import Resolved, Stat, read_all
 
+_MOVED = (errno.ENOENT, errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
+
 
 def remove(target: Resolved, expected: Stat, *, before: bytes | None = None) -> Refusal | None:
     """Removes the file; None when it is gone. Folders that are empty then stay.
@@ -22,15 +25,13 @@ def remove(target: Resolved, expected: Stat, *, before: bytes | None = None) -> 
     nothing changed. `target` may be closed, and is on Windows. Blocks for the disk; any thread."""
     if not target.root.still_there(target.root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)
-    if not target.writable:
-        return refuse(Kind.READ_ONLY, target.requested)
     try:
         if sys.platform == "win32":
             return _remove_by_name(target, expected, before)
         return _remove_beneath(target, expected, before)
-    except (FileNotFoundError, NotADirectoryError):
-        return refuse(Kind.CHANGED_ON_DISK, target.requested)
     except OSError as error:
+        if error.errno in _MOVED:
+            return refuse(Kind.CHANGED_ON_DISK, target.requested)
         return from_os_error(error, target.requested, "write")
 
 
@@ -40,8 +41,9 @@ def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> R
     try:
         descriptor = beneath.open_beneath(folder, name, READ)
         try:
-            if not _is_the_one(descriptor, expected, before):
-                return refuse(Kind.CHANGED_ON_DISK, target.requested)
+            kind = _objection(descriptor, expected, before)
+            if kind is not None:
+                return refuse(kind, target.requested)
             os.unlink(name, dir_fd=folder)
         finally:
             os.close(descriptor)
@@ -55,14 +57,17 @@ def _remove_by_name(target: Resolved, expected: Stat, before: bytes | None) -> R
     target.close()  # an open file cannot be removed
     descriptor = os.open(target.path, READ | getattr(os, "O_BINARY", 0))
     try:
-        is_the_one = _is_the_one(descriptor, expected, before)
+        kind = _objection(descriptor, expected, before)
     finally:
         os.close(descriptor)
-    if not is_the_one:
-        return refuse(Kind.CHANGED_ON_DISK, target.requested)
+    if kind is not None:
+        return refuse(kind, target.requested)
     os.unlink(target.path)
     return None
 
 
-def _is_the_one(descriptor: int, expected: Stat, before: bytes | None) -> bool:
-    return Stat.of(os.fstat(descriptor)) == expected and (before is None or read_all(descriptor) == before)
+def _objection(descriptor: int, expected: Stat, before: bytes | None) -> Kind | None:
+    stat = os.fstat(descriptor)
+    if Stat.of(stat) != expected or (before is not None and read_all(descriptor) != before):
+        return Kind.CHANGED_ON_DISK
+    return None if stat.st_mode & 0o222 else Kind.READ_ONLY

@@ -141,6 +141,7 @@ def _connect(folder: Path, busy_seconds: float) -> sqlite3.Connection:
 
 def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA synchronous = NORMAL")  # an empty database has nothing to lose
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only in force in a database without tables
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(

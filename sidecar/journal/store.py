@@ -40,8 +40,8 @@ class _Open:
     identity: tuple[int, int]
     texts: TextStore
     alive: Alive
-    durable: bool = True
-    """What `synchronous` is set to."""
+    durable: bool | None = None
+    """What `synchronous` was set to; what it is by default depends on how sqlite was built."""
 
 
 class Store:

@@ -11,7 +11,6 @@ from sidecar.core.policy import Access
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots
 
-
 AT_MOST = 256 * 1024 * 1024
 """Bytes of a file that are looked at; far above what agents may write."""
 

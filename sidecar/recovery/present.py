@@ -24,6 +24,8 @@ from sidecar.recovery.unified import unified
 PLACES_AT_MOST = 10
 LINES_AT_MOST = 6
 """Of each of the texts of a place with a conflict."""
+NARROW = 76
+"""Columns below which a file gets a line of its own."""
 PIPE_WIDTH = 10_000
 """Columns where nobody looks: nothing is wrapped for a program."""
 
@@ -47,28 +49,35 @@ class Screen:
 
     def changes(self, writes: Sequence[Recorded], folder: str, running: Sequence[str], now: float) -> None:
         """A table, newest first. `running`: owners that still run; `folder`: where the person is."""
+        if self.console.width < NARROW:
+            for write in writes:
+                *cells, file = self._cells(write, folder, running, now)
+                self._print(Text("  ").join(cell for cell in cells if cell.plain))
+                self._print(Text.assemble("    ", file))
+            return
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for name in ("ID", "When", "Agent", "Turn"):
+        for name in ("ID", "When", "Agent", "Turn", "Lines", "State"):
             table.add_column(name, no_wrap=True)
-        table.add_column("File", overflow="fold", min_width=12)
-        table.add_column("Lines", no_wrap=True)
-        table.add_column("State", no_wrap=True)
+        table.add_column("File", overflow="fold")
         for write in writes:
             gone = write.state in ("failed", "rejected", "undone")
-            words, style = _STATES[write.state]
-            if write.state == "intent" and write.owner not in running:
-                words = "interrupted"
-            table.add_row(
-                Text(write.short, "bold"),
-                Text(when(write.created, now)),
-                Text(plain(write.agent, 24), "magenta"),
-                Text(turn_name(write), "dim"),
-                self._file(write, folder),
-                self._lines(write.added, write.removed),
-                Text(words, style),
-                style="dim" if gone else "",
-            )
+            table.add_row(*self._cells(write, folder, running, now), style="dim" if gone else "")
         self.console.print(table)
+
+    def _cells(self, write: Recorded, folder: str, running: Sequence[str], now: float) -> list[Text]:
+        """ID, when, agent, turn, lines, state, file."""
+        words, style = _STATES[write.state]
+        if write.state == "intent" and write.owner not in running:
+            words = "interrupted"
+        return [
+            Text(write.short, "bold"),
+            Text(when(write.created, now)),
+            Text(plain(write.agent, 24), "magenta"),
+            Text(turn_name(write), "dim"),
+            self._lines(write.added, write.removed),
+            Text(words, style),
+            self._file(write, folder),
+        ]
 
     def diff(self, texts: Texts, title: str = "") -> None:
         if title:

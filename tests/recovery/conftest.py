@@ -1,0 +1,18 @@
+"""Where the journals of these tests lie."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def journal() -> Generator[Path]:
+    """A folder for a journal, in memory where there is such a place: every test makes a database, and none is about fsync."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder) / "j"
