@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
@@ -56,9 +57,13 @@ def _changes(arguments: argparse.Namespace) -> int:
 
 
 def _revert(arguments: argparse.Namespace) -> int:
+    from sidecar.bridge.live import LiveSidecars
+    from sidecar.journal import Store
     from sidecar.recovery.revert_command import run
 
-    return run(arguments)
+    store = Store()
+    with LiveSidecars(os.getcwd(), os.environ, store.texts) as live:
+        return run(arguments, store, live)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.ports import Editor, Journal
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reconcile import Reconciler
-from sidecar.workspace.sending import Outcome, Sender
+from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender
 from sidecar.workspace.state import State
 
 _LABEL = 80
@@ -140,6 +140,8 @@ class Applier:
         refusals = moves = 0
         why = ""
         while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
+            if not await tracked.rest(ANSWER_SECONDS):
+                return Applied("refused", "an earlier edit of it still waits for the editor's answer")
             document = tracked.document
             if tracked.closed:
                 return Applied("refused", "it was closed meanwhile; try again")
@@ -162,13 +164,11 @@ class Applier:
                 )
             except JournalFailed as failed:
                 return Applied("refused", f"it could not be journalled first: {failed}")
-            if (document.incarnation, document.version) != moment or tracked.closed:
+            moved = (document.incarnation, document.version) != moment
+            if moved or tracked.closed or tracked.watch is not None:
                 moves += 1
                 await self._journal.finish(entry, "failed")
                 continue
-            if tracked.watch is not None:
-                await self._journal.finish(entry, "failed")
-                return Applied("refused", "another edit of it is under way; try again in a moment")
             sent = await self._sender.send(
                 tracked, changes, plain(change.label, _LABEL), self._noting(document.uri)
             )
