@@ -9,8 +9,8 @@ import sys
 
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1
 """<sys/un.h> of macOS and FreeBSD; Python names neither."""
-_XUCRED = struct.Struct("=IIh2x16I")
-"""struct xucred: cr_version, cr_uid, cr_ngroups, cr_groups; what follows on FreeBSD is of no interest."""
+_XUCRED = struct.Struct("=II")
+"""struct xucred begins with cr_version, which is 0, and cr_uid; what follows differs."""
 
 
 def is_same_user(connection: socket.socket) -> bool:
@@ -27,7 +27,7 @@ def uid_of(connection: socket.socket) -> int | None:
             return uid
         if sys.platform == "darwin" or sys.platform.startswith("freebsd"):
             raw = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 128)
-            version, uid, *_ = _XUCRED.unpack_from(raw)
+            version, uid = _XUCRED.unpack_from(raw)
             return uid if version == 0 else None
     except (OSError, struct.error):
         pass

@@ -63,50 +63,62 @@ class BridgeServer:
         self._roots = list(roots)
         self._env = os.environ if env is None else env
         self._limits = limits
-        self._claim: Claim | None = None
+        self._moved = anyio.Event()
         self._clients: set[socket.socket] = set()
 
     def roots_changed(self, roots: Sequence[str]) -> None:
         """The editor's folders are these now."""
         self._roots = list(roots)
-        if self._claim is not None:
-            try:
-                self._claim.publish(self._roots)
-            except OSError as error:
-                log.warning("the bridge's entry cannot be renewed: %s", error.strerror)
+        self._moved.set()
 
     async def run(self) -> None:
         """Listens; what is found of it by others is gone when this returns or is cancelled."""
         if UNSUPPORTED:
             log.info("%s", UNSUPPORTED)
             return
-        listener = None
+        claim = listener = None
         try:
             try:
-                listener = await anyio.to_thread.run_sync(self._begin)
-                if self._claim is not None:
-                    self._claim.publish(self._roots)
+                claim, listener = await anyio.to_thread.run_sync(self._begin)
+                await self._publish(claim)
             except (OSError, folder.NoFolder) as error:
                 log.warning("commands in a terminal cannot reach this sidecar: %s", error)
                 return
             self.listening.set()
-            await self._accept(listener)
+            await self._accept(claim, listener)
         finally:
             for connection in (*self._clients, *([] if listener is None else [listener])):
                 connection.close()  # those, too, whose task never began
-            if self._claim is not None:
-                self._claim.release()
-                self._claim = None
+            if claim is not None:
+                claim.release()
 
-    def _begin(self) -> socket.socket:
+    def _begin(self) -> tuple[Claim, socket.socket]:
         place = folder.made(self._env)
         sweep(place)
-        self._claim = Claim.take(place, self.id)
-        listener = self._claim.listen()
+        claim = Claim.take(place, self.id)
+        try:
+            listener = claim.listen()
+        except BaseException:
+            claim.release()
+            raise
         listener.setblocking(False)
-        return listener
+        return claim, listener
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _publish(self, claim: Claim) -> None:
+        """Raises OSError. In a thread: a root may be on a slow disk."""
+        self._moved = anyio.Event()
+        await anyio.to_thread.run_sync(claim.publish, self._roots)
+
+    async def _follow(self, claim: Claim) -> None:
+        """Renews the entry whenever the roots changed."""
+        while True:
+            await self._moved.wait()
+            try:
+                await self._publish(claim)
+            except OSError as error:
+                log.warning("the bridge's entry cannot be renewed: %s", error.strerror)
+
+    async def _accept(self, claim: Claim, listener: socket.socket) -> None:
         """Not by `loop.sock_accept`, which loses a connection when it is cancelled in the wrong moment."""
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as tasks:
@@ -126,8 +138,9 @@ class BridgeServer:
                     connection.close()
                     return
                 self._clients.add(connection)
-                tasks.start_soon(self._client, connection)
+                tasks.start_soon(self._client, claim, connection)
 
+            tasks.start_soon(self._follow, claim)
             later: deque[asyncio.TimerHandle] = deque(maxlen=1)
             loop.add_reader(listener, accept)
             try:
@@ -137,13 +150,13 @@ class BridgeServer:
                 for timer in later:
                     timer.cancel()
 
-    async def _client(self, connection: socket.socket) -> None:
+    async def _client(self, claim: Claim, connection: socket.socket) -> None:
         connection.setblocking(False)
         client = _Client(connection, self._limits)
         with closing(connection):
             try:
                 with anyio.fail_after(self._limits.handshake):
-                    await self._shake_hands(client)
+                    await self._shake_hands(claim, client)
                 client.lines.limit = self._limits.message_bytes
                 await self._requests(client)
             except Malformed as error:
@@ -157,12 +170,11 @@ class BridgeServer:
             finally:
                 self._clients.discard(connection)
 
-    async def _shake_hands(self, client: _Client) -> None:
+    async def _shake_hands(self, claim: Claim, client: _Client) -> None:
         """See proof.py. Raises Malformed for whoever does not know the secret, or is somebody else."""
-        claim = self._claim
         hello = await client.receive()
         theirs = hello.get("nonce")
-        if claim is None or hello.get("v") != proof.VERSION or not proof.is_nonce(theirs):
+        if hello.get("v") != proof.VERSION or not proof.is_nonce(theirs):
             raise Malformed("no greeting, or one of another version")
         ours = proof.new_nonce()
         expected = proof.prove(claim.secret, "client", str(theirs), ours, claim.socket_path)

@@ -27,7 +27,7 @@ from sidecar.workspace.background import Background
 from sidecar.workspace.buffer_writes import MAX_ATTEMPTS, MAX_MOVES, BufferWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import changes_as_steps
-from sidecar.workspace.ports import Editor, Journal
+from sidecar.workspace.ports import Audit, Editor, Journal
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender
@@ -81,6 +81,7 @@ class Applier:
         buffers: BufferWriter,
         reconciler: Reconciler,
         journal: Journal,
+        audit: Audit,
         tasks: Background,
     ) -> None:
         self._state = state
@@ -89,6 +90,7 @@ class Applier:
         self._buffers = buffers
         self._reconciler = reconciler
         self._journal = journal
+        self._audit = audit
         self._tasks = tasks
 
     def is_open(self, path: str) -> bool:
@@ -107,6 +109,7 @@ class Applier:
             done = Applied("refused", "it was interrupted")
             with anyio.CancelScope(shield=True):
                 done = await self._apply(ticket, change)
+                self._audit.record("apply", label=change.label, path=path, outcome=done.result)
             return done
         finally:
             ticket.release()

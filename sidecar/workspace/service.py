@@ -86,7 +86,9 @@ class Workspace:
         self._turns.finishing.append(buffers.save_again)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns)
-        self.applier = Applier(self.state, editor, self._sender, buffers, self._reconciler, journal, tasks)
+        self.applier = Applier(
+            self.state, editor, self._sender, buffers, self._reconciler, journal, audit, tasks
+        )
 
     # The editor's side
 

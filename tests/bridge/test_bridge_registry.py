@@ -19,6 +19,7 @@ from sidecar.bridge.entry import Entry
 from sidecar.bridge.finding import find
 from sidecar.bridge.registry import Claim, new_id
 from tests.bridge.serving import serving
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
 ROOT = Path(__file__).parents[2]
@@ -146,6 +147,7 @@ def test_the_folders_of_the_editor_may_change(runtime: Path, tmp_path: Path) -> 
         assert find(str(tmp_path), running.env) is None
         before = running.entry
         running.do(change)
+        eventually(lambda: running.entry.roots, "the entry is renewed")
         assert running.entry.roots == (os.path.realpath(tmp_path),)
         assert (running.entry.secret, running.entry.started) == (before.secret, before.started)
         client = find(str(tmp_path), running.env)
