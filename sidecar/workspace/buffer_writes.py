@@ -151,7 +151,7 @@ class BufferWriter:
         """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
         document = tracked.document
         await self._reconciler.look(tracked)
-        if not self._reconciler.is_current(tracked):
+        if tracked.apart or not self._reconciler.is_current(tracked):
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         before = tracked.text()
         tracked.text_at_save = None
@@ -265,7 +265,7 @@ class BufferWriter:
 
     def _candidates(self, task: WriteTask, tracked: Tracked) -> tuple[Candidate, ...]:
         """What the write may be based on."""
-        return self._state.candidates(task.session, tracked.document.uri, tracked.saved, task.ticket.moment)
+        return self._state.candidates(task.session, tracked.document.uri, task.ticket.moment)
 
     def _hold(self, task: WriteTask, tracked: Tracked, sent: Sent, author: Author) -> None:
         """The answer may still come, and the edit with it: the document's queue stays shut until it does."""

@@ -7,7 +7,7 @@ from typing import assert_never
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
-from sidecar.core.normal import BOM, Normal
+from sidecar.core.normal import BOM, Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -35,7 +35,9 @@ class DiskWriter:
         if isinstance(decoded, Refusal):
             return decoded
         now = Normal(decoded.text)
-        candidates = self._state.candidates(session, place.uri, now.text, task.ticket.moment)
+        disk = self._state.documents.disk
+        disk.seen(place.uri, now.text)
+        candidates = self._state.candidates(session, place.uri, task.ticket.moment)
         plan = plan_write(candidates, now.text, task.wanted)
         match plan:
             case NoChange():
@@ -70,7 +72,7 @@ class DiskWriter:
                 reload.end()
             await self._recorder.finish(author, "failed")
             return saved
-        self._state.documents.was_on_disk(place.uri, now.text)
+        disk.written(place.uri, normal(after), beliefs.moment())
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
         elif not is_open:

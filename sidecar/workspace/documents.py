@@ -6,7 +6,6 @@ the edits since then are the user's own.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,11 +17,8 @@ from sidecar.core.overlay import Document
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Stat
+from sidecar.workspace.disk_texts import DiskTexts
 from sidecar.workspace.watch import Watch
-
-MAX_DISK_TEXTS = 8
-MAX_FILES = 64
-"""Files whose earlier texts are kept."""
 
 
 @dataclass(slots=True)
@@ -41,8 +37,6 @@ class Tracked:
     """The agent's edit that is on its way to the editor."""
     quiet: bool = False
     """Changes received now are neither the user's nor an agent's (the editor's reload, its save participants)."""
-    disk_texts: list[str] = field(default_factory=list[str])
-    """Other texts the disk held, oldest first; shared with `Documents`, which knows them longer."""
     text_at_save: Text | None = None
     """The mirror at the last didSave, raw."""
     looking: anyio.Lock = field(default_factory=anyio.Lock)
@@ -53,6 +47,10 @@ class Tracked:
     observed: anyio.Event = field(default_factory=anyio.Event)
     """Set once the disk was looked at after didOpen."""
 
+    apart: bool = False
+    """The disk was changed where the mirror was: only the user may save over that."""
+    disk: DiskTexts | None = None
+    """Told what the disk is found to hold."""
     not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
     """Told every edit that is known not to be an agent's."""
 
@@ -61,9 +59,9 @@ class Tracked:
         if self.watch is None:
             self.others_edit(edit, len(document.rope))
 
-    def others_edit(self, edit: Edit, length: int) -> None:
+    def others_edit(self, edit: Edit, length: int, *, is_users: bool = True) -> None:
         """An edit of the user's, or of the editor's own; `length` is that of the text it led to."""
-        if not self.quiet:
+        if is_users and not self.quiet:
             self.user_dirty = True
         if self.not_an_agents is not None:
             self.not_an_agents(self, edit, length)
@@ -101,8 +99,8 @@ class Tracked:
 
     def on_disk(self, text: str | None, stat: Stat | None) -> None:
         """The disk was read and holds `text`."""
-        if self.saved is not None and self.saved != text:
-            _note(self.disk_texts, self.saved)
+        if text is not None and self.disk is not None:
+            self.disk.seen(self.document.uri, text)
         self.saved, self.stat = text, stat
 
 
@@ -112,7 +110,7 @@ class Documents:
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Tracked] = {}
         self._awaited: dict[DocumentUri, list[anyio.Event]] = {}
-        self._disk_texts: OrderedDict[DocumentUri, list[str]] = OrderedDict()
+        self.disk = DiskTexts()
 
     def __iter__(self) -> Iterator[Tracked]:
         return iter(list(self._by_uri.values()))
@@ -127,23 +125,11 @@ class Documents:
             known.observed = anyio.Event()
             return known
         self.closed(document.uri)
-        tracked = self._by_uri[document.uri] = Tracked(document, disk_texts=self.disk_texts(document.uri))
+        tracked = self._by_uri[document.uri] = Tracked(document, disk=self.disk)
         document.listeners.append(tracked.on_edit)
         for event in self._awaited.pop(document.uri, ()):
             event.set()
         return tracked
-
-    def disk_texts(self, uri: DocumentUri) -> list[str]:
-        """Texts that the disk held before the one it holds now, as far as we know, oldest first; an agent may have read them."""
-        texts = self._disk_texts.setdefault(uri, [])
-        self._disk_texts.move_to_end(uri)
-        while len(self._disk_texts) > MAX_FILES:
-            self._disk_texts.popitem(last=False)
-        return texts
-
-    def was_on_disk(self, uri: DocumentUri, text: str) -> None:
-        """The disk held `text` (compared form) and does not any more."""
-        _note(self.disk_texts(uri), text)
 
     async def appearance(self, uri: DocumentUri) -> Tracked:
         """The document, once the editor has announced it; the caller bounds the wait."""
@@ -161,7 +147,3 @@ class Documents:
             if tracked.on_edit in tracked.document.listeners:
                 tracked.document.listeners.remove(tracked.on_edit)
         return tracked
-
-
-def _note(texts: list[str], text: str) -> None:
-    texts[:] = [*[t for t in texts if t != text][-(MAX_DISK_TEXTS - 1) :], text]

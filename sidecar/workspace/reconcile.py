@@ -50,6 +50,7 @@ class Reconciler:
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
         """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
+        tracked.apart = False
         path = to_path(tracked.document.uri)
         on_disk = await self._storage.peek(path) if path is not None else None
         saved = Normal(str(text)).text
@@ -96,6 +97,7 @@ class Reconciler:
         await self._bring_together(tracked, before, on_disk)
 
     async def _bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
+        tracked.apart = False
         if on_disk.text is None or await self._reloaded(tracked, on_disk.text):
             return
         document = tracked.document
@@ -109,6 +111,7 @@ class Reconciler:
                 case Merged() as merged:
                     changes = merged.changes
                 case Conflict():
+                    tracked.apart = True
                     self._editor.show(
                         "warning",
                         f"{to_path(document.uri)} was changed on disk where you have unsaved changes. "

@@ -35,10 +35,6 @@ Applied = Callable[[Text, ChangeSet, Text], None]
 """(before, changes, after)"""
 
 
-def _nothing(before: Text, changes: ChangeSet, after: Text) -> None:
-    pass
-
-
 class Outcome(Enum):
     APPLIED = auto()
     """The expected text was seen in the mirror."""
@@ -119,7 +115,7 @@ class _Sending:
     """Of `before`, leading to `expected`."""
     before: Text
     expected: Text
-    applied: Applied
+    applied: Applied | None
 
     def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
         watch = self.watch
@@ -173,11 +169,12 @@ class Sender:
         self._under_way: list[_Sending] = []
 
     async def send(
-        self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied = _nothing
+        self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied | None = None
     ) -> Sent:
         """Sends `changes` of the document's text as it is in this moment: nothing is awaited before the request is out.
 
-        `applied` is called once the expected text was seen, before anything newer is looked at; also when that is late."""
+        `applied` is called once the expected text was seen, before anything newer is looked at; also when that is late.
+        Without it the edit is like one of the editor's own."""
         document = tracked.document
         before = document.snapshot()
         edits = text_edits(before, changes, self._editor.capabilities.encoding)
@@ -273,7 +270,12 @@ def _settle(sending: _Sending) -> None:
         tracked.watch = None
         tracked.at_rest.set()
     length = len(watch.before)
-    if watch.matched:
+    ours = watch.matched_at or 0
+    if sending.applied is None:
+        for edit in watch.edits[:ours]:
+            length += edit.growth
+            tracked.others_edit(edit, length, is_users=False)
+    elif watch.matched:
         # Reached otherwise than expected (other line ends): the changes are those that were really made.
         as_sent = (
             watch.reached is sending.expected
@@ -283,6 +285,6 @@ def _settle(sending: _Sending) -> None:
         changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
         sending.applied(watch.before, changes, watch.reached)
         length = len(watch.reached)
-    for edit in watch.edits[watch.matched_at or 0 :]:
+    for edit in watch.edits[ours:]:
         length += edit.growth
         tracked.others_edit(edit, length)

@@ -45,7 +45,8 @@ class State:
             case Action.SAVE:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
-                    tracked.text_at_save = tracked.document.snapshot()
+                    text = tracked.text_at_save = tracked.document.snapshot()
+                    self.documents.disk.written(uri, text, self.beliefs.moment())
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
@@ -62,6 +63,7 @@ class State:
                 continue
             name = DocumentUri(new + uri[len(old) :])
             self.beliefs.renamed(uri, name)
+            self.documents.disk.renamed(uri, name)
             reviewed = self.ledgers.renamed(uri, name)
             if reviewed is not None:
                 tracked = self.documents.get(name)
@@ -70,15 +72,13 @@ class State:
                     reviewed.opened(tracked.document.snapshot())
                 self.ledgers.moved(reviewed)
 
-    def candidates(
-        self, session: Session, uri: DocumentUri, disk: str | None, moment: int
-    ) -> tuple[Candidate, ...]:
+    def candidates(self, session: Session, uri: DocumentUri, moment: int) -> tuple[Candidate, ...]:
         """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
-        holds (`disk`, compared form) and held before, when it may have read that behind us."""
+        held then and before, when it may have read that behind us."""
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
         if since is None or session.may_have_read_behind(since):
-            texts = [*self.documents.disk_texts(uri), *([] if disk is None else [disk])]
+            texts = self.documents.disk.until(uri, moment)
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
     def _opened(self, document: Document) -> Tracked:
