@@ -146,8 +146,10 @@ def _modification(event: _AnyEvent) -> Modification:
                 changes.append(ContentChange(None, change.text))
                 continue
             start, end = span.start, span.end
-            place = Range(Position(start.line, start.character), Position(end.line, end.character))
-            changes.append(ContentChange(place, change.text))
+            first = last = Position(start.line, start.character)
+            if start != end:
+                last = Position(end.line, end.character)
+            changes.append(ContentChange(Range(first, last), change.text))
         uri = document.uri
         return Modification(_uri(uri), _CHANGE, document.version, tuple(changes), None, "", uri)
     if isinstance(event, _DidOpen):
