@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -17,11 +15,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on W
 
 
 @pytest.fixture
-def passable() -> Generator[Path]:
-    """A folder that every user can enter (pytest's own are closed): what stops others is to be ours."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+def passable(tmp_path: Path) -> Path:
+    """A folder that every user can enter: what stops others is to be ours."""
+    tmp_path.chmod(0o755)
+    return tmp_path
 
 
 @pytest.mark.parametrize("name", ATTACKS)

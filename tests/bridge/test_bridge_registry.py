@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,15 +33,10 @@ def runtime(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shared() -> Generator[Path]:
-    """Stands for the temporary folder, on a short path."""
-    with tempfile.TemporaryDirectory() as path:
-        yield Path(path)
-
-
-@pytest.fixture
-def temporary(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the folder falls back to."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(shared))
     monkeypatch.setattr(folder, "SHORT", str(shared))
     monkeypatch.setattr(folder, "SYSTEM", str(shared / "none"))
