@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from sidecar.journal import folder as folders
 
 FOLDER = "alive"
+UNNAMED = ".new"
+SETTLED_SECONDS = 60.0
+"""How old a mark without its name must be to be a dead process's: naming it takes microseconds."""
 
 
 class Alive:
@@ -27,7 +31,7 @@ class Alive:
         self.owner = secrets.token_hex(8)
         self._path = marks / self.owner
         # Locked before it has its name: nobody can find it without its lock. (Windows renames no open file.)
-        first = self._path if sys.platform == "win32" else marks / f"{self.owner}.new"
+        first = self._path if sys.platform == "win32" else marks / f"{self.owner}{UNNAMED}"
         self._descriptor = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with suppress(OSError):  # a file system without locks: judged by the process id
@@ -66,6 +70,16 @@ def is_alive(folder: Path, owner: str) -> bool:
     with suppress(OSError):
         path.unlink()
     return False
+
+
+def sweep(folder: Path) -> None:
+    """Removes the marks of dead processes."""
+    with suppress(OSError):
+        for path in (folder / FOLDER).iterdir():
+            if path.suffix != UNNAMED:
+                is_alive(folder, path.name)
+            elif time.time() - path.lstat().st_mtime > SETTLED_SECONDS:
+                path.unlink()
 
 
 def _has_process(written: bytes) -> bool:

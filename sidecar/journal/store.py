@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 from sidecar.core.hunks import line_hunks
 from sidecar.journal import interrupted, retention, selecting
-from sidecar.journal.alive import Alive, is_alive
+from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, State, Texts
 from sidecar.journal.folder import default_folder
@@ -199,6 +199,7 @@ class Store:
             return tidied
 
         tidied = self._do(work)
+        sweep(self.folder)
         with suppress(OSError):
             retention.remove_damaged(self.folder, (limits or Limits()).seconds)
         return tidied
