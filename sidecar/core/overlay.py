@@ -13,7 +13,9 @@ reason; its text is then not to be believed until the editor has told it whole. 
 | change, version as before or lower, whole text     | believed: a new incarnation                                   |
 | change, version higher by more than one            | legal (LSP 3.17, TextDocumentItem.version)                    |
 | change with a negative place or end before start   | desynchronised, nothing of it applied                         |
-| change of a document that is not open              | desynchronised from its start (Helix: the open follows)       |
+| change of a document that is not open              | desynchronised; kept for when the open follows (Helix)        |
+| open after changes                                 | those numbered on from its version are made (Helix, observed) |
+| change, version too high by some, `in_any_order`   | kept until those between have come (Helix)                    |
 | change past the end of a line or of the text       | legal: it means that end                                      |
 | change with ranges while desynchronised            | only its version is noted                                     |
 | whole text in a change, or in a save               | puts a desynchronised document right                          |
@@ -28,9 +30,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from sidecar.core.change import Edit
+from sidecar.core.lf_lines import LfLines
 from sidecar.core.text import Encoding, Range, Rope, Text
 from sidecar.core.uri import DocumentUri
 
+MAX_EARLY = 256
+"""Changes of one document that are kept because others have to come first. A burst of typing is some dozens."""
+_BEFORE_OPEN = "changed before it was opened"
 _SAVED_DIFFERS = "the saved text differs from the mirror; the saved text was taken"
 
 
@@ -73,9 +79,11 @@ class Document:
     __slots__ = (
         "client_uri",
         "desynchronised",
+        "early",
         "incarnation",
         "is_open",
         "language_id",
+        "lf_lines",
         "listeners",
         "rope",
         "uri",
@@ -95,6 +103,10 @@ class Document:
         """Counts, over all documents, how often a text was told whole: on open and when a document was put right.
         (incarnation, version) never goes backwards."""
         self.is_open = True
+        self.early: dict[int, tuple[ContentChange, ...]] = {}
+        """By version: changes told before others that come first."""
+        self.lf_lines: LfLines | None = None
+        """Reads the changes of an editor to which only "\\n" ends a line."""
         self.listeners: list[Callable[[Document, Edit], None]] = []
         """Called after every single content change, with its edit; `version` is then already that of the notification."""
 
@@ -123,6 +135,10 @@ class Overlay:
     def __init__(self, encoding: Encoding = Encoding.UTF_16) -> None:
         self.encoding = encoding
         """What was negotiated at `initialize`; LSP's default is UTF-16."""
+        self.lf_lines = False
+        """To this editor only "\\n" ends a line (Neovim, Emacs, Helix; see lf_lines.py)."""
+        self.in_any_order = False
+        """This editor counts its changes one by one and may tell them in another order (Helix 25.01)."""
         self._documents: dict[DocumentUri, Document] = {}
         self._incarnations = 0
 
@@ -150,14 +166,19 @@ class Overlay:
         known = self._documents.get(modification.uri)
         document = known or self._new(modification)
         note = None if known is None or known.desynchronised is not None else "opened again while open"
+        early = {} if known is None else known.early
         document.client_uri = modification.client_uri or modification.uri
         document.language_id = modification.language_id
         document.version = modification.version or 0
+        if self.lf_lines:
+            document.lf_lines = LfLines(text)
         if known is None:
             document.rope = Rope(text)
             return Applied(document)
         self._restart(document)
-        return Applied(document, self._edit(document, [ContentChange(None, text)]), note)
+        edits = self._edit(document, [ContentChange(None, text)])
+        document.early = early
+        return Applied(document, edits + self._follow(document), note)
 
     def _change(self, modification: Modification) -> Applied:
         document = self._documents.get(modification.uri)
@@ -166,15 +187,19 @@ class Overlay:
         odd = None
         if document is None:
             document = self._new(modification)
-            odd = "changed before it was opened"
-        elif version is not None and version <= document.version and document.desynchronised is None:
-            odd = f"version {version} after {document.version}"
+            odd = _BEFORE_OPEN
+        elif version is not None and document.desynchronised is None:
+            if version <= document.version:
+                odd = f"version {version} after {document.version}"
+            elif self.in_any_order and version > document.version + 1:
+                return Applied(document, note=self._keep(document, version, changes))
         if version is not None:
             document.version = version
         if odd is None and document.desynchronised is None:
             odd = _impossible(changes)
             if odd is None:
-                return Applied(document, self._edit(document, changes))
+                edits = self._edit(document, changes)
+                return Applied(document, edits + self._follow(document) if document.early else edits)
         whole = _from_last_whole(changes)
         if whole and _impossible(whole) is None:
             self._restart(document)
@@ -183,7 +208,41 @@ class Overlay:
             )
         if odd is not None and document.desynchronised is None:
             document.desynchronised = odd
+        if version is not None and document.desynchronised == _BEFORE_OPEN:
+            self._keep(document, version, changes)
         return Applied(document, note=odd)
+
+    def _keep(self, document: Document, version: int, changes: tuple[ContentChange, ...]) -> str | None:
+        """For when those before have come. A note when that has gone on for too long."""
+        if len(document.early) < MAX_EARLY:
+            document.early[version] = changes
+            return None
+        document.early.clear()
+        if document.desynchronised is None:
+            document.desynchronised = f"the change after version {document.version} never came"
+        return document.desynchronised
+
+    def _follow(self, document: Document) -> tuple[Edit, ...]:
+        """Makes the changes that were kept, as far as they follow on what the document says now."""
+        edits: tuple[Edit, ...] = ()
+        early = document.early
+        while early:
+            version = min(early)
+            if version > document.version + 1:
+                if not self.in_any_order:
+                    early.clear()
+                break
+            changes = early.pop(version)
+            if version <= document.version:
+                continue
+            document.version = version
+            odd = _impossible(changes)
+            if odd is not None:
+                document.desynchronised = odd
+                early.clear()
+                break
+            edits += self._edit(document, changes)
+        return edits
 
     def _save(self, modification: Modification) -> Applied:
         document = self._documents.get(modification.uri)
@@ -194,6 +253,8 @@ class Overlay:
         was = document.desynchronised
         if was is not None:
             self._restart(document)
+        elif document.early:
+            return Applied(document)  # the text includes changes that are still to come
         edits = self._edit(document, [ContentChange(None, modification.text)])
         differed = bool(edits) and was is None
         return Applied(document, edits, _SAVED_DIFFERS if differed else None)
@@ -215,12 +276,16 @@ class Overlay:
         self._incarnations += 1
         document.incarnation = self._incarnations
         document.desynchronised = None
+        document.early = {}
 
     def _edit(self, document: Document, changes: Iterable[ContentChange]) -> tuple[Edit, ...]:
         edits: list[Edit] = []
         failure: Exception | None = None
         for change in changes:
-            edit = document.rope.apply(change.range, change.text, self.encoding)
+            if document.lf_lines is None:
+                edit = document.rope.apply(change.range, change.text, self.encoding)
+            else:
+                edit = document.lf_lines.apply(document.rope, change.range, change.text, self.encoding)
             if edit.start == edit.end and not edit.new:
                 continue
             edits.append(edit)

@@ -247,7 +247,7 @@ async def test_a_changed_before_opened_document_is_not_guessed(tmp_path: Path) -
         answer = await bench.read("a.txt")
         assert isinstance(answer, Refusal)
         assert answer.kind is Kind.DESYNCHRONISED
-        bench.open("a.txt", "xdisk\n")
+        bench.open("a.txt", "xdisk\n", version=2)
         assert await bench.read("a.txt") == "xdisk\n"
 
 

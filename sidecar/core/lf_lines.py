@@ -1,0 +1,120 @@
+"""Places as editors count them to which only "\\n" ends a line: Neovim, Emacs, Helix.
+
+LSP says that "\\r" ends a line, too (3.17, "Text Documents"). To those editors a "\\r" of its own is a character like any other,
+and one before "\\n" can be stood behind where the file has both kinds of line ends. So in a text with a lone "\\r" all later
+lines have other numbers than LSP gives them, and an edit sent by LSP's numbers lands in a wrong line without anybody noticing:
+both sides agree on the place and mean another. Such texts are rare, and only for them lines are counted here, at the cost of
+their length; everything else is left to Text.
+
+`LfLines` is kept beside a rope that is edited; `position_at` and `offset_at` are for a text that stands still.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sidecar.core.change import Edit
+from sidecar.core.text import Encoding, Position, Range, Rope, Text
+from sidecar.core.units import points_of, units_of
+
+_LONE = re.compile("\r(?!\n)")
+
+
+def has_lone_return(text: Text) -> bool:
+    """Whether LSP's line numbers are not those of an editor that ends lines at "\\n" only."""
+    return any("\r" in chunk and _LONE.search(chunk) is not None for chunk in text.chunks)
+
+
+def position_at(text: Text, offset: int, encoding: Encoding) -> Position:
+    """The place of an offset, as such an editor counts."""
+    return (
+        _position(str(text), offset, encoding)
+        if has_lone_return(text)
+        else text.position_at(offset, encoding)
+    )
+
+
+def offset_at(text: Text, position: Position, encoding: Encoding) -> int:
+    """The offset of a place that such an editor told, or was told."""
+    if has_lone_return(text):
+        return _offset(str(text), position, encoding)
+    return _behind_the_return(text, position, encoding)
+
+
+class LfLines:
+    """Reads the changes that such an editor tells of one text."""
+
+    __slots__ = ("_lone", "_returns")
+
+    def __init__(self, text: str) -> None:
+        self._whole(text)
+
+    def apply(self, rope: Rope, range: Range | None, new: str, encoding: Encoding) -> Edit:
+        """As `Rope.apply`."""
+        if range is None:
+            self._whole(new)
+            return rope.apply(None, new, encoding)
+        if not self._returns:
+            edit = rope.apply(range, new, encoding)
+            self._look_at(rope, edit)
+            return edit
+        if range.start > range.end:
+            raise ValueError(f"range ends before it starts: {range}")
+        if self._lone:
+            text = str(rope)
+            start, end = (_offset(text, place, encoding) for place in range)
+        else:
+            snapshot = rope.snapshot()
+            start, end = (_behind_the_return(snapshot, place, encoding) for place in range)
+            if (start, end) == tuple(snapshot.offset_at(place, encoding) for place in range):
+                edit = rope.apply(range, new, encoding)  # which also knows about halves of characters
+                self._look_at(rope, edit)
+                return edit
+        edit = rope.splice(start, end, new)
+        self._look_at(rope, edit)
+        return edit
+
+    def _whole(self, text: str) -> None:
+        self._returns = "\r" in text
+        self._lone = self._returns and _LONE.search(text) is not None
+
+    def _look_at(self, rope: Rope, edit: Edit) -> None:
+        """Once there was a lone return, it is thought to be there until the text is told whole."""
+        if self._lone or not (self._returns or "\r" in edit.new):
+            return
+        self._returns = True
+        text = rope.snapshot()
+        around = text.slice(max(edit.start - 1, 0), min(edit.start + len(edit.new) + 1, len(text)))
+        last = _LONE.search(around)
+        if last is not None:
+            end = max(edit.start - 1, 0) + last.end()
+            self._lone = text.slice(end, min(end + 1, len(text))) != "\n"
+
+
+def _behind_the_return(text: Text, position: Position, encoding: Encoding) -> int:
+    """One place more than LSP has in a line that ends with CRLF: between the two."""
+    offset = text.offset_at(position, encoding)
+    if text.slice(offset, min(offset + 2, len(text))) != "\r\n":
+        return offset
+    end = text.position_at(offset, encoding)
+    return offset + 1 if (end.line, end.character + 1) == position else offset
+
+
+def _offset(text: str, position: Position, encoding: Encoding) -> int:
+    line, units = position
+    if line < 0 or units < 0:
+        raise ValueError(f"negative position {line}:{units}")
+    start = 0
+    for _ in range(line):
+        end = text.find("\n", start)
+        if end < 0:
+            return len(text)
+        start = end + 1
+    end = text.find("\n", start)
+    limit = min(len(text) if end < 0 else end, start + units)  # no code point is less than one unit
+    return start + points_of(text[start:limit], units, encoding)
+
+
+def _position(text: str, offset: int, encoding: Encoding) -> Position:
+    start = text.rfind("\n", 0, offset) + 1
+    return Position(text.count("\n", 0, offset), units_of(text[start:offset], encoding))
