@@ -14,9 +14,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import platformdirs
-
 from sidecar.journal.entry import JournalFailed
+from sidecar.state_folder import state_folder
 
 if sys.platform == "win32":
     import msvcrt
@@ -29,7 +28,7 @@ _LOOK_AGAIN = 0.01
 
 def default_folder() -> Path:
     """Where the journal lies unless told otherwise."""
-    return platformdirs.user_state_path("acp-sidecar", appauthor=False) / "journal"
+    return state_folder("journal")
 
 
 def make(folder: Path) -> None:
