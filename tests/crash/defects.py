@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar import disk
 from sidecar.disk import Resolved, Stat
-from sidecar.journal import store as store_module
+from sidecar.journal import writing
 from sidecar.journal.entry import Entry
 from sidecar.journal.store import Store
 
@@ -30,7 +30,7 @@ def journalled_after_the_change() -> None:
 
 def never_committed() -> None:
     """`begin` returns before its transaction is committed."""
-    real = store_module._transaction
+    real = writing.transaction
     from contextlib import contextmanager
 
     @contextmanager
@@ -44,7 +44,7 @@ def never_committed() -> None:
         db.connection.execute("BEGIN IMMEDIATE")
         yield
 
-    store_module._transaction = transaction  # type: ignore[assignment]
+    writing.transaction = transaction  # type: ignore[assignment]
 
 
 def saved_by_overwriting() -> None:
@@ -66,13 +66,13 @@ def saved_by_overwriting() -> None:
 
 def text_after_is_not_kept() -> None:
     """The entry has the text before only."""
-    real = store_module._prepare
+    real = writing._prepare
 
     def prepare(db: Any, entry: Entry) -> Any:
         before, _ = real(db, entry)
         return before, before
 
-    store_module._prepare = prepare
+    writing._prepare = prepare
 
 
 DEFECTS: Mapping[str, Callable[[], None]] = {

@@ -13,7 +13,7 @@ from sidecar.journal import Store
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
 from sidecar.journal.selecting import Selection
-from sidecar.journal.store import lines_changed
+from sidecar.journal.writing import lines_changed
 from tests.support.journals import entry
 
 
@@ -79,7 +79,7 @@ def test_ids_sort_in_the_order_of_the_writes_also_when_the_clock_goes_back(
         now = next(clock, now)
         return now
 
-    monkeypatch.setattr("sidecar.journal.store.time.time", tick)
+    monkeypatch.setattr("sidecar.journal.writing.time.time", tick)
     ids = [store.begin(entry(str(i), str(i + 1))) for i in range(6)]
     assert ids == sorted(set(ids))
     assert [found.id for found in store.entries()] == ids[::-1]

@@ -1,0 +1,39 @@
+"""Opened: the database while it is open, and transactions on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sidecar.journal.alive import Alive
+from sidecar.journal.texts import TextStore
+
+
+@dataclass(slots=True)
+class Opened:
+    connection: sqlite3.Connection
+    identity: tuple[int, int]
+    """Device and inode of its file."""
+    texts: TextStore
+    alive: Alive
+    durable: bool | None = None
+    """What `synchronous` was set to; what it is by default depends on how sqlite was built."""
+
+
+@contextmanager
+def transaction(db: Opened, *, durable: bool) -> Generator[None]:
+    """All or nothing, one writer at a time. `durable`: on the disk when it is left."""
+    connection = db.connection
+    if db.durable is not durable:
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        db.durable = durable
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # sqlite rolls some failures back by itself
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,152 @@
+"""Writing: how a write and what became of it are put into the database."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+
+from sidecar.core.hunks import line_hunks
+from sidecar.journal.entry import Entry, EntryState, State
+from sidecar.journal.ids import next_id
+from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.selecting import as_blob, as_words
+from sidecar.journal.texts import Prepared, TextLost
+
+
+def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
+    """The id of the new entry, durable."""
+    prepared = _prepare(db, entry)
+    added, removed = lines_changed(entry.before, entry.after)
+    with transaction(db, durable=True):
+        ids = _put(db, prepared)
+        if ids is None:  # what they build on was thrown away by another process in between
+            ids = _put(db, _prepare(db, entry))
+        if ids is None:
+            raise TextLost(entry.path)
+        before, after = ids
+        (last,) = db.connection.execute("SELECT max(id) FROM writes").fetchone()
+        entry_id = next_id(last, time.time())
+        know_session(db, entry.session, entry.agent, entry.root)
+        db.connection.execute(
+            "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'intent', ?, ?)",
+            (
+                entry_id,
+                time.time(),
+                db.alive.owner,
+                as_words(entry.session),
+                as_words(entry.agent),
+                entry.turn,
+                None if entry.tool_call is None else as_words(entry.tool_call),
+                as_blob(entry.root),
+                as_blob(entry.path),
+                before,
+                after,
+                entry.encoding,
+                entry.bom,
+                entry.via,
+                added,
+                removed,
+            ),
+        )
+        db.connection.executemany(
+            "INSERT INTO taken_back SELECT ?, id, state FROM writes WHERE id = ?",
+            [(entry_id, write) for write in takes_back],
+        )
+    return entry_id
+
+
+def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> None:
+    """With `after`, another text than was planned, it is durable."""
+    if after is None:
+        with transaction(db, durable=False):
+            set_state(db.connection, entry_id, state)
+        return
+    row = db.connection.execute("SELECT before FROM writes WHERE id = ?", (entry_id,)).fetchone()
+    before_id: int | None = None if row is None else row[0]
+    before = None if before_id is None else db.texts.get(before_id)
+    like = None if before_id is None else db.texts.hash_of(before_id)
+    prepared = db.texts.prepare(after, like, before)
+    added, removed = lines_changed(before, after)
+    with transaction(db, durable=True):
+        text = db.texts.put(prepared) or db.texts.put(db.texts.prepare(after))
+        db.connection.execute(
+            "UPDATE writes SET after = ?, added = ?, removed = ? WHERE id = ?",
+            (text, added, removed, entry_id),
+        )
+        set_state(db.connection, entry_id, state)
+
+
+def lines_changed(before: str | None, after: str | None) -> tuple[int, int]:
+    """Whole lines added and removed."""
+    old, new = before or "", after or ""
+    added = removed = 0
+    for hunk in line_hunks(old, new):
+        removed += _lines(old, hunk.old_start, hunk.old_end)
+        added += _lines(new, hunk.new_start, hunk.new_end)
+    return added, removed
+
+
+def _lines(text: str, start: int, end: int) -> int:
+    ends = text.count("\n", start, end) + text.count("\r", start, end) - text.count("\r\n", start, end)
+    return ends + (start < end and text[end - 1] not in "\r\n")
+
+
+def _prepare(db: Opened, entry: Entry) -> Sequence[Prepared | None]:
+    row = db.connection.execute(
+        "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",
+        (as_blob(entry.path),),
+    ).fetchone()
+    like = None if row is None or row[0] is None else db.texts.hash_of(row[0])
+    before = None if entry.before is None else db.texts.prepare(entry.before, like)
+    if entry.after is None:
+        return before, None
+    if before is not None:
+        return before, db.texts.prepare(entry.after, before.hash, before.text)
+    return None, db.texts.prepare(entry.after, like)
+
+
+def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | None:
+    ids: list[int | None] = []
+    for one in prepared:
+        text = None if one is None else db.texts.put(one)
+        if one is not None and text is None:
+            return None
+        ids.append(text)
+    return ids
+
+
+def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
+    """Within a transaction."""
+    db.connection.execute(
+        "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)",
+        (as_words(session), db.alive.owner, as_words(agent), as_blob(cwd), os.getpid(), time.time()),
+    )
+
+
+def save_ledger(db: Opened, uri: str, text: str, hunks: bytes) -> None:
+    """Replaces what was kept for that document."""
+    row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
+    prepared = db.texts.prepare(text, None if row is None else db.texts.hash_of(row[0]))
+    with transaction(db, durable=False):
+        text_id = db.texts.put(prepared) or db.texts.put(db.texts.prepare(text))
+        db.connection.execute(
+            "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?)", (uri, text_id, hunks, time.time())
+        )
+
+
+def set_state(
+    connection: sqlite3.Connection, entry_id: str, state: State, only_if: State | None = None
+) -> bool:
+    """Whether it was set; within a transaction. A revert that is done undoes what it took back; one that is undone itself gives it back."""
+    row = connection.execute("SELECT state FROM writes WHERE id = ?", (entry_id,)).fetchone()
+    if row is None or (only_if is not None and row[0] != only_if):
+        return False
+    connection.execute("UPDATE writes SET state = ? WHERE id = ?", (state, entry_id))
+    if state in ("done", "undone") and row[0] != state:
+        for write, was in connection.execute(
+            "SELECT write, was FROM taken_back WHERE by = ? AND write < by", (entry_id,)
+        ).fetchall():
+            set_state(connection, write, "undone" if state == "done" else was)
+    return True
