@@ -155,10 +155,13 @@ class BufferWriter:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         before = tracked.text()
         tracked.text_at_save = None
+        tracked.saving = True
         try:
             saved = await self._editor.save(document.client_uri, document.version)
         except (EditorGone, EditorRefused, EditorTimeout):
             saved = False
+        finally:
+            tracked.saving = False
         if not saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
         await self._reconciler.look(tracked)

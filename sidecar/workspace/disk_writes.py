@@ -64,7 +64,6 @@ class DiskWriter:
         if not session.alive:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
-        is_open = self._state.documents.get(place.uri) is not None
         reload = self._reload(task, place.uri, author, after)
         saved = await storage.save(file, data)
         if isinstance(saved, Refusal):
@@ -75,7 +74,7 @@ class DiskWriter:
         disk.written(place.uri, normal(after), beliefs.moment())
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
-        elif not is_open:
+        elif self._state.documents.get(place.uri) is None:
             self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
         beliefs.wrote(session.id, place.uri, task.wanted)
         await self._recorder.finish(author, "done")

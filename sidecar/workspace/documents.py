@@ -47,6 +47,8 @@ class Tracked:
     observed: anyio.Event = field(default_factory=anyio.Event)
     """Set once the disk was looked at after didOpen."""
 
+    saving: bool = False
+    """The editor was asked to save it: what the disk says is about to change."""
     apart: bool = False
     """The disk was changed where the mirror was: only the user may save over that."""
     disk: DiskTexts | None = None

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import anyio
 
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.core.lineends import expand
+from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.normal import Normal
+from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
-from sidecar.workspace.sending import RELOAD_SECONDS, Outcome, Sender, text_edits
+from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, text_edits
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
@@ -74,8 +75,8 @@ class Reconciler:
         """Brings mirror and disk together if the file changed since it was last seen."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
-        if tracked.watch is not None and not tracked.looking.locked():
-            return  # an edit is on its way, and nothing is planned beside it
+        if (tracked.watch is not None or tracked.saving) and not tracked.looking.locked():
+            return  # an edit or a save is on its way, and nothing is planned beside it
         async with tracked.looking:
             await self._look(tracked)
 
@@ -122,14 +123,26 @@ class Reconciler:
             return
         raw = now.changes_in_raw(changes)
         capabilities = self._editor.capabilities
-        if capabilities.reload and await self._reload(tracked, now, on_disk.text, changes.apply(now.text)):
-            return
         sent = None
-        unmoved = tracked.watch is None and str(document.snapshot()) == now.raw and not tracked.closed
-        if unmoved and capabilities.apply_edit and capabilities.document_changes:
-            sent = await self._sender.send(tracked, raw, "Changed on disk")
+        if self._is_unmoved(tracked, now, on_disk):
+            if capabilities.reload and await self._reload(tracked, before, now, on_disk.text, raw):
+                return
+            unmoved = self._is_unmoved(tracked, now, on_disk)
+            if unmoved and capabilities.apply_edit and capabilities.document_changes:
+                sent = await self._sender.send(tracked, raw, "Changed on disk")
         if sent is None or sent.outcome is not Outcome.APPLIED:
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+
+    def _is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
+        """Whether both are still what they were when they were compared."""
+        path = to_path(tracked.document.uri)
+        return (
+            tracked.watch is None
+            and not tracked.closed
+            and str(tracked.document.snapshot()) == now.raw
+            and path is not None
+            and self._storage.stat(path) == on_disk.stat
+        )
 
     async def _reloaded(self, tracked: Tracked, text: str) -> bool:
         """Whether the editor takes the disk's text by itself, given a moment."""
@@ -150,17 +163,58 @@ class Reconciler:
             tracked.user_dirty = True
         return reloaded
 
-    async def _reload(self, tracked: Tracked, now: Normal, disk: str, wanted: str) -> bool:
-        """Asks our own extension to take the disk's text and to put what else is wanted on top."""
+    async def _reload(
+        self, tracked: Tracked, before: str, now: Normal, disk: str, changes: ChangeSet
+    ) -> bool:
+        """Asks our own extension to take the disk's text and to put on top what else `changes` (of the mirror) would leave."""
         document = tracked.document
+        wanted = normal(changes.apply(now.raw))
         on_top = diff(disk, wanted)
         edits = text_edits(Text.of(disk), on_top, self._editor.capabilities.encoding)
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
+        watch = Watch(document, Text.of(wanted))
         tracked.quiet = True
         try:
             answer = await self._editor.reload(document.client_uri, document.version, edits)
+            if not isinstance(answer, int):
+                return False
+            reloaded = await watch.wait(MIRROR_SECONDS)
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
         finally:
             tracked.quiet = False
-        return isinstance(answer, int)
+            watch.close()
+        if not reloaded and not tracked.closed:
+            await self._put_right(tracked, before, now, disk, on_top)
+        return True
+
+    async def _put_right(
+        self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet
+    ) -> None:
+        """The disk was written once more just before it was taken from there: the edits were made on another text."""
+        path = to_path(tracked.document.uri)
+        on_disk = await self._storage.peek(path) if path is not None else None
+        if on_disk is None or on_disk.text is None or on_disk.text == disk:
+            return
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        encoding = self._editor.capabilities.encoding
+        text = Text.of(on_disk.text)
+        made = tuple(
+            Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
+            for e in text_edits(Text.of(disk), on_top, encoding)
+        )
+        merged = merge(before, now.text, on_disk.text)
+        tracked.apart = isinstance(merged, Conflict)
+        proper = now.text if isinstance(merged, Conflict) else merged.apply(now.text)
+        current = Normal(str(tracked.document.snapshot()))
+        try:
+            back = merge(ChangeSet.of(len(text), made).apply(text), current.text, proper)
+        except ValueError:  # places that are no places there
+            back = None
+        if isinstance(back, Merged) and tracked.watch is None:
+            raw = current.changes_in_raw(back.changes)
+            if raw.is_empty:
+                return
+            if (await self._sender.send(tracked, raw, "Changed on disk")).outcome is Outcome.APPLIED:
+                return
+        self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

@@ -64,8 +64,11 @@ class Recorder:
         """What to call when an open document's text was changed as planned."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            reviewed = self._state.ledgers.at(uri, before, live=True)
+            is_open = self._state.documents.get(uri) is not None
+            reviewed = self._state.ledgers.at(uri, before, live=is_open)
             reviewed.ledger.agent_edit(before, changes, after, author)
+            if not is_open:  # closed since: whether the disk has it is seen when it is opened again
+                reviewed.text = after
             session.touch(uri, *lines_changed(before, changes))
             self._state.ledgers.moved(reviewed)
 

@@ -272,7 +272,7 @@ def _settle(sending: _Sending) -> None:
     length = len(watch.before)
     ours = watch.matched_at or 0
     if sending.applied is None:
-        for edit in watch.edits[:ours]:
+        for edit in () if tracked.closed else watch.edits[:ours]:
             length += edit.growth
             tracked.others_edit(edit, length, is_users=False)
     elif watch.matched:
@@ -285,6 +285,6 @@ def _settle(sending: _Sending) -> None:
         changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
         sending.applied(watch.before, changes, watch.reached)
         length = len(watch.reached)
-    for edit in watch.edits[ours:]:
+    for edit in () if tracked.closed else watch.edits[ours:]:
         length += edit.growth
         tracked.others_edit(edit, length)

@@ -95,7 +95,9 @@ class State:
         tracked = self.documents.closed(uri)
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
-            reviewed.closed(tracked.document.snapshot())
+            # What came while an edit of ours is on its way is told to the ledger when that is settled.
+            watch = tracked.watch
+            reviewed.closed(tracked.document.snapshot() if watch is None else watch.before)
             if not reviewed.ledger.hunks:
                 self.ledgers.forget(uri)
 
