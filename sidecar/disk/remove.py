@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import beneath
@@ -47,7 +48,8 @@ def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> R
             os.unlink(name, dir_fd=folder)
         finally:
             os.close(descriptor)
-        os.fsync(folder)
+        with suppress(OSError):  # not every file system can; the removal itself has happened
+            os.fsync(folder)
     finally:
         os.close(folder)
     return None

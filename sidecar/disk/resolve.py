@@ -173,6 +173,8 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
     if path.endswith(("/", "/.", "/..")):
         return refuse(Kind.NOT_A_FILE, path)  # names a folder, whatever is there
     found = roots.match(path)
+    if found is None and roots.is_root(path):
+        return refuse(Kind.NOT_A_FILE, path)  # one of the session's own folders, which is no secret
     if found is None:
         return refuse(Kind.OUTSIDE, path)  # unseen: even a look may mount something or wait for another host
     try:
@@ -190,12 +192,13 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
 def _resolve(
     roots: Roots, path: str, access: Access, found: tuple[Root, str, str] | None
 ) -> Resolved | Missing | Refusal:
-    is_physical = False
+    name, is_physical = path, False
     if _DOTS.search(path):  # resolved physically, never by text
-        found, is_physical = roots.match(physical(path, roots.is_known)), True
+        name, is_physical = physical(path, roots.is_known), True
+        found = roots.match(name)
     for _ in range(_ATTEMPTS):
         if found is None:
-            return _outside(roots, path)
+            return refuse(Kind.NOT_A_FILE, path) if roots.is_root(name) else _outside(roots, path)
         root, spelling, relative = found
         canonical = root.prefix + relative
         if in_system_folder(canonical, root.path):
@@ -217,7 +220,8 @@ def _resolve(
                 os.close(descriptor)
                 return refuse(Kind.NOT_A_FILE, path)
             return Resolved(canonical, path, root, relative, descriptor, stat)
-        found, is_physical = roots.match(physical(path, roots.is_known)), True
+        name, is_physical = physical(path, roots.is_known), True
+        found = roots.match(name)
     return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
 
 

@@ -112,6 +112,13 @@ class Roots:
                 return root, spelling, path[len(prefix) :]
         return None
 
+    def is_root(self, path: str) -> bool:
+        """Whether `path` is a root itself, by any of its spellings."""
+        if sys.platform == "win32":
+            path = os.path.normcase(windows.plain(path))
+            return any(path == os.path.normcase(spelling) for _, spelling, _ in self._prefixes)
+        return any(path == spelling for _, spelling, _ in self._prefixes)
+
     def is_known(self, path: str) -> bool:
         """Whether a canonical path is a root, beneath one or above one: walking there tells nobody anything new."""
         inside = path + "/" if path else "/"

@@ -43,6 +43,8 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
     if path.endswith(("/", "\\")):
         return refuse(Kind.NOT_A_FILE, path)
     found = roots.match(windows.plain(path))
+    if found is None and roots.is_root(path):
+        return refuse(Kind.NOT_A_FILE, path)
     if found is None or not found[0].still_there(found[1]):
         return refuse(Kind.OUTSIDE, path)
     root, _, relative = found

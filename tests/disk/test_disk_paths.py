@@ -30,6 +30,7 @@ ws/absolute -> {base}/ws/d/g
 ws/dangling -> not-there
 ws/dangling-far -> no/folder/there
 ws/loop -> loop
+ws/self -> .
 ws/passwd -> /etc/passwd
 ws/environ -> /proc/self/environ
 ws/zero -> /dev/zero
@@ -143,7 +144,12 @@ PATHS = [
     # sibling prefix
     ("/ws-secret/s", OUTSIDE),
     ("/ws-secret/none", OUTSIDE),
-    ("/ws", OUTSIDE),
+    # the root itself
+    ("/ws", "not_a_file"),
+    ("/ws/d/../", "not_a_file"),
+    ("/ws/d/../../ws", "not_a_file"),
+    ("/ws/self", "not_a_file"),
+    ("/ws/away/../ws", ESCAPE),
     # dots lead out
     ("/ws/../out/x", OUTSIDE),
     ("/ws/../out/none", OUTSIDE),
@@ -229,6 +235,7 @@ COMPONENTS = [
     "g",
     "h",
     "inner",
+    "self",
     "link",
     "up",
     "absolute",
@@ -292,7 +299,7 @@ def test_what_is_lexically_outside_is_not_even_looked_at(
     monkeypatch.setattr(os, "readlink", None)
     kinds = [
         resolve(roots, f"{world}{path}", access="read")
-        for path in ("/out/x", "/out/none", "/ws-secret/s", "/alias/f", "/out/../ws/f", "/ws")
+        for path in ("/out/x", "/out/none", "/ws-secret/s", "/alias/f", "/out/../ws/f", "/w")
     ]
     monkeypatch.undo()
     assert {kind.kind for kind in kinds if isinstance(kind, Refusal)} == {Kind.OUTSIDE}
