@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from sidecar.journal.alive import Alive, is_alive
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
 from tests.support.journals import entry
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
 
@@ -131,16 +135,30 @@ def test_a_process_is_alive_as_long_as_it_holds_its_mark(tmp_path: Path) -> None
     one.close()
     assert not is_alive(tmp_path / "j", one.owner)
     assert is_alive(tmp_path / "j", two.owner)
-    child = os.fork()
-    if child == 0:
-        third = Alive(tmp_path / "j")
-        os.write(1, b"")
-        (tmp_path / "owner").write_text(third.owner)
-        os._exit(0)  # without taking leave
-    os.waitpid(child, 0)
-    dead = (tmp_path / "owner").read_text()
+    script = "import os, sys, pathlib; from sidecar.journal.alive import Alive; "
+    script += "print(Alive(pathlib.Path(sys.argv[1])).owner, flush=True); os._exit(0)"  # without taking leave
+    dead = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "j")],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    ).stdout.strip()
     assert (tmp_path / "j" / "alive" / dead).exists()
     assert not is_alive(tmp_path / "j", dead)
     assert not (tmp_path / "j" / "alive" / dead).exists()
     assert not is_alive(tmp_path / "j", "../../etc")
     two.close()
+
+
+def test_marks_of_the_dead_are_swept(tmp_path: Path) -> None:
+    folder = tmp_path / "j"
+    with Store(folder) as store:
+        store.begin(entry("a", "b"))
+        (folder / "alive" / ("0" * 16)).write_text("1")
+        (folder / "alive" / "old.new").write_text("1")
+        (folder / "alive" / "fresh.new").write_text("1")
+        os.utime(folder / "alive" / "old.new", (0, 0))
+        store.tidy()
+        left = {path.name for path in (folder / "alive").iterdir()}
+        assert left == {"fresh.new", store.entries()[0].owner}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import multiprocessing
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.ports import Journal
 from tests.support.journals import entry
+
+ROOT = Path(__file__).parents[2]
 
 
 async def test_it_is_what_the_workspace_needs(tmp_path: Path) -> None:
@@ -87,26 +89,21 @@ async def test_the_user_is_told_what_happened_to_the_journal(tmp_path: Path) -> 
     assert "put aside" in told[0]
 
 
-def _writer(folder: str, name: str, count: int) -> None:
-    with Store(Path(folder)) as store:
-        for i in range(count):
-            write = store.begin(entry(f"{name} {i}", f"{name} {i + 1}", "/w/shared", session=name))
-            store.save_ledger("file:///shared", f"{name} {i}", b"")
-            store.finish(write, "done")
-            if i % 5 == 0:
-                store.tidy()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_several_sidecars_share_one_file(tmp_path: Path) -> None:
     """They open it at the same moment, and none loses a write or waits for ever."""
-    context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_writer, args=(str(tmp_path / "j"), f"p{i}", 12)) for i in range(5)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.journal.writer", str(tmp_path / "j"), f"p{i}", "12"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+        )
+        for i in range(5)
+    ]
     for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert [process.exitcode for process in processes] == [0] * 5
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.close()
+    assert [process.wait(60) for process in processes] == [0] * 5
     with Store(tmp_path / "j") as store:
         found = store.entries()
         assert not store.notices

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from sidecar.journal import Store
+from sidecar.journal import Store, writing
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
 from sidecar.journal.selecting import Selection
 from sidecar.journal.writing import lines_changed
-from tests.support.journals import entry
+from tests.support.journals import entry, numbered
 
 
 @pytest.fixture
@@ -168,6 +168,29 @@ def test_ledgers(store: Store) -> None:
     assert store.load_ledger("file:///a") == ("text \ud800 more", b"hunks 2")
     store.forget_ledger("file:///a")
     assert store.load_ledger("file:///a") is None
+
+
+def test_what_a_text_builds_on_may_be_thrown_away_while_it_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, between the preparing and the writing."""
+    first = numbered(300)
+    second, third = first.replace("7 ", "seven ", 1), first.replace("8 ", "eight ", 1)
+    with Store(tmp_path / "j") as store, Store(tmp_path / "j") as other:
+        store.finish(store.begin(entry(first, second)), "done")
+        real = writing._prepare
+
+        def prepare(*arguments: Any) -> Any:
+            prepared = real(*arguments)
+            monkeypatch.setattr(writing, "_prepare", real)
+            assert other.purge(Selection()) == 1
+            return prepared
+
+        monkeypatch.setattr(writing, "_prepare", prepare)
+        write = store.begin(entry(second, third))
+    with Store(tmp_path / "j") as store:
+        assert store.texts(write) == (second, third)
+        assert len(store.entries()) == 1
 
 
 # Failures, in words
