@@ -38,6 +38,8 @@ class ClientFlags:
     session_updates: bool = False
     permissions: bool = False
     changes: bool = False
+    name: str = ""
+    """Who it is, where the editor's own `clientInfo` does not say (eglot 1.9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
     "sessionUpdates": ("session_updates", _boolean),
     "permissions": ("permissions", _boolean),
     "changes": ("changes", _boolean),
+    "name": ("name", _text),
 }
 
 _TOP: Mapping[str, tuple[str, Reader]] = {

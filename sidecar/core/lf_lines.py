@@ -6,12 +6,13 @@ lines have other numbers than LSP gives them, and an edit sent by LSP's numbers 
 both sides agree on the place and mean another. Such texts are rare, and only for them lines are counted here, at the cost of
 their length; everything else is left to Text.
 
-`LfLines` is kept beside a rope that is edited; `position_at` and `offset_at` are for a text that stands still.
+`LfLines` is kept beside a rope that is edited; `places` and `offset_at` are for a text that stands still.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sidecar.core.change import Edit
 from sidecar.core.text import Encoding, Position, Range, Rope, Text
@@ -25,17 +26,18 @@ def has_lone_return(text: Text) -> bool:
     return any("\r" in chunk and _LONE.search(chunk) is not None for chunk in text.chunks)
 
 
-def position_at(text: Text, offset: int, encoding: Encoding) -> Position:
-    """The place of an offset, as such an editor counts."""
-    return (
-        _position(str(text), offset, encoding)
-        if has_lone_return(text)
-        else text.position_at(offset, encoding)
-    )
+def places(text: Text, encoding: Encoding, lf_lines: bool) -> Callable[[int], Position]:
+    """What gives the place of an offset in `text`, as such an editor counts, or with `lf_lines` false as LSP does."""
+    if lf_lines and has_lone_return(text):
+        whole = str(text)
+        return lambda offset: _position(whole, offset, encoding)
+    return lambda offset: text.position_at(offset, encoding)
 
 
-def offset_at(text: Text, position: Position, encoding: Encoding) -> int:
-    """The offset of a place that such an editor told, or was told."""
+def offset_at(text: Text, position: Position, encoding: Encoding, lf_lines: bool) -> int:
+    """The offset of a place that such an editor told, or was told; with `lf_lines` false as LSP has it."""
+    if not lf_lines:
+        return text.offset_at(position, encoding)
     if has_lone_return(text):
         return _offset(str(text), position, encoding)
     return _behind_the_return(text, position, encoding)

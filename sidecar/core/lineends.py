@@ -26,6 +26,14 @@ def dominant(text: str) -> Terminator:
     return "\r\n" if both >= returns else "\r"
 
 
+def has_one_kind(text: str) -> bool:
+    """Whether every line ends with "\\n", or every line with "\\r\\n". A lone "\\r" is no line's end to most editors."""
+    if "\r" not in text:
+        return True
+    both = text.count("\r\n")
+    return both == text.count("\n") == text.count("\r")
+
+
 def expand(text: str, terminator: str) -> str:
     """The text with every terminator, of whatever kind it was, as `terminator`."""
     folded = fold(text)

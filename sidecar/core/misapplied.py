@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.lf_lines import offset_at
 from sidecar.core.lineends import fold
 from sidecar.core.text import Encoding, Position, Text
 
@@ -32,7 +33,11 @@ class Separated:
 
 
 def separate(
-    before: Text, sent: Sequence[SentEdit], received: Sequence[Edit], encoding: Encoding
+    before: Text,
+    sent: Sequence[SentEdit],
+    received: Sequence[Edit],
+    encoding: Encoding,
+    lf_lines: bool = False,
 ) -> Separated | None:
     """What the text would be without our edits; None when they are not found or newer typing reaches into them.
 
@@ -43,7 +48,7 @@ def separate(
     for first in range(len(received) - len(sent) + 1):
         for order in (list(reversed(sent)), list(sent)):
             run = received[first : first + len(sent)]
-            if all(_same(texts[first + i], order[i], edit, encoding) for i, edit in enumerate(run)):
+            if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
                 return _without(texts[first], run, received[first + len(sent) :])
     return None
 
@@ -56,13 +61,13 @@ def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
     )
 
 
-def _same(text: str, sent: SentEdit, edit: Edit, encoding: Encoding) -> bool:
+def _same(text: str, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: bool) -> bool:
     if fold(sent.new) != fold(edit.new):
         return False
     there = Text.of(text)
     return (edit.start, edit.end) == (
-        there.offset_at(sent.start, encoding),
-        there.offset_at(sent.end, encoding),
+        offset_at(there, sent.start, encoding, lf_lines),
+        offset_at(there, sent.end, encoding, lf_lines),
     )
 
 

@@ -16,6 +16,14 @@ from sidecar.workspace.ports import EditorCapabilities, Json
 _WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
 """Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""
 
+_LF_LINES = frozenset({"neovim", "helix", "eglot", "emacs"})
+"""To these only "\\n" ends a line (observed: Neovim 0.7 and 0.11, Helix 25.01, eglot 1.9 and 1.17)."""
+_IN_ANY_ORDER = frozenset({"helix"})
+"""Keys that come fast are told in another order, and didChange before didOpen (observed: Helix 25.01)."""
+_KEEPS_LINES = frozenset({"neovim"})
+_ADDS_FINAL_END = frozenset({"neovim", "helix", "eglot", "emacs"})
+"""As they come: 'fixendofline', insert-final-newline, mode-require-final-newline."""
+
 _ENCODINGS = frozenset(encoding.value for encoding in Encoding)
 
 
@@ -32,7 +40,8 @@ def editor_capabilities(
     # Neovim takes documentChanges and announces only the operations, which nothing else can carry.
     document_changes = edit.get("documentChanges") is True or bool(operations)
     info = _at(params, "clientInfo")
-    name = _text(info.get("name"))
+    name = _text(info.get("name")) or flags.name
+    known = name.lower()
     return EditorCapabilities(
         name=name,
         version=_text(info.get("version")),
@@ -43,7 +52,7 @@ def editor_capabilities(
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
         # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
         # announces nothing. So: everybody except who is known to lack it; an error answer leads to the transcript.
-        show_message_request="showMessage" in window or name.lower() not in _WITHOUT_MESSAGE_REQUESTS,
+        show_message_request="showMessage" in window or known not in _WITHOUT_MESSAGE_REQUESTS,
         show_document=_at(window, "showDocument").get("support") is True,
         work_done_progress=window.get("workDoneProgress") is True,
         watched_files=_at(workspace, "didChangeWatchedFiles").get("dynamicRegistration") is True,
@@ -55,6 +64,10 @@ def editor_capabilities(
         session_updates=flags.session_updates,
         permissions=flags.permissions,
         changes=flags.changes,
+        lf_lines=known in _LF_LINES,
+        in_any_order=known in _IN_ANY_ORDER,
+        keeps_lines=known in _KEEPS_LINES,
+        adds_final_end=known in _ADDS_FINAL_END,
     )
 
 

@@ -14,6 +14,7 @@ import anyio
 
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal, normal
@@ -249,7 +250,10 @@ class BufferWriter:
                 self._tell(task.session, tracked, plan)
                 return conflict(place.requested, plan)
             case EditText():
-                return now.changes_in_raw(plan.changes)
+                changes = now.changes_in_raw(plan.changes)
+                if self._editor.capabilities.keeps_lines:
+                    changes = keep_final_end(now.raw, changes)
+                return None if changes.is_empty else changes
             case _:
                 assert_never(plan)
 

@@ -41,6 +41,14 @@ class EditorCapabilities:
     session_updates: bool = False
     permissions: bool = False
     changes: bool = False
+    lf_lines: bool = False
+    """This and the following: known of an editor by its name. Only "\\n" ends a line (core/lf_lines.py)."""
+    in_any_order: bool = False
+    """It numbers its changes one by one and may tell them in another order (core/overlay.py)."""
+    keeps_lines: bool = False
+    """A buffer is lines: whether the last one has an end cannot be edited (core/final_end.py)."""
+    adds_final_end: bool = False
+    """What it saves has a final line end, whether or not there was one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,9 @@ class PutRight:
         candidates: Sequence[Candidate],
     ) -> Refusal | bool | None:
         """True: the text is right now. None: nothing of the edit arrived, plan again."""
+        can = self._editor.capabilities
         edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
-        found = separate(sent.before, edits, sent.received, self._editor.capabilities.encoding)
+        found = separate(sent.before, edits, sent.received, can.encoding, can.lf_lines)
         if found is None:
             if not looks_applied(edits, sent.received):
                 await self._recorder.finish(author, "failed")

@@ -7,10 +7,13 @@ user's unsaved lines stay. When both changed the same place the buffer stays as 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal, normal
@@ -39,7 +42,7 @@ class Reconciler:
         """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
         try:
             path = to_path(tracked.document.uri)
-            on_disk = await self._storage.peek(path) if path is not None else None
+            on_disk = await self._peek(path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
             tracked.on_disk(on_disk.text, on_disk.stat)
@@ -53,7 +56,7 @@ class Reconciler:
         """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
         tracked.apart = False
         path = to_path(tracked.document.uri)
-        on_disk = await self._storage.peek(path) if path is not None else None
+        on_disk = await self._peek(path) if path is not None else None
         saved = Normal(str(text)).text
         if on_disk is None or tracked.closed:
             return
@@ -68,6 +71,13 @@ class Reconciler:
         """Whether `look` would find nothing to do."""
         if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
             return False
+    async def _peek(self, path: str) -> OnDisk | None:
+        """The disk's text as the editor would hold it."""
+        on_disk = await self._storage.peek(path)
+        if on_disk is not None and on_disk.text == "" and self._editor.capabilities.keeps_lines:
+            return replace(on_disk, text="\n")  # an empty file is one empty line
+        return on_disk
+
         path = to_path(tracked.document.uri)
         return path is None or self._storage.stat(path) == tracked.stat
 
@@ -87,7 +97,7 @@ class Reconciler:
         stat = self._storage.stat(path)
         if stat == tracked.stat:
             return
-        on_disk = await self._storage.peek(path)
+        on_disk = await self._peek(path)
         if on_disk is None:
             tracked.on_disk(None, None)
             return
@@ -126,6 +136,10 @@ class Reconciler:
         sent = None
         if self._is_unmoved(tracked, now, on_disk):
             if capabilities.reload and await self._reload(tracked, before, now, on_disk.text, raw):
+                return
+        if capabilities.keeps_lines:
+            raw = keep_final_end(now.raw, raw)
+            if raw.is_empty:
                 return
             unmoved = self._is_unmoved(tracked, now, on_disk)
             if unmoved and capabilities.apply_edit and capabilities.document_changes:
@@ -193,7 +207,7 @@ class Reconciler:
     ) -> None:
         """The disk was written once more just before it was taken from there: the edits were made on another text."""
         path = to_path(tracked.document.uri)
-        on_disk = await self._storage.peek(path) if path is not None else None
+        on_disk = await self._peek(path) if path is not None else None
         if on_disk is None or on_disk.text is None or on_disk.text == disk:
             return
         tracked.on_disk(on_disk.text, on_disk.stat)

@@ -6,13 +6,14 @@ file that is not open it is done through the editor where that can open it, else
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import anyio
 
 from sidecar.core.ledger import Author, Hunk, Rejection
-from sidecar.core.text import Encoding, Text
+from sidecar.core.lf_lines import places
+from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ledgers import Reviewed
@@ -68,7 +69,8 @@ class Review:
             text = self._keeper.text_of(reviewed)
             tracked = self._state.documents.get(reviewed.uri)
             uri = tracked.document.client_uri if tracked is not None else reviewed.uri
-            rows += [_row(reviewed, uri, hunk, text, self._editor.capabilities.encoding) for hunk in hunks]
+            place = places(text, self._editor.capabilities.encoding, self._editor.capabilities.lf_lines)
+            rows += [_row(reviewed, uri, hunk, place) for hunk in hunks]
         return rows
 
     def keep(self, selector: Selector) -> Result:
@@ -130,8 +132,8 @@ def change_id(uri: DocumentUri, hunk: int) -> str:
     return f"{hunk}@{uri}"
 
 
-def _row(reviewed: Reviewed, uri: str, hunk: Hunk, text: Text, encoding: Encoding) -> Json:
-    start, end = text.position_at(hunk.start, encoding), text.position_at(hunk.end, encoding)
+def _row(reviewed: Reviewed, uri: str, hunk: Hunk, place: Callable[[int], Position]) -> Json:
+    start, end = place(hunk.start), place(hunk.end)
     row: dict[str, object] = {
         "changeId": change_id(reviewed.uri, hunk.id),
         "uri": uri,

@@ -13,6 +13,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.lf_lines import places
 from sidecar.core.text import Encoding, Text
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
@@ -67,16 +68,19 @@ class Sent:
     """With UNKNOWN: set when the answer has come after all."""
 
 
-def text_edits(text: Text, changes: ChangeSet, encoding: Encoding) -> tuple[TextEdit, ...]:
-    """Changes of `text` as an editor takes them: positions in its encoding, in the text before the change."""
+def text_edits(
+    text: Text, changes: ChangeSet, encoding: Encoding, lf_lines: bool = False
+) -> tuple[TextEdit, ...]:
+    """Changes of `text` as an editor takes them: positions as it counts, in the text before the change."""
     edits: list[TextEdit] = []
+    place = places(text, encoding, lf_lines)
     done = 0
     for edit in changes.edits:
         start, end, new = _off_the_last_line(text, edit)
         if start < done:
             start, end, new = edit.start, edit.end, edit.new
         done = end
-        edits.append(TextEdit(text.position_at(start, encoding), text.position_at(end, encoding), new))
+        edits.append(TextEdit(place(start), place(end), new))
     return tuple(edits)
 
 
@@ -177,7 +181,8 @@ class Sender:
         Without it the edit is like one of the editor's own."""
         document = tracked.document
         before = document.snapshot()
-        edits = text_edits(before, changes, self._editor.capabilities.encoding)
+        can = self._editor.capabilities
+        edits = text_edits(before, changes, can.encoding, can.lf_lines)
         expected = Text.of(changes.apply(before))
         watch = tracked.watch = Watch(document, expected)
         request = self.dispatch(label, DocumentEdit(document.client_uri, document.version, edits))

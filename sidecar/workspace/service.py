@@ -66,6 +66,8 @@ class Workspace:
         tasks: Background,
     ) -> None:
         self.state = State(settings, storage)
+        self.state.overlay.lf_lines = editor.capabilities.lf_lines
+        self.state.overlay.in_any_order = editor.capabilities.in_any_order
         self._agents = agents
         self._editor = editor
         self._tasks = tasks
@@ -232,7 +234,7 @@ class Workspace:
     def ticket(self, session_id: str, path: str, access: Access) -> Ticket:
         """Takes a place in the queue of the document at `path`; call it when the request is received, before any await."""
         moment = self.state.beliefs.moment()
-        return self.state.queues.take(session_id, path, self._storage.order_key(path), access, moment)
+        return self.state.queues.take(session_id, path, self._storage.order_key, access, moment)
 
     async def read(self, ticket: Ticket, line: int | None = None, limit: int | None = None) -> str | Refusal:
         try:

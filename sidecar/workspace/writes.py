@@ -13,6 +13,7 @@ from __future__ import annotations
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Position, Text
@@ -131,6 +132,11 @@ class Writer:
     async def _file(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
         can = self._editor.capabilities
         if can.apply_edit and can.document_changes and can.open and can.save:
+            decoded = await self._state.storage.read(file)
+            if isinstance(decoded, Refusal):
+                return decoded
+            if decoded.encoding != "utf-8" or not self._keeps(decoded.text, task.content):
+                return await self._files.write(task, place, file)
             unwritable = self._state.storage.check_writable(file, len(task.content))
             if unwritable is not None:
                 return unwritable
@@ -158,7 +164,7 @@ class Writer:
         if self._state.beliefs.served(task.session.id, place.uri):
             return deleted(place.requested)
         can = self._editor.capabilities
-        if can.apply_edit and can.create_files and can.save:
+        if can.apply_edit and can.create_files and can.save and self._keeps("", task.content):
             unwritable = self._state.storage.check_writable(missing, len(task.content))
             if unwritable is not None:
                 return unwritable
@@ -214,6 +220,12 @@ class Writer:
         if done.saved:
             await self._buffers.close(tracked)
         return done
+
+    def _keeps(self, before: str, after: str) -> bool:
+        """Whether the editor would put exactly this on the disk. Nobody looks at the file, so nothing else of it may change:
+        editors even out line ends (VS Code all of them, Neovim those of an edit), and most end the last line when they save."""
+        ends = not self._editor.capabilities.adds_final_end or after.endswith("\n")
+        return ends and has_one_kind(before) and ("\r" not in after or before != "")
 
     def _will_save(self, tracked: Tracked) -> bool:
         policy = self._state.settings.after_write

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.lineends import dominant, expand, fold
+from sidecar.core.lineends import dominant, expand, fold, has_one_kind
 from tests.support import oracle
 
 TEXTS = st.lists(st.sampled_from(["a", "\n", "\r", "\r\n", "\f", "\x85", "\u2028"]), max_size=20).map("".join)
@@ -45,3 +45,20 @@ def test_laws(text: str, terminator: str) -> None:
     assert dominant(expand(text, terminator)) == (terminator if fold(text).count("\n") else "\n")
     ends = [line[len(line.rstrip("\r\n")) :] for line in oracle.split_lines(text)[:-1]]
     assert all(ends.count(other) <= ends.count(dominant(text)) for other in ("\n", "\r\n", "\r"))
+
+
+@pytest.mark.parametrize(
+    ("text", "one"),
+    [
+        ("", True),
+        ("a", True),
+        ("a\nb", True),
+        ("a\r\nb", True),
+        ("a\r\nb\n", False),
+        ("a\rb", False),
+        ("a\rb\r\n", False),
+        ("a\r\r\n", False),
+    ],
+)
+def test_one_kind(text: str, one: bool) -> None:
+    assert has_one_kind(text) is one

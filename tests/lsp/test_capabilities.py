@@ -17,6 +17,7 @@ def announced(**changed: Any) -> EditorCapabilities:
     return EditorCapabilities(**{"show_message_request": True, **changed})
 
 
+HELIX: dict[str, Any] = {"lf_lines": True, "in_any_order": True, "adds_final_end": True}
 EDIT = {"workspaceEdit": {"documentChanges": True}}
 
 CASES = {
@@ -64,11 +65,24 @@ CASES = {
     ),
     "helix": (
         {"clientInfo": {"name": "helix", "version": "25.01"}},
-        EditorCapabilities(name="helix", version="25.01"),
+        EditorCapabilities(name="helix", version="25.01", **HELIX),
     ),
     "helix that announces messages": (
         {"clientInfo": {"name": "helix"}, "capabilities": {"window": {"showMessage": {}}}},
-        announced(name="helix"),
+        announced(name="helix", **HELIX),
+    ),
+    "neovim": (
+        {"clientInfo": {"name": "Neovim"}},
+        announced(name="Neovim", lf_lines=True, keeps_lines=True, adds_final_end=True),
+    ),
+    "eglot": ({"clientInfo": {"name": "Eglot"}}, announced(name="Eglot", lf_lines=True, adds_final_end=True)),
+    "a client that only our snippet names": (
+        {"initializationOptions": {"client": {"name": "Emacs"}}},
+        announced(name="Emacs", lf_lines=True, adds_final_end=True),
+    ),
+    "its own name goes before": (
+        {"clientInfo": {"name": "other"}, "initializationOptions": {"client": {"name": "Emacs"}}},
+        announced(name="other"),
     ),
     "custom": (
         {"initializationOptions": {"client": {"save": True, "sessionUpdates": True, "permissions": True}}},
