@@ -17,6 +17,14 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # the tests start the sidecar hundreds of times: without byte code each start would compile it
 unexport PYTHONDONTWRITEBYTECODE
 
+# Tests run in as many processes as there are cores to count on. Their folder has a short name: sockets live in it, and
+# the path of a socket has about a hundred bytes.
+JOBS ?= 2
+define pytest
+base=$$(mktemp -d "$${TMPDIR:-/tmp}/acp.XXXXXX") && trap 'rm -rf "$$base"' EXIT && \
+$(BIN)/pytest --numprocesses $(JOBS) --dist worksteal --basetemp "$$base/t" $(1) $(PYTEST)
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test unit lint types format tools bench fuzz gauntlet agents clean env-run env-dev env-bench
 
@@ -35,10 +43,10 @@ demo: env-run
 	@$(BIN)/acp-sidecar demo $(DEMO)
 
 test: env-dev tools lint types
-	$(BIN)/pytest $(PYTEST)
+	@$(call pytest,)
 
 unit: env-dev lint types
-	$(BIN)/pytest -m "not e2e and not gauntlet and not agents" $(PYTEST)
+	@$(call pytest,-m "not e2e and not gauntlet and not agents")
 
 lint: env-dev
 	$(BIN)/ruff format --check $(CHECKED)
@@ -59,7 +67,7 @@ bench: env-bench
 	$(BIN)/python -m benchmarks $(BENCH)
 
 fuzz: env-dev
-	$(BIN)/pytest -m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0 $(PYTEST)
+	@$(call pytest,-m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0)
 
 gauntlet: env-dev tools
 	$(BIN)/pytest -m gauntlet --timeout=0 $(PYTEST)

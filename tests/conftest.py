@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from pathlib import Path
 
@@ -53,7 +54,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if tools.missing:
+    reasons = [
+        str(report.longrepr)
+        for kind in ("skipped", "error")
+        for report in terminalreporter.stats.get(kind, [])
+    ]
+    missing = {match[1] for reason in reasons if (match := re.search(rf"{tools.MISSING}([^'\n]+)", reason))}
+    if missing:
         terminalreporter.section("not tested here", yellow=True)
-        for name, why in sorted(tools.missing.items()):
-            terminalreporter.line(f"{name}: {why}")
+        for words in sorted(missing):
+            terminalreporter.line(words)

@@ -139,7 +139,7 @@ def test_typing_during_the_turn_survives(desk: Desk) -> None:
         count += 1
         assert count < 5000, nvim.server_log()
     nvim.keys("<Esc>")
-    nvim.wait_for_text("mine one\nTWO\nthree\nfour" + "x" * count + "\n")
+    nvim.wait_for_text("mine one\nTWO\nthree\nfour" + "x" * count + "\n", within=5)
 
 
 def test_a_new_file_appears_on_disk(desk: Desk, workspace: Path) -> None:

@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+MISSING = "missing tool "
+"""How the reason of such a skip or failure begins; the end of a run lists them."""
 MANIFEST = ROOT / ".cache" / "tools" / "tools.json"
-
-missing: dict[str, str] = {}
-"""Tool → why, for every tool that a test asked for in vain; shown at the end of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,7 @@ def require(name: str) -> Tool:
     found = find(name)
     if isinstance(found, Tool):
         return found
-    missing[name] = found
-    words = f"{name}: {found}"
+    words = f"{MISSING}{name}: {found}"
     if may_skip(name):
         pytest.skip(words)
     pytest.fail(words, pytrace=False)
