@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 from typing import NewType
 from urllib.parse import quote_from_bytes
 
@@ -45,6 +46,7 @@ def normalise(raw: str, *, windows: bool = _WINDOWS) -> DocumentUri:
     return DocumentUri(f"file://{'' if host == 'localhost' else host}{path}")
 
 
+@lru_cache(maxsize=256)  # asked for the same few files at every read
 def from_path(path: str, *, windows: bool = _WINDOWS) -> DocumentUri:
     """The URI of an absolute path; bytes that were no UTF-8 (surrogate escapes) are kept. ValueError for a relative path."""
     host = ""
@@ -59,6 +61,7 @@ def from_path(path: str, *, windows: bool = _WINDOWS) -> DocumentUri:
     return DocumentUri(f"file://{host.lower()}{quote_from_bytes(_bytes(path), safe=_DELIMITERS)}")
 
 
+@lru_cache(maxsize=256)
 def to_path(uri: str, *, windows: bool = _WINDOWS) -> str | None:
     """The path on this machine that a URI names; None when it names none.
 

@@ -102,7 +102,7 @@ class Applier:
         path = change.path
         if not os.path.isabs(path) or "\0" in path:
             return Applied("refused", "the path should be absolute")
-        ticket = self._state.queues.take("", path, self._state.storage.order_key(path), "write")
+        ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
         try:
             if not await ticket.turn():
                 return Applied("refused", "an earlier edit of it still waits for the editor's answer")

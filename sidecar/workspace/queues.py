@@ -7,6 +7,7 @@ session's earlier reads; a read waits only for its own session's earlier writes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import anyio
@@ -30,6 +31,7 @@ class Ticket:
         self.session_id = session_id
         self.path = path
         self.key = key
+        """Of its queue; "" while it is alone."""
         self.access: Access = access
         self.moment = moment
         """When it was taken, in the time of `core.belief`."""
@@ -61,15 +63,24 @@ class Queues:
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Ticket]] = {}
+        self._alone: tuple[Ticket, Callable[[str], str]] | None = None
+        """The only ticket that is out, not in a queue yet: keys are looked up on the disk, and most reads end before they matter."""
 
-    def take(self, session_id: str, path: str, key: str, access: Access, moment: int = 0) -> Ticket:
-        """A ticket for `path`; `key` names its document well enough for ordering (aliases of one file share it)."""
-        ticket = Ticket(self, session_id, path, key, access, moment)
-        self._waiting.setdefault(key, []).append(ticket)
+    def take(
+        self, session_id: str, path: str, key_of: Callable[[str], str], access: Access, moment: int = 0
+    ) -> Ticket:
+        """A ticket for `path`; `key_of` names its document well enough for ordering (aliases of one file share it)."""
+        ticket = Ticket(self, session_id, path, "", access, moment)
+        if self._waiting or self._alone is not None:
+            self._line_up()
+            self._join(ticket, key_of)
+        else:
+            self._alone = ticket, key_of
         return ticket
 
     def hold(self, ticket: Ticket) -> Ticket:
         """A second ticket in `ticket`'s own place, for what goes on after its request was answered."""
+        self._line_up()
         hold = Ticket(self, "", ticket.path, ticket.key, "write", ticket.moment)
         queue = self._waiting[ticket.key]
         queue.insert(queue.index(ticket), hold)
@@ -84,6 +95,9 @@ class Queues:
         return False
 
     def leave(self, ticket: Ticket) -> None:
+        if self._alone is not None and self._alone[0] is ticket:
+            self._alone = None
+            return
         queue = self._waiting.get(ticket.key)
         if queue is None or ticket not in queue:
             return
@@ -95,4 +109,14 @@ class Queues:
 
     def lengths(self) -> dict[str, int]:
         """How many tickets are out for each document, for `sidecar.status`."""
+        self._line_up()
         return {key: len(queue) for key, queue in self._waiting.items()}
+
+    def _line_up(self) -> None:
+        if self._alone is not None:
+            (ticket, key_of), self._alone = self._alone, None
+            self._join(ticket, key_of)
+
+    def _join(self, ticket: Ticket, key_of: Callable[[str], str]) -> None:
+        ticket.key = key_of(ticket.path)
+        self._waiting.setdefault(ticket.key, []).append(ticket)
