@@ -1,6 +1,12 @@
 """`python -m sidecar`: the same as the command `acp-sidecar`."""
 
-from sidecar.cli import main
+import sys
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        # `-m` puts the current folder first where Python looks for modules. For an editor's server that is the folder
+        # being edited, and a `json.py` in it would be run as ours. (`sys` is built in: it is looked for nowhere.)
+        del sys.path[0]
+    from sidecar.cli import main
+
     raise SystemExit(main())

@@ -6,4 +6,5 @@ import sys
 
 from sidecar.config import AgentCommand
 
-DEMO_AGENT = {"demo": AgentCommand(sys.executable, ("-m", "sidecar.demo.agent"))}
+DEMO_AGENT = {"demo": AgentCommand(sys.executable, ("-P", "-m", "sidecar.demo.agent"))}
+"""-P: it runs in the folder that is open, whose `json.py` must not be taken for Python's."""

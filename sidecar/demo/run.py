@@ -26,7 +26,7 @@ from sidecar.demo.story import Story
 from sidecar.demo.wire import ErrorAnswer, Gone, Silence
 from sidecar.demo.wiretap import Tap
 
-SERVER = (sys.executable, "-m", "sidecar", "lsp")
+SERVER = (sys.executable, "-P", "-m", "sidecar", "lsp")  # -P: a json.py that is played with is not Python's
 SAMPLE = Path(__file__).parent / "sample"
 SAMPLE_FILE = "weather.py"
 LARGEST = 1_000_000
@@ -160,7 +160,7 @@ def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) ->
     """The agent's entry in `agents`: the wiretap, and behind it the agent."""
     if agent is None:
         pace = PACE_WATCHED if watched else PACE
-        command = [sys.executable, "-m", "sidecar.demo.agent", "--pace", str(pace)]
+        command = [sys.executable, "-P", "-m", "sidecar.demo.agent", "--pace", str(pace)]
         # the agent finds the package where this process found it, also in a checkout
         env = {"PYTHONPATH": str(Path(__file__).parents[2])}
     else:
