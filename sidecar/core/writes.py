@@ -54,12 +54,10 @@ def closest(candidates: Iterable[Candidate], new: str) -> str:
     """The candidate with the smallest difference to `new`, the newest among equals; "" when there is none.
 
     An agent that read through its shell sends the disk's text plus its edit, one that read through us sends the buffer's:
-    the smaller difference tells which. What the disk says already tells nothing about what was changed to get there (agents
-    write there themselves and send the same through us), as long as there is anything else."""
+    the smaller difference tells which. What the disk says already tells nothing about what was changed to get there: agents
+    write there themselves and send the same through us."""
     serials = {c.text: c.serial for c in candidates if c.text != new or not c.from_disk}
-    if not serials:
-        return next((c.text for c in candidates), "")
-    return min(serials, key=lambda text: (_distance(text, new), -serials[text]))
+    return min(serials, key=lambda text: (_distance(text, new), -serials[text]), default="")
 
 
 def _plan(base: str, current: str, new: str) -> Plan:

@@ -50,6 +50,10 @@ class DiskTexts:
         """Every text that an agent may have read before `moment`."""
         return [known.compared() for known in self._texts.get(uri, ()) if known.since <= moment]
 
+    def knows(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the disk held `text` (compared form) once."""
+        return any(known.compared() == text for known in self._texts.get(uri, ()))
+
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         if old in self._texts:
             self._texts[new] = self._texts.pop(old)

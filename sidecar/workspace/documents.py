@@ -105,6 +105,10 @@ class Tracked:
             self.disk.seen(self.document.uri, text)
         self.saved, self.stat = text, stat
 
+    def was_on_disk(self, text: str) -> bool:
+        """Whether the disk is known to have held `text` (compared form) once."""
+        return self.disk is not None and self.disk.knows(self.document.uri, text)
+
 
 class Documents:
     """All tracked documents, by normalised URI."""
