@@ -45,7 +45,8 @@ def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
     """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
 
     No edit leaves the hunk it comes from, so that a caller may leave out hunks or move them."""
-    budget = Budget(_WORK)
+    # So many hunks that hardly one of them can become two edits: not worth a look inside.
+    budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
     small: list[Hunk] = []
     for done, hunk in enumerate(hunks, 1):
         parts = _refine(old, new, hunk, budget)
