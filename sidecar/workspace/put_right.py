@@ -69,7 +69,7 @@ class PutRight:
             reviewed = self._state.ledgers.at(uri, before, live=True)
             for step in changes_as_steps(diff(str(now), found.without)):
                 reviewed.user_edit(step, -1, lambda: before)
-            ours = diff(found.without, wanted)
+            ours = diff(found.without, str(after))
             self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
 
         if wanted == str(now):

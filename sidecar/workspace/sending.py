@@ -95,7 +95,7 @@ def _off_the_last_line(text: Text, edit: Edit) -> tuple[int, int, str]:
     if terminator not in ("\n", "\r\n", "\r"):
         return edit.start, edit.end, edit.new
     start = size - len(terminator)
-    if edit.new.endswith(terminator):
+    if edit.new.endswith(terminator) and (terminator != "\n" or not edit.new.endswith("\r\n")):
         return start, start, terminator + edit.new.removesuffix(terminator)
     return start, size, terminator + edit.new
 
@@ -143,6 +143,8 @@ class _Sending:
         self.watch.close()
         self.tracked = tracked
         self.watch = tracked.watch = Watch(tracked.document, self.expected)
+        if self.watch.is_there():  # told as part of the opening, so nothing says whose it is
+            self.applied = None
 
 
 class Reload:

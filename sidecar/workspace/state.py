@@ -88,7 +88,8 @@ class State:
         if reviewed is not None and document.desynchronised is None:
             reviewed.opened(document.snapshot())
             self.ledgers.moved(reviewed)
-        self.reopened(tracked)
+        if document.desynchronised is None:
+            self.reopened(tracked)
         return tracked
 
     def _closed(self, uri: DocumentUri) -> None:
@@ -103,5 +104,7 @@ class State:
 
     def _others_edit(self, tracked: Tracked, edit: Edit, length: int) -> None:
         reviewed = self.ledgers.get(tracked.document.uri)
-        if reviewed is not None and reviewed.user_edit(edit, length, tracked.document.snapshot):
+        if reviewed is None or not reviewed.live:
+            return  # it is brought up to the whole text once that is known
+        if reviewed.user_edit(edit, length, tracked.document.snapshot):
             self.ledgers.moved(reviewed)

@@ -35,6 +35,13 @@ class Watch:
     def matched(self) -> bool:
         return self.matched_at is not None
 
+    def is_there(self) -> bool:
+        """Whether the document says the expected text already."""
+        now = self.document.snapshot()
+        if normal(str(now)) == normal(str(self.reached)):
+            self.matched_at, self.reached = len(self.edits), now
+        return self.matched
+
     async def wait(self, seconds: float) -> bool:
         """Whether the expected text was seen, waiting for it at most that long, or until closed."""
         with anyio.move_on_after(seconds):
