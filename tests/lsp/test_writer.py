@@ -59,8 +59,9 @@ class Pipe:
 
     def _end(self, writer: Writer) -> None:
         writer.wait(TIMEOUT)
-        os.close(self.writing)
-        self.writing = -1
+        # First forgotten, then closed: the number may be another file's as soon as it is free.
+        descriptor, self.writing = self.writing, -1
+        os.close(descriptor)
 
 
 @pytest.fixture
