@@ -16,13 +16,14 @@ from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.misapplied import SentEdit, separate
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
-from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, text_edits
+from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, Sent, text_edits
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
@@ -151,6 +152,19 @@ class Reconciler:
                 sent = await self._sender.send(tracked, raw, "Changed on disk")
         if sent is None or sent.outcome is not Outcome.APPLIED:
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+        if sent is not None and sent.outcome is Outcome.UNCLEAR:
+            await self._take_back(sent)
+
+    async def _take_back(self, sent: Sent) -> None:
+        """An edit of ours that the editor made at a wrong place is taken out again."""
+        can = self._editor.capabilities
+        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
+        found = separate(sent.before, edits, sent.received, can.encoding, can.lf_lines)
+        if found is None or sent.tracked.closed or sent.tracked.watch is not None:
+            return
+        now = str(sent.tracked.document.snapshot())
+        if now != found.without:
+            await self._sender.send(sent.tracked, diff(now, found.without), "Changed on disk, taken back")
 
     def _is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
         """Whether both are still what they were when they were compared."""

@@ -120,6 +120,8 @@ class _Sending:
     before: Text
     expected: Text
     applied: Applied | None
+    moved: bool = False
+    """Since sending, the document was closed and opened again."""
 
     def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
         watch = self.watch
@@ -133,6 +135,8 @@ class _Sending:
                 watch = self.watch
                 if await watch.wait(seconds) or watch is self.watch:
                     break
+        if self.moved and not self.watch.edits and self.watch.is_there():
+            self.applied = None  # told as part of the opening: nothing says whose it is
         return self.watch.matched
 
     def moves_to(self, tracked: Tracked) -> None:
@@ -143,8 +147,7 @@ class _Sending:
         self.watch.close()
         self.tracked = tracked
         self.watch = tracked.watch = Watch(tracked.document, self.expected)
-        if self.watch.is_there():  # told as part of the opening, so nothing says whose it is
-            self.applied = None
+        self.moved = True
 
 
 class Reload:
