@@ -32,6 +32,7 @@ from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
 from sidecar.matchers import compile_matchers
+from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
 from sidecar.workspace.review import Result, Selector
@@ -80,6 +81,9 @@ class Connection:
     async def _initialized(self, editor: LspEditor, problems: Sequence[str], settings: Settings) -> None:
         if problems:
             editor.show("warning", "acp-sidecar settings: " + "; ".join(problems))
+        self._journal.tell = lambda sentence: editor.show("warning", sentence)
+        for sentence in await at_start(self._journal):
+            editor.show("warning", sentence)
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
 

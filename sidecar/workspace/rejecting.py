@@ -81,7 +81,11 @@ class Rejecter:
             entry = await self._begin(reviewed, str(before), rejection.changes.apply(before), "editor")
             if isinstance(entry, Rejected):
                 return entry
-            if (document.incarnation, document.version) != moment or tracked.closed:
+            if (
+                (document.incarnation, document.version) != moment
+                or tracked.closed
+                or tracked.watch is not None
+            ):
                 await self._journal.finish(entry, "failed")
                 continue
             applied = self._applied(reviewed, rejection)
