@@ -36,6 +36,8 @@ class Author:
     write: str
     """The write it came with, as the journal knows it."""
     tool_call: str | None = None
+    created: bool = False
+    """The file did not exist before this write."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn

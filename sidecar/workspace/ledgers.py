@@ -120,7 +120,14 @@ def to_json(hunks: Sequence[Hunk]) -> bytes:
                 "end": h.end,
                 "old": h.old,
                 "versions": [
-                    [v.author.session, v.author.turn, v.author.write, v.author.tool_call, v.text]
+                    [
+                        v.author.session,
+                        v.author.turn,
+                        v.author.write,
+                        v.author.tool_call,
+                        v.author.created,
+                        v.text,
+                    ]
                     for v in h.versions
                 ],
             }
@@ -138,7 +145,7 @@ def from_json(raw: bytes) -> list[Hunk]:
             row["start"],
             row["end"],
             row["old"],
-            tuple(Version(Author(s, t, w, c), text) for s, t, w, c, text in row["versions"]),
+            tuple(Version(Author(*author), text) for *author, text in row["versions"]),
         )
         for row in rows
     ]

@@ -56,9 +56,18 @@ class Rejecter:
         if can.open and can.save and can.apply_edit and can.document_changes:
             opened = await self._buffers.open(reviewed.uri)
             if opened is not None:
+                created = _created(reviewed)
                 rejected = await self._in_editor(reviewed, opened, plan)
                 if opened.is_clean() or (await self._buffers.save(opened)).saved:
                     await self._buffers.close(opened)
+                if (
+                    created
+                    and not reviewed.ledger.hunks
+                    and opened.closed
+                    and not len(opened.document.snapshot())
+                ):
+                    # Nothing but the agent's was in it, and nothing is left: the file goes too.
+                    await self._on_disk(reviewed, path, plan, created=True)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
 
@@ -112,7 +121,7 @@ class Rejecter:
 
         return applied
 
-    async def _on_disk(self, reviewed: Reviewed, path: str, plan: Plan) -> Rejected:
+    async def _on_disk(self, reviewed: Reviewed, path: str, plan: Plan, *, created: bool = False) -> Rejected:
         storage = self._state.storage
         roots = storage.roots([os.path.dirname(path)])
         if isinstance(roots, Refusal):
@@ -126,18 +135,20 @@ class Rejecter:
                 if isinstance(decoded, Refusal):
                     return Rejected(decoded.message)
                 before = Text.of(decoded.text)
+                created = created or _created(reviewed)
                 reviewed.seen(before)
                 rejection = plan(len(before))
                 after = rejection.changes.apply(before)
                 data = storage.encode(after, decoded, path)
                 if isinstance(data, Refusal):
                     return Rejected(data.message)
+                gone = created and not after and not rejection.hunks
                 entry = await self._begin(
-                    reviewed, decoded.text, after, "disk", decoded.encoding, decoded.bom
+                    reviewed, decoded.text, None if gone else after, "disk", decoded.encoding, decoded.bom
                 )
                 if isinstance(entry, Rejected):
                     return entry
-                saved = await storage.save(file, data)
+                saved = await (storage.remove(file) if gone else storage.save(file, data))
                 if isinstance(saved, Refusal):
                     await self._journal.finish(entry, "failed")
                     return Rejected(saved.message)
@@ -149,7 +160,13 @@ class Rejecter:
         return Rejected(impossible=rejection.impossible)
 
     async def _begin(
-        self, reviewed: Reviewed, before: str, after: str, via: str, encoding: str = "utf-8", bom: bytes = b""
+        self,
+        reviewed: Reviewed,
+        before: str,
+        after: str | None,
+        via: str,
+        encoding: str = "utf-8",
+        bom: bytes = b"",
     ) -> str | Rejected:
         path = to_path(reviewed.uri) or reviewed.uri
         entry = Entry(
@@ -169,3 +186,8 @@ class Rejecter:
             return await self._journal.begin(entry)
         except JournalFailed as failed:
             return Rejected(f"it could not be journalled first: {failed}")
+
+
+def _created(reviewed: Reviewed) -> bool:
+    """Whether an agent's unreviewed write made the file."""
+    return any(not h.old and h.versions[0].author.created for h in reviewed.ledger.hunks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import anyio
 
@@ -15,9 +16,10 @@ from sidecar.core.ledger import Author, Hunk, Rejection
 from sidecar.core.lf_lines import places
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.background import Background
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ledgers import Reviewed
-from sidecar.workspace.ports import Editor, Json
+from sidecar.workspace.ports import Editor, Journal, Json
 from sidecar.workspace.rejecting import Rejecter
 from sidecar.workspace.state import State
 from sidecar.workspace.turns import Turns
@@ -54,8 +56,17 @@ class Review:
     """Keep, reject, revert, over all documents of a workspace."""
 
     def __init__(
-        self, state: State, editor: Editor, keeper: Keeper, rejecter: Rejecter, turns: Turns
+        self,
+        state: State,
+        editor: Editor,
+        keeper: Keeper,
+        rejecter: Rejecter,
+        turns: Turns,
+        journal: Journal,
+        tasks: Background,
     ) -> None:
+        self._journal = journal
+        self._tasks = tasks
         self._state = state
         self._editor = editor
         self._keeper = keeper
@@ -76,16 +87,19 @@ class Review:
     def keep(self, selector: Selector) -> Result:
         """Takes hunks out of review as they are."""
         result = Result()
+        before = self._writes()
         for reviewed, hunks in self._selected(selector):
             ids = [hunk.id for hunk in hunks]
             result.done += [change_id(reviewed.uri, i) for i in ids]
             reviewed.ledger.keep(ids, selector.whose)
             self._state.ledgers.moved(reviewed)
+        self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
 
     async def reject(self, selector: Selector) -> Result:
         """Puts hunks back; one undo step a document."""
         result = Result()
+        before = self._writes()
         for reviewed, hunks in self._selected(selector):
             ids = [hunk.id for hunk in hunks]
 
@@ -103,7 +117,17 @@ class Review:
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
                     result.done.append(name)
+        await self._reviewed(before - self._writes(), "rejected")
         return result
+
+    def _writes(self) -> set[str]:
+        """The writes of which something is under review."""
+        hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
+        return {version.author.write for hunk in hunks for version in hunk.versions}
+
+    async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
+        for write in writes:
+            await self._journal.finish(write, state)
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
         """Takes back what is unreviewed of one turn; a running turn is cancelled first."""

@@ -87,7 +87,7 @@ class Workspace:
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing.append(buffers.save_again)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
-        self.review = Review(self.state, editor, keeper, rejecter, self._turns)
+        self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
         self.applier = Applier(
             self.state, editor, self._sender, buffers, self._reconciler, journal, audit, tasks
         )

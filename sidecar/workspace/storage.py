@@ -77,6 +77,10 @@ class Storage:
         """Replaces the file's bytes unless they changed since it was read."""
         return await anyio.to_thread.run_sync(disk.save, file, data, file.stat)
 
+    async def remove(self, file: Resolved) -> Refusal | None:
+        """Removes the file unless it changed since it was read; None when it is gone."""
+        return await anyio.to_thread.run_sync(disk.remove, file, file.stat)
+
     def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
         """Why a save of `size` bytes would fail, as far as can be told; asked before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)

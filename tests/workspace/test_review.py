@@ -220,3 +220,57 @@ def test_hunks_come_back_after_a_restart_against_the_restored_buffer(tmp_path: P
     assert from_path(str(tmp_path / "a.txt")) in journal.ledgers
     run(second())
     assert not journal.ledgers
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_rejecting_a_file_that_an_agent_made_removes_it(tmp_path: Path, custom: bool) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("new.txt", "made\n"))
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        assert not (tmp_path / "new.txt").exists()
+        assert texts(bench) == []
+
+    play(tmp_path, VSCODE, case, custom=custom)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_a_made_file_that_somebody_worked_on_since_is_not_removed(tmp_path: Path, custom: bool) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("new.txt", "made\n"))
+        (tmp_path / "new.txt").write_text("made\nmine\n")
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        assert (tmp_path / "new.txt").read_text() == "mine\n"
+
+    play(tmp_path, VSCODE, case, custom=custom)
+
+
+def test_a_made_file_that_is_open_stays_as_an_empty_one(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("new.txt", "made\n"))
+        editor.opens("new.txt")
+        await bench.workspace.review.reject(ALL)
+        assert editor.text("new.txt") == ""
+        editor.undoes("new.txt")
+        assert editor.text("new.txt") == "made\n"
+
+    play(tmp_path, VSCODE, case)
+
+
+def test_the_journal_knows_what_was_kept_and_rejected(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        journal = MemoryJournal()
+        editor = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, editor, journal=journal) as bench:
+            editor.attach(bench.workspace.apply)
+            editor.opens("a.txt")
+            await agent_writes(bench, BASE.replace("two", "TWO"))
+            bench.workspace.review.keep(ALL)
+            await agent_writes(bench, WANTED)
+            await bench.workspace.review.reject(ALL)
+            await asyncio.sleep(1)
+        agents = {i: entry for i, entry in journal.entries.items() if entry.agent == "agent"}
+        assert [journal.states[i] for i in agents] == ["kept", "rejected"]
+
+    run(main())
