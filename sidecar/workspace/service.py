@@ -31,6 +31,7 @@ from sidecar.workspace.ports import (
     Question,
     SessionRequest,
 )
+from sidecar.workspace.prompting import Prompting
 from sidecar.workspace.queues import Access, Ticket
 from sidecar.workspace.reads import Reader
 from sidecar.workspace.reconcile import Reconciler
@@ -84,6 +85,7 @@ class Workspace:
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
         files = DiskWriter(self.state, recorder, self._sender)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
+        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing.append(buffers.save_again)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
@@ -137,11 +139,12 @@ class Workspace:
         Without a session the default agent's newest one is used, or one is opened as part of the turn."""
         session = self._session(session_id) or self._prepare(None, None, (), ())
 
-        async def open_first() -> None:
+        async def prepare() -> Sequence[Json]:
             if session.opened is None:
                 await self._open(session)
+            return await self._prompting.blocks(session, blocks)
 
-        turn, outcome = self._turns.start(session, blocks, open_first)
+        turn, outcome = self._turns.start(session, prepare)
         return session.id, turn, outcome
 
     def _prepare(
@@ -263,7 +266,7 @@ class Workspace:
 
     async def ask(self, question: Question) -> str | None:
         """Puts a question of an agent's to the user; None when dismissed or withdrawn."""
-        return await self._consent.ask(question)
+        return await self._consent.ask(await self._prompting.question(question))
 
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)

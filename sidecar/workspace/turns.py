@@ -38,9 +38,9 @@ class Turns:
         """Called at the end of each turn, before its outcome is published."""
 
     def start(
-        self, session: Session, blocks: Sequence[Json], before: Callable[[], Awaitable[None]]
+        self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
     ) -> tuple[int, Awaitable[Outcome]]:
-        """Starts a turn, with `before` as its first step. Raises AgentFailed while the session's previous one is running."""
+        """Starts a turn; `before` is its first step and gives the prompt as it is sent. Raises AgentFailed while the session's previous one is running."""
         if session.running:
             raise AgentFailed(
                 "refused",
@@ -54,7 +54,7 @@ class Turns:
 
         async def run() -> None:
             try:
-                await self._run(session, blocks, outcome, before)
+                await self._run(session, outcome, before)
             finally:
                 done.set()
                 if self._done.get(session.id) is done:
@@ -91,14 +91,13 @@ class Turns:
     async def _run(
         self,
         session: Session,
-        blocks: Sequence[Json],
         outcome: Outcome,
-        before: Callable[[], Awaitable[None]],
+        before: Callable[[], Awaitable[Sequence[Json]]],
     ) -> None:
         failure = ""
         stop_reason = FAILED
         try:
-            await before()
+            blocks = await before()
             stop_reason = await self._agents.prompt(session.id, blocks)
             for finish in self.finishing:
                 await finish(session)

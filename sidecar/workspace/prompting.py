@@ -1,0 +1,161 @@
+"""Prompting: what the user has not saved travels with a prompt, because many agents read the disk and nothing else.
+
+`beforePrompt`: embed (the texts as `resource` blocks, where the agent takes them) · save (in the editor, and embed what could not
+be saved) · nothing. Only documents in the session's folders, never what the policy would ask about, and bounded in size; one line
+tells the user what went along and what did not. The same care is taken of an agent's question about a file that it
+is going to change by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import to_path
+from sidecar.disk import Roots
+from sidecar.workspace.buffer_writes import BufferWriter
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.places import locate
+from sidecar.workspace.ports import Editor, Json, Question
+from sidecar.workspace.reconcile import Reconciler
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+
+MAX_TEXT = 256 * 1024
+"""Bytes of one embedded text: more would fill the agent's context with one file."""
+MAX_TOGETHER = 1024 * 1024
+"""Bytes of all embedded texts of one prompt."""
+_NAMED = 5
+"""Documents a message names; more are counted."""
+
+
+class Prompting:
+    """Unsaved text on its way to an agent."""
+
+    def __init__(
+        self, state: State, editor: Editor, consent: Consent, buffers: BufferWriter, reconciler: Reconciler
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._consent = consent
+        self._buffers = buffers
+        self._reconciler = reconciler
+
+    async def blocks(self, session: Session, blocks: Sequence[Json]) -> list[Json]:
+        """The prompt as it is sent: with what the user has not saved behind it."""
+        policy = self._state.settings.before_prompt
+        unsaved = [] if policy == "nothing" else await self._unsaved(session)
+        if policy == "save":
+            unsaved = [tracked for tracked in unsaved if not await self._save(tracked)]
+        if not unsaved or session.opened is None or not session.opened.embedded_context:
+            return list(blocks)
+        return [*blocks, *self._embedded(session, unsaved)]
+
+    async def question(self, question: Question) -> Question:
+        """A question about files the agent will change by itself: what is unsaved in them is saved by policy, else the user is
+        told that the agent works on the older text."""
+        session = self._state.sessions.get(question.session_id)
+        paths = question.details.get("paths")
+        if session is None or not isinstance(paths, (list, tuple)) or question.action == "read":
+            return question
+        named = [p for p in paths if isinstance(p, str)]  # pyright: ignore[reportUnknownVariableType]  # from the wire
+        settings = self._state.settings
+        older: list[str] = []
+        for tracked in self._open_documents(session, named):
+            await self._reconciler.look(tracked)
+            if not tracked.is_user_dirty():
+                continue
+            by_policy = settings.before_prompt == "save" or settings.after_write == "always"
+            if not (by_policy and await self._save(tracked)):
+                older.append(_shown(tracked))
+        if not older:
+            return question
+        words = f"{_list(older)}: you have unsaved changes there; the agent works on the older text that is on the disk."
+        return replace(question, text=f"{question.text}\n{words}")
+
+    async def _unsaved(self, session: Session) -> list[Tracked]:
+        """User-dirty documents that this session may be told of."""
+        found: list[Tracked] = []
+        for tracked in self._state.documents:
+            path = to_path(tracked.document.uri)
+            if path is None or tracked.is_clean():
+                continue
+            await self._reconciler.look(tracked)
+            if not tracked.closed and tracked.is_user_dirty() and self._may_be_told(session.roots, path):
+                found.append(tracked)
+        return found
+
+    def _may_be_told(self, roots: Roots, path: str) -> bool:
+        """In the session's folders, and nothing that anybody would have to be asked about."""
+        place = locate(self._state.storage, self._state.documents, roots, path, "read")
+        if isinstance(place, Refusal):
+            return False
+        with place:
+            return not self._consent.must_ask(place, "read")
+
+    async def _save(self, tracked: Tracked) -> bool:
+        return bool((await self._buffers.save(tracked)).saved)
+
+    def _embedded(self, session: Session, unsaved: Iterable[Tracked]) -> list[Json]:
+        sent: list[Json] = []
+        told: list[str] = []
+        left_out: list[str] = []
+        room = MAX_TOGETHER
+        for tracked in unsaved:
+            document = tracked.document
+            if tracked.closed or document.desynchronised is not None:
+                continue
+            text = str(document.snapshot())
+            size = len(text.encode(errors="surrogatepass"))
+            if size > MAX_TEXT or size > room:
+                left_out.append(_shown(tracked))
+                continue
+            room -= size
+            resource = {"uri": document.client_uri or document.uri, "mimeType": "text/plain", "text": text}
+            sent.append({"type": "resource", "resource": resource})
+            self._state.beliefs.mentioned(session.id, document.uri, normal(text))
+            told.append(_shown(tracked))
+        words: list[str] = []
+        if told:
+            words.append(f"Your unsaved text of {_list(told)} went along with the prompt.")
+        if left_out:
+            words.append(
+                f"{_list(left_out)}: too large to go along; save it if {session.agent} should see it."
+            )
+        if words:
+            self._editor.show("warning" if left_out else "info", " ".join(words))
+        return sent
+
+    def _open_documents(self, session: Session, paths: Iterable[str]) -> list[Tracked]:
+        """The open documents that an agent's paths name, which may be relative (qwen) or lead there by a link."""
+        found: dict[str, Tracked] = {}
+        for path in paths:
+            if "\0" in path:
+                continue
+            place = locate(
+                self._state.storage,
+                self._state.documents,
+                session.roots,
+                os.path.join(session.cwd, path),
+                "read",
+            )
+            if isinstance(place, Refusal):
+                continue
+            with place:
+                if place.tracked is not None:
+                    found[place.tracked.document.uri] = place.tracked
+        return list(found.values())
+
+
+def _shown(tracked: Tracked) -> str:
+    return shorten(escape(os.path.basename(to_path(tracked.document.uri) or tracked.document.uri)), 80)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
