@@ -1,7 +1,9 @@
 """Beliefs: for each agent session and document, the texts that a write of that session may be based on.
 
 A write says "make the file this", but it means "make the changes that lead from what I saw to this". What the agent saw is
-the belief: the text it was last given, or sent itself. All texts here are in the compared form of `core.normal`.
+the belief: the text it was last given, or sent itself. Candidates are in the compared form of `core.normal`; what was read is kept
+as the editor has it, because texts taken from one rope share what did not change, and then neither keeping nor comparing
+them costs the length of the file.
 
 Not here: which of them a write is based on (`core.writes`), and when a text was really given (the workspace says so).
 """
@@ -14,8 +16,8 @@ from dataclasses import dataclass, field
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.normal import normal
-from sidecar.core.text import Text
+from sidecar.core.normal import BOM, Normal, normal
+from sidecar.core.text import Encoding, Position, Rope, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
@@ -47,8 +49,22 @@ class _Served:
 
 
 @dataclass(slots=True)
+class _Belief:
+    """`raw` is what the agent believes, as the editor would have it, or, in the compared form, `text`; or both."""
+
+    serial: int
+    raw: Text | None = None
+    text: str | None = None
+
+    def candidate(self) -> Candidate:
+        if self.text is None:
+            self.text = normal(str(self.raw))
+        return Candidate(self.text, self.serial)
+
+
+@dataclass(slots=True)
 class _Entry:
-    belief: Candidate | None = None
+    belief: _Belief | None = None
     served: list[_Served] = field(default_factory=list[_Served])
     extra: list[Candidate] = field(default_factory=list[Candidate])
 
@@ -80,7 +96,7 @@ class Beliefs:
         """The agent's own write succeeded: it believes `content`, not the merged result, else its next write
         would take back what the user typed meanwhile."""
         entry = self._entry(session, uri)
-        entry.belief = self._candidate(content)
+        entry.belief = _Belief(self.moment(), text=content)
         entry.served.clear()
 
     def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:
@@ -97,9 +113,10 @@ class Beliefs:
             _settle(entry)
             if entry.belief is None:
                 continue
-            match merge(before, entry.belief.text, after):
+            believed = entry.belief.candidate()
+            match merge(before, believed.text, after):
                 case Merged() as merged:
-                    entry.belief = Candidate(merged.changes.apply(entry.belief.text), entry.belief.serial)
+                    entry.belief = _Belief(believed.serial, text=merged.changes.apply(believed.text))
                 case Conflict():
                     pass
 
@@ -134,7 +151,7 @@ class Beliefs:
             _settle(entry, until)
             found += entry.extra
             if entry.belief is not None:
-                found.append(entry.belief)
+                found.append(entry.belief.candidate())
         return tuple(found)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
@@ -151,7 +168,11 @@ class Beliefs:
             del self._entries[key]
 
     def _entry(self, session: str, uri: DocumentUri) -> _Entry:
-        return self._entries.setdefault((session, uri), _Entry())
+        key = session, uri
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry()
+        return entry
 
     def _candidate(self, text: str) -> Candidate:
         return Candidate(text, self.moment())
@@ -167,42 +188,78 @@ def _settle(entry: _Entry, until: int | None = None) -> None:
     settled, entry.served = entry.served[:count], entry.served[count:]
     whole = max((i for i, served in enumerate(settled) if served.count is None), default=0)
     for served in settled[whole:]:
-        text = normal(str(served.text))
-        if served.count is not None:
-            earlier = entry.belief.text if entry.belief else served.disk if served.disk is not None else text
-            text = lay_over(earlier, text, served.first, served.count)
-        entry.belief = Candidate(text, served.serial)
+        entry.belief = _believed(entry.belief, served)
 
 
-def lay_over(earlier: str, text: str, first_line: int, count: int) -> str:
+def _believed(belief: _Belief | None, served: _Served) -> _Belief:
+    """What is believed after a read."""
+    text, serial = served.text, served.serial
+    if served.count is None or (belief is None and served.disk is None):
+        return _Belief(serial, raw=text)
+    if belief is not None and belief.raw is not None:
+        laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
+        if laid_over is not None:
+            return _Belief(serial, raw=laid_over)
+    earlier = served.disk if belief is None else belief.candidate().text
+    assert earlier is not None
+    return _Belief(serial, raw=_lay_over(earlier, text, served.first, served.count))
+
+
+def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:
     """`earlier` with the changes that lead to `text` made where they lie inside the served lines of `text`, and only there.
 
     A change that reaches beyond the served lines is left out unless it only inserts, when its served part is taken: a belief
-    that lacks a line the agent saw leads at worst to a conflict, one that has a line it never saw loses that line."""
-    if earlier == text:
-        return text
-    start = _line_offset(text, 0, first_line)
-    end = _line_offset(text, start, count)
-    taken: list[Edit] = []
-    shift = 0  # offset in `text` minus offset in `earlier`, just before the edit
-    for edit in diff(earlier, text).edits:
-        new_start = edit.start + shift
-        new_end = new_start + len(edit.new)
-        shift += len(edit.new) - (edit.end - edit.start)
-        if start <= new_start and new_end <= end:
-            taken.append(edit)
-        elif edit.start == edit.end and new_start < end and start < new_end:
-            served = text[max(start, new_start) : min(end, new_end)]
-            taken.append(Edit(edit.start, edit.end, served))
-    return ChangeSet.of(len(earlier), tuple(taken)).apply(earlier)
+    that lacks a line the agent saw leads at worst to a conflict, one that has a line it never saw loses that line.
+    None when one has line ends or a mark that the other has not: then they are to be compared in the compared form."""
+    same, same_end = earlier.shared_ends(text)
+    old, new = earlier.slice(same, len(earlier) - same_end), text.slice(same, len(text) - same_end)
+    if ("\r" in old) != ("\r" in new) or old.startswith(BOM) != new.startswith(BOM):
+        return None
+    if old.startswith(BOM):
+        same, old, new = same + 1, old[1:], new[1:]
+    start, end = _offset_of_line(text, first_line) - same, _offset_of_line(text, first_line + count) - same
+    rope = Rope.of(earlier)
+    for edit, _, taken in reversed(_taken(diff(old, new), start, end)):
+        if taken is not None:
+            rope.splice(same + edit.start, same + edit.end, taken)
+    return rope.snapshot()
 
 
-def _line_offset(text: str, start: int, lines: int) -> int:
-    """The offset `lines` whole lines after `start`; the text's end when there are fewer."""
-    at = start
-    for _ in range(lines):
-        found = text.find("\n", at)
-        if found < 0:
-            return len(text)
-        at = found + 1
-    return at
+def _lay_over(earlier: str, text: Text, first_line: int, count: int) -> Text:
+    """The same where `earlier` is in the compared form: its compared form is that of what is returned.
+
+    Made out of `text`, by taking back what is not to be taken, so that the next time both share what is the same."""
+    now = Normal(str(text))
+    start = len(normal(now.raw[: _offset_of_line(text, first_line)]))
+    end = len(normal(now.raw[: _offset_of_line(text, first_line + count)]))
+    taken_back = [
+        Edit(at, at + len(edit.new), earlier[edit.start : edit.end] if taken is None else taken)
+        for edit, at, taken in _taken(diff(earlier, now.text), start, end)
+        if taken != edit.new
+    ]
+    rope = Rope.of(text)
+    for edit in reversed(now.changes_in_raw(ChangeSet.of(len(now.text), taken_back)).edits):
+        rope.splice(edit.start, edit.end, edit.new)
+    return rope.snapshot()
+
+
+def _taken(changes: ChangeSet, start: int, end: int) -> list[tuple[Edit, int, str | None]]:
+    """Each edit, its offset in the text it leads to, and what of it was served between start and end there; None: nothing."""
+    found: list[tuple[Edit, int, str | None]] = []
+    shift = 0  # offset in the new text minus offset in the old one, just before the edit
+    for edit in changes.edits:
+        at = edit.start + shift
+        new_end = at + len(edit.new)
+        shift += edit.growth
+        taken = None
+        if start <= at and new_end <= end:
+            taken = edit.new
+        elif edit.start == edit.end and at < end and start < new_end:
+            taken = edit.new[max(start - at, 0) : end - at]
+        found.append((edit, at, taken))
+    return found
+
+
+def _offset_of_line(text: Text, line: int) -> int:
+    """The text's end when there are fewer lines."""
+    return text.offset_at(Position(line, 0), Encoding.UTF_32)

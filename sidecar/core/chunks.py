@@ -153,6 +153,15 @@ class ChunkIndex:
             step >>= 1
         return at, lines, points
 
+    def points_before(self, chunk: int) -> int:
+        """The code points before a chunk; all of them for the number of chunks."""
+        self.settle()
+        tree, points = self._points, 0
+        while chunk:
+            points += tree[chunk]
+            chunk &= chunk - 1
+        return points
+
 
 def _tree(values: list[int]) -> list[int]:
     sums = [0, *accumulate(values)]

@@ -187,6 +187,25 @@ class Text:
         end_chunk, _, end_before = self._index.chunk_of_offset(end)
         return self._between(start_chunk, start - before, end_chunk, end - end_before)
 
+    def shared_ends(self, other: Text) -> tuple[int, int]:
+        """How many code points both texts have in common at their start and, behind that, at their end.
+
+        Only whole chunks are compared, so there may be more; of two texts taken from one rope it is what lies outside of
+        the chunks that were edited, found without looking at the characters."""
+        mine, others = self._chunks, other._chunks
+        low, high = 0, min(len(mine), len(others))
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if mine[low:middle] == others[low:middle] else (low, middle - 1)
+        first, low, high = low, 0, min(len(mine), len(others)) - low
+        while low < high:
+            middle = (low + high + 1) // 2
+            same = (
+                mine[len(mine) - middle : len(mine) - low] == others[len(others) - middle : len(others) - low]
+            )
+            low, high = (middle, high) if same else (low, middle - 1)
+        return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
+
     def json_escaped(self) -> bytes:
         """The text as the inside of a JSON string: UTF-8, without the quotes.
 
@@ -366,6 +385,14 @@ class Rope:
     def __init__(self, text: str = "") -> None:
         self._text = Text(text)
         self._shared = False
+
+    @classmethod
+    def of(cls, text: Text) -> Rope:
+        """A rope that says what a snapshot says, and shares its chunks."""
+        rope = cls.__new__(cls)
+        rope._text = text
+        rope._shared = True
+        return rope
 
     def __len__(self) -> int:
         """Code points."""

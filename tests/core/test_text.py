@@ -583,3 +583,33 @@ def test_a_whole_text_that_differs_little_shares_its_chunks() -> None:
     before = rope.snapshot()
     rope.apply(None, LINE * 25_000 + "new\n" + LINE * 25_000, UTF_16)
     assert len(changed_chunks(before, rope.snapshot())) <= 2
+
+
+@given(TEXTS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), TEXTS), max_size=4))
+def test_shared_ends_are_the_same_and_a_rope_of_a_snapshot_leaves_it_alone(
+    text: str, edits: list[tuple[int, int, str]]
+) -> None:
+    with chunk_size(4):
+        before = Text(text)
+        rope = Rope.of(before)
+        for start, size, new in edits:
+            start = min(start, len(rope))
+            rope.splice(start, min(start + size, len(rope)), new)
+        after = rope.snapshot()
+    start, end = before.shared_ends(after)
+    assert str(before) == text
+    assert start + end <= min(len(before), len(after))
+    assert text[:start] == str(after)[:start]
+    assert text[len(text) - end :] == str(after)[len(after) - end :]
+    if not edits:
+        assert start + end == len(before)
+
+
+def test_shared_ends_reach_to_the_edited_chunk() -> None:
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    rope = Rope(text)
+    before = rope.snapshot()
+    rope.splice(50_000, 50_000, "typed")
+    start, end = before.shared_ends(rope.snapshot())
+    assert 0 < start <= 50_000
+    assert len(before) - start - end <= MAXIMUM

@@ -1,0 +1,135 @@
+"""Beliefs: what a write is measured from after whole and partial reads, line ends and marks aside."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.belief import Beliefs
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.normal import normal
+from sidecar.core.text import Rope, Text
+from sidecar.core.uri import DocumentUri
+from tests.support.chunk_size import chunk_size
+
+URI = DocumentUri("file:///a")
+DISK = "one\ntwo\nthree\nfour\n"
+TYPED = "one\nTWO\nthree\nFOUR\nfive\n"
+
+
+def believed(beliefs: Beliefs) -> str:
+    (candidate,) = beliefs.candidates("s", URI)
+    return candidate.text
+
+
+@pytest.mark.parametrize(
+    ("reads", "expected"),
+    [
+        ([(None, None)], TYPED),
+        ([(0, 1)], DISK),
+        ([(0, 2)], "one\nTWO\nthree\nfour\n"),
+        ([(1, 1)], "one\nTWO\nthree\nfour\n"),
+        ([(3, 1)], DISK),  # the change reaches beyond the line that was served
+        ([(3, 2)], "one\ntwo\nthree\nFOUR\nfive\n"),
+        ([(1, 1), (3, 2)], TYPED),
+        ([(0, 99)], TYPED),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("spelling", ["lf", "crlf", "mark"])
+def test_what_was_served_is_laid_over_what_the_disk_says(
+    reads: list[tuple[int | None, int | None]], expected: str, spelling: str
+) -> None:
+    raw = {"lf": TYPED, "crlf": TYPED.replace("\n", "\r\n"), "mark": "\ufeff" + TYPED}[spelling]
+    beliefs, text = Beliefs(), Text.of(raw)
+    for first, count in reads:
+        if first is None or count is None:
+            beliefs.served_whole("s", URI, text)
+        else:
+            beliefs.served_slice("s", URI, text, DISK, first, count)
+    assert believed(beliefs) == expected
+
+
+def test_a_slice_of_a_file_that_is_not_on_the_disk_is_believed_with_all_around_it() -> None:
+    beliefs = Beliefs()
+    beliefs.served_slice("s", URI, Text.of(TYPED), None, 0, 1)
+    assert believed(beliefs) == TYPED
+
+
+def test_what_was_written_is_the_ground_for_later_slices() -> None:
+    beliefs = Beliefs()
+    beliefs.wrote("s", URI, DISK)
+    beliefs.served_slice("s", URI, Text.of(TYPED), "elsewhere", 1, 1)
+    assert believed(beliefs) == "one\nTWO\nthree\nfour\n"
+
+
+def test_other_line_ends_are_no_change() -> None:
+    beliefs = Beliefs()
+    beliefs.served_whole("s", URI, Text.of(DISK))
+    beliefs.served_slice("s", URI, Text.of(TYPED.replace("\n", "\r\n")), DISK, 1, 1)
+    assert believed(beliefs) == "one\nTWO\nthree\nfour\n"
+
+
+def test_many_reads_come_to_the_same() -> None:
+    beliefs, text = Beliefs(), Text.of(TYPED)
+    for _ in range(100):
+        beliefs.served_slice("s", URI, text, DISK, 1, 1)
+    assert believed(beliefs) == "one\nTWO\nthree\nfour\n"
+
+
+LINE = st.integers(0, 11)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("replace"), LINE, st.integers(1, 2)),
+        st.tuples(st.just("insert"), LINE, st.integers(1, 3)),
+        st.tuples(st.just("delete"), LINE, st.integers(1, 2)),
+        st.tuples(st.just("read"), LINE, st.integers(0, 5)),
+        st.tuples(st.just("read whole"), LINE, LINE),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+def test_reads_between_edits_come_to_what_the_definition_says(
+    steps: list[tuple[str, int, int]], end: str, mark: str
+) -> None:
+    disk = "".join(f"line {number}\n" for number in range(10))
+    with chunk_size(24):
+        rope = Rope(mark + disk.replace("\n", end))
+        beliefs, expected = Beliefs(), disk
+        fresh = iter(range(1000))
+        for kind, line, count in steps:
+            text = rope.snapshot()
+            if kind == "read":
+                beliefs.served_slice("s", URI, text, disk, line, count)
+                expected = laid_over(expected, normal(str(text)), line, count)
+            elif kind == "read whole":
+                beliefs.served_whole("s", URI, text)
+                expected = normal(str(text))
+            else:
+                lines = str(text).removeprefix(mark).splitlines(keepends=True)
+                start = len(mark) + sum(map(len, lines[:line]))
+                gone = 0 if kind == "insert" else sum(map(len, lines[line : line + count]))
+                more = "" if kind == "delete" else "".join(f"new {next(fresh)}{end}" for _ in range(count))
+                rope.splice(start, start + gone, more)
+        found = beliefs.candidates("s", URI)
+        assert [candidate.text for candidate in found] in ([expected], [])
+
+
+def laid_over(earlier: str, text: str, first: int, count: int) -> str:
+    """`earlier` with what changed inside the served lines of `text`, and of an insertion what was served of it."""
+    lines = text.splitlines(keepends=True)
+    start, end = len("".join(lines[:first])), len("".join(lines[: first + count]))
+    taken: list[Edit] = []
+    shift = 0
+    for edit in diff(earlier, text).edits:
+        at = edit.start + shift
+        shift += edit.growth
+        if start <= at and at + len(edit.new) <= end:
+            taken.append(edit)
+        elif edit.start == edit.end and at < end and start < at + len(edit.new):
+            taken.append(Edit(edit.start, edit.end, text[max(start, at) : min(end, at + len(edit.new))]))
+    return ChangeSet.of(len(earlier), tuple(taken)).apply(earlier)
