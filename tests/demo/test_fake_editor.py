@@ -48,6 +48,8 @@ class Desk:
         self.disk = Memory(a_txt=text)
         self.editor = FakeEditor(habits, "/w", files=self.disk, **more)
         self.overlay = Overlay(self.editor.capabilities.encoding)
+        self.overlay.lf_lines = self.editor.capabilities.lf_lines
+        self.overlay.in_any_order = self.editor.capabilities.in_any_order
         self.notes: list[str] = []
         self.editor.attach(self._apply)
 
@@ -562,7 +564,7 @@ async def test_over_real_pipes(name: str, tmp_path: Path) -> None:
     habits = replace(EDITORS[name], thinks=0.0)
     async with FakeWireEditor(STUB, tmp_path, habits) as editor:
         params = editor.server["initialized with"]
-        assert params["clientInfo"]["name"] == habits.client
+        assert params.get("clientInfo", {"name": ""})["name"] == habits.client
         assert params["capabilities"].get("general", {"positionEncodings": []})["positionEncodings"] == [
             *habits.encodings
         ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
@@ -123,6 +123,11 @@ class FakeEditor:
             reload=custom,
             session_updates=custom,
             changes=custom,
+            # as sidecar/lsp/capabilities.py has it of their names
+            lf_lines=habits.lf_lines,
+            in_any_order=habits.any_order,
+            keeps_lines=habits.final_end == "setting",
+            adds_final_end=habits.final_end != "text",
         )
 
     def attach(self, apply: Callable[[Modification], None]) -> None:
@@ -290,7 +295,10 @@ class FakeEditor:
     def _edit(self, label: str, edit: DocumentEdit) -> WorkspaceEdit:
         # the LSP door sends Neovim version 1 for its unchecked version 0 (sidecar/lsp/edits.py)
         version = 1 if edit.version == 0 and self._capabilities.name == "Neovim" else edit.version
-        changes = DocumentEdits(edit.client_uri, version, _replacements(edit.edits))
+        replacements = _replacements(edit.edits)
+        if edit.create and self.model.habits.final_end == "setting":  # as our snippet fills new files
+            replacements = tuple(replace(one, text=one.text.removesuffix("\n")) for one in replacements)
+        changes = DocumentEdits(edit.client_uri, version, replacements)
         steps = (CreateFile(edit.client_uri), changes) if edit.create else (changes,)
         return WorkspaceEdit(steps, label)
 

@@ -1,13 +1,14 @@
 """Habits: how editors differ from the book, one switch each, and the editors that have them. All were observed (2022–2026).
 
-The default is an editor that does everything as LSP says. A switch's comment names the editors it was seen in.
+The default is an editor that does everything as LSP says. A switch's comment names the editors it was seen in. Those of Neovim, eglot
+and Helix are compared with the real ones by `tests/e2e/test_habits_*.py`; an editor named "…, ours" has our snippet loaded.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sidecar.demo.buffer import Encoding
@@ -36,6 +37,12 @@ class Habits:
     """didChange always carries everything (Kate)."""
     counts: Encoding | None = None
     """Characters are counted so, whatever was agreed (lsp-mode: code points as UTF-16)."""
+    lf_lines: bool = False
+    """Only "\\n" ends a line, a "\\r" is a character like any other (Neovim, eglot, Helix)."""
+    any_order: bool = False
+    """What is told in one moment may arrive in another order (Helix)."""
+    noop_told: bool = False
+    """An edit that changes nothing is told as a change (Neovim, eglot, Helix). VS Code says `true` and never tells it."""
 
     # How applyEdit is taken
 
@@ -60,16 +67,17 @@ class Habits:
     """Seconds between doing it and saying so; NEVER: the answer is lost."""
     closes_first: bool = False
     """The user closes the document in the moment in which the edit arrives."""
-    undo_joins: Literal["", "earlier", "later", "both"] = ""
-    """One undo takes typing along: what was typed before (eglot), or what is typed after (lsp-mode)."""
+    undo_joins: Literal["", "earlier", "later", "both", "around"] = ""
+    """One undo takes typing along: what was typed before, what is typed after (lsp-mode), or, where something was typed right
+    before, that and what is typed after (eglot)."""
     blank_line_past_end: bool = False
-    """Text inserted behind the final line end gets another line end (Neovim)."""
+    """Text inserted behind the final line end gets another line end (Neovim 0.11)."""
 
     # Documents that are not open
 
     unopened: Literal["hidden", "twice", "change first", "untold", "refused"] = "hidden"
-    """An edit opens them hidden (all); tells didOpen twice (eglot); tells didChange before didOpen, which then has the edited text
-    (Helix); tells nothing (lsp-mode after CreateFile); or refuses."""
+    """An edit opens them hidden (all); tells didOpen twice (eglot); tells didChange before didOpen, which still has the text before it
+    (Helix, at times); tells nothing (lsp-mode after CreateFile); or refuses."""
     creates: Literal["yes", "in a folder", "no"] = "yes"
     """CreateFile: with the folders it needs; only where the folder exists (Neovim 0.7); unsupported (eglot)."""
 
@@ -79,12 +87,16 @@ class Habits:
     """raw: kept, also in edits (Helix). majority: the document has one line end, others are converted on the way in (VS Code).
     unanimous: CRLF only where all lines have it, edits converted (Neovim). lf: the buffer has LF, CRLF on disk; a CR in an edit stays and is doubled on
     disk (Emacs, Kate)."""
+    final_end: Literal["text", "added", "setting"] = "text"
+    """The final line end. text: a character like any other (VS Code). added: saving adds it where there is none, as a step of its own
+    (Emacs, Helix). setting: a buffer is lines and this a flag of it; edits cannot take it away, an empty file is one empty line, and
+    saving writes one without a word (Neovim)."""
     keeps_bom: bool = False
     """The byte order mark is part of the text. (VS Code and Neovim strip it and put it back.)"""
     on_save: Callable[[str], str] | None = None
     """Save participants: a step of their own (VS Code: format, trim, final newline)."""
     save_fails: Literal["", "always", "newer"] = ""
-    """newer: when the file changed on disk (VS Code)."""
+    """newer: when the file changed on disk (VS Code, Helix; the others ask their user, and our snippets answer no)."""
     reloads: float | None = None
     """Seconds after which a clean document that changed on disk is taken from there; None: never (Helix, Emacs and Neovim
     without focus)."""
@@ -95,9 +107,13 @@ class Habits:
     encodings: tuple[Encoding, ...] = ("utf-16",)
     """Offered, best first. Empty: nothing is said (Neovim 0.7)."""
     document_changes: bool = True
+    says_document_changes: bool = True
+    """Neovim takes them and does not say so."""
     create_files: bool = True
     messages: bool = True
     """window/showMessageRequest (Helix 25.01 has none)."""
+    says_messages: bool = True
+    """eglot has it and does not say so."""
 
 
 WELL_BEHAVED = Habits()
@@ -111,7 +127,10 @@ VSCODE = Habits(
 NEOVIM = Habits(
     client="Neovim",
     encodings=("utf-8", "utf-16", "utf-32"),
+    says_document_changes=False,
     lag=0.15,
+    lf_lines=True,
+    noop_told=True,
     first_version=0,
     version_step=2,
     order="either",
@@ -120,51 +139,46 @@ NEOVIM = Habits(
     newer_is_fine=True,
     blank_line_past_end=True,
     line_ends="unanimous",
+    final_end="setting",
+    save_fails="newer",
 )
-NEOVIM_07 = Habits(
-    client="Neovim",
-    encodings=(),
-    lag=0.15,
-    first_version=0,
-    version_step=2,
-    order="either",
-    stale="true",
-    unchecked=frozenset({0}),
-    newer_is_fine=True,
+NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")
+NEOVIM_OURS = replace(
+    NEOVIM,
+    stale="false",
+    stale_reason="version",
+    unchecked=frozenset(),
     blank_line_past_end=True,
-    line_ends="unanimous",
-    creates="in a folder",
-)
-EGLOT_19 = Habits(
-    client="Emacs",
-    encodings=(),
-    lag=0.5,
-    lag_restarts=True,
-    first_version=0,
-    order="answer first",
-    stale="error",
-    error_code=32603,
-    thinks=3.0,
-    undo_joins="earlier",
-    unopened="twice",
-    creates="no",
-    create_files=False,
-    line_ends="lf",
 )
 EGLOT_117 = Habits(
-    client="Emacs",
+    client="Eglot",
     encodings=("utf-32", "utf-8", "utf-16"),
+    says_messages=False,
     lag=0.5,
     lag_restarts=True,
+    lf_lines=True,
+    noop_told=True,
     version_when_told=True,
     first_version=0,
     order="answer first",
     stale="error",
-    undo_joins="earlier",
+    undo_joins="around",
     unopened="twice",
     creates="no",
     create_files=False,
     line_ends="lf",
+    final_end="added",
+    save_fails="newer",
+)
+EGLOT_19 = replace(EGLOT_117, client="", encodings=(), version_when_told=False, error_code=32603, thinks=3.0)
+EGLOT_OURS = replace(
+    EGLOT_117,
+    told_before_edit=True,
+    order="change first",
+    stale="false",
+    stale_reason="version",
+    undo_joins="",
+    unopened="refused",
 )
 LSP_MODE = Habits(
     client="emacs",
@@ -178,10 +192,15 @@ LSP_MODE = Habits(
 HELIX = Habits(
     client="helix",
     encodings=("utf-8", "utf-32", "utf-16"),
+    lf_lines=True,
+    any_order=True,
+    noop_told=True,
     first_version=0,
     order="either",
-    stale_reason="outdated workspace edit",
+    stale_reason="document has changed",
     unopened="change first",
+    final_end="added",
+    save_fails="newer",
     messages=False,
 )
 KATE = Habits(client="Kate", first_version=0, full_text=True, refuses=True, line_ends="lf")
@@ -190,8 +209,10 @@ EDITORS = {
     "vscode": VSCODE,
     "neovim": NEOVIM,
     "neovim 0.7": NEOVIM_07,
+    "neovim, ours": NEOVIM_OURS,
     "eglot 1.9": EGLOT_19,
     "eglot 1.17": EGLOT_117,
+    "eglot, ours": EGLOT_OURS,
     "lsp-mode": LSP_MODE,
     "helix": HELIX,
     "kate": KATE,

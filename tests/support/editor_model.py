@@ -5,6 +5,7 @@ Both faces of the fake editor stand on it: `editor_fake.py` in the process, `edi
 
 from __future__ import annotations
 
+import codecs
 import math
 import random
 import re
@@ -17,14 +18,17 @@ from sidecar.demo.model import (
     BOM,
     Answer,
     Changed,
+    Closed,
     DocumentEdits,
     EditorModel,
     Event,
     Files,
     Opened,
+    Saved,
     WorkspaceEdit,
     path_of,
 )
+from tests.support.editor_buffers import FakeBuffer
 from tests.support.editor_habits import Habits
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -55,14 +59,21 @@ class FakeModel(EditorModel):
         self._ends: dict[str, str] = {}
         self._silent: set[str] = set()
         """Documents of which the server never hears."""
-        self._unannounced: set[str] = set()
-        """Documents whose didOpen comes after their didChange."""
+        self._unannounced: dict[str, Opened] = {}
+        """didOpens that come after their document's didChange."""
+        self._burst: list[Event] = []
+        """What was told in this moment after the first, when it may arrive in any order."""
+        self._moment = False
+        self._seen: dict[str, bytes | None] = {}
+        """What each document's file held when it was last read or written here."""
+        self._was_empty: dict[str, bool] = {}
+        self._codecs: dict[str, str] = {}
 
     # Telling
 
     def changed(self, buffer: Buffer, changes: Sequence[ContentChange]) -> None:
         if not changes:
-            return  # an edit that changes nothing: `true`, and never a didChange (every editor)
+            return
         if not self.habits.version_when_told:
             buffer.version += self.habits.version_step
         self._untold.setdefault(buffer.uri, []).extend(changes)
@@ -92,9 +103,9 @@ class FakeModel(EditorModel):
             if self.habits.full_text:
                 changes = [ContentChange(None, None, buffer.text)]
             self.emit(Changed(one, buffer.version, tuple(changes)))
-            if one in self._unannounced:
-                self._unannounced.discard(one)
-                self.emit(Opened(one, buffer.language, buffer.version, buffer.text))
+            late = self._unannounced.pop(one, None)
+            if late is not None:
+                self.emit(late)
 
     def opened(self, buffer: Buffer) -> None:
         event = Opened(buffer.uri, buffer.language, buffer.version, buffer.text)
@@ -104,7 +115,7 @@ class FakeModel(EditorModel):
             self.emit(event)
             self.emit(event)
         elif self.habits.unopened == "change first":
-            self._unannounced.add(buffer.uri)
+            self._unannounced[buffer.uri] = event
         else:
             self._silent.add(buffer.uri)
 
@@ -114,7 +125,7 @@ class FakeModel(EditorModel):
         buffer = super().open(uri)
         if held_back:
             self._silent.discard(uri)
-            self._unannounced.discard(uri)
+            self._unannounced.pop(uri, None)
             self._untold.pop(uri, None)
             self.opened(buffer)
         return buffer
@@ -125,7 +136,7 @@ class FakeModel(EditorModel):
             self._silent.add(uri)
         super().close(uri)
         self._silent.discard(uri)
-        self._unannounced.discard(uri)
+        self._unannounced.pop(uri, None)
 
     def emit(self, event: Event) -> None:
         if event.uri in self._silent:
@@ -133,6 +144,26 @@ class FakeModel(EditorModel):
         if self._held is not None:
             self._held.append(event)
         else:
+            self._arrives(event)
+
+    def _arrives(self, event: Event) -> None:
+        if not self.habits.any_order:
+            self.tell(event)
+            return
+        if isinstance(event, Saved | Closed):
+            self.arrive()
+            self.tell(event)
+        elif self._moment:
+            self._burst.append(event)
+        else:
+            self._moment = True
+            self.later(0.0, self.arrive)
+            self.tell(event)
+
+    def arrive(self) -> None:
+        """What else was told in this moment arrives, each a few places at most from where it belongs."""
+        burst, self._burst, self._moment = self._burst, [], False
+        for _, event in sorted(enumerate(burst), key=lambda one: one[0] + 3 * self.random.random()):
             self.tell(event)
 
     # Taking edits
@@ -165,7 +196,7 @@ class FakeModel(EditorModel):
         if first and not habits.answers_after:
             reply(answer)
         for event in held:
-            self.tell(event)
+            self._arrives(event)
         if habits.answers_after == math.inf:
             return
         if habits.answers_after:
@@ -207,9 +238,15 @@ class FakeModel(EditorModel):
                 Splice(start, end, new + "\n" if past and self.habits.blank_line_past_end else new)
             )
         joins = self.habits.undo_joins
-        earlier = joins in ("earlier", "both") and buffer.joinable
-        self.changed(buffer, buffer.edit(splices, label or "edit", join=earlier))
-        buffer.joinable = joins in ("later", "both")
+        earlier = joins in ("earlier", "both", "around") and buffer.joinable
+        changes = buffer.edit(splices, label or "edit", join=earlier)
+        if not changes and self.habits.noop_told:
+            changes = [
+                ContentChange(buffer.place(s.start), buffer.place(s.end), buffer.text[s.start : s.end])
+                for s in splices
+            ]
+        self.changed(buffer, changes)
+        buffer.joinable = joins in ("later", "both") or (joins == "around" and earlier)
 
     def create(self, uri: str) -> None:
         match self.habits.creates:
@@ -226,15 +263,29 @@ class FakeModel(EditorModel):
         return self.habits.counts or self.encoding
 
     def load(self, data: bytes) -> str:
-        text = data.decode("utf-8")
-        return self._normal(text if self.habits.keeps_bom else text.removeprefix(BOM), self._end(text))
+        codec = _codec(data)
+        text = data.decode(codec)
+        if self.habits.final_end == "setting" and not data:
+            text = "\n"
+        keeps = self.habits.keeps_bom and codec == "utf-8"
+        return self._normal(text if keeps else text.removeprefix(BOM), self._end(text))
 
     def store(self, buffer: Buffer) -> bytes:
         text = buffer.text
         if self.habits.line_ends == "lf":
             text = text.replace("\n", self._ends.get(buffer.uri, "\n"))
-        mark = BOM if buffer.bom and not self.habits.keeps_bom else ""
-        return (mark + text).encode("utf-8")
+        if self.habits.final_end == "setting":
+            text = self._file_of(buffer, text)
+        codec = self._codecs.get(buffer.uri, "utf-8")
+        marked = codec != "utf-8" or (buffer.bom and not self.habits.keeps_bom)
+        return ((BOM if marked else "") + text).encode(codec)
+
+    def _file_of(self, buffer: Buffer, text: str) -> str:
+        """Of an editor that keeps lines: no line is an empty file, and the last line always gets an end."""
+        if text == "\n" and self._was_empty.get(buffer.uri):
+            return ""
+        assert isinstance(buffer, FakeBuffer)
+        return text if buffer.ended else text + self._ends.get(buffer.uri, "\n")
 
     def arriving(self, buffer: Buffer, text: str) -> str:
         if self.habits.line_ends in ("majority", "unanimous"):
@@ -251,9 +302,13 @@ class FakeModel(EditorModel):
         """The line end that the document has, as this editor sees it."""
         found = _LINE_END.findall(text)
         crlf = found.count("\r\n")
-        if self.habits.line_ends == "majority":
-            return "\r\n" if crlf * 2 > len(found) else "\n"
-        return "\r\n" if found and crlf == len(found) else "\n"
+        match self.habits.line_ends:
+            case "majority":
+                return "\r\n" if crlf * 2 > len(found) else "\n"
+            case "unanimous":
+                return "\r\n" if crlf and crlf == text.count("\n") else "\n"
+            case _:
+                return found[0] if found and found.count(found[0]) == len(found) else "\n"
 
     def _normal(self, text: str, end: str) -> str:
         match self.habits.line_ends:
@@ -264,12 +319,22 @@ class FakeModel(EditorModel):
             case "unanimous":
                 return text
             case "lf":
-                return text.replace("\r\n", "\n") if end == "\r\n" else text
+                return text.replace(end, "\n")
 
     def read_buffer(self, uri: str) -> Buffer:
         data = self.files.read(uri)
-        self._ends[uri] = "\n" if data is None else self._end(data.decode("utf-8"))
-        return super().read_buffer(uri)
+        self._seen[uri] = data
+        self._was_empty[uri] = not data
+        self._codecs[uri] = codec = _codec(data or b"")
+        self._ends[uri] = self._end((data or b"").decode(codec))
+        plain = super().read_buffer(uri)
+        ended: bool | None = None
+        if self.habits.final_end == "setting":
+            plain.text = plain.text or "\n"
+            ended = plain.text.endswith("\n")
+        buffer = FakeBuffer.of(plain, lf_lines=self.habits.lf_lines, ended=ended)
+        self.documents[uri] = buffer
+        return buffer
 
     # Saving and reloading
 
@@ -279,14 +344,28 @@ class FakeModel(EditorModel):
             new = self.habits.on_save(buffer.text)
             self.changed(buffer, buffer.edit([Splice(0, len(buffer.text), new)], "save participants"))
             self.flush(buffer.uri)
+        size = len(buffer.text)
+        if self.habits.final_end == "added" and size and not buffer.text.endswith("\n"):
+            end = self.arriving(buffer, "\n")
+            self.changed(buffer, buffer.edit([Splice(size, size, end)], "final line end"))
+            self.flush(buffer.uri)
 
     def save(self, uri: str) -> bool:
-        buffer = self.documents[uri]
-        data = self.files.read(uri)
-        newer = data is not None and buffer.saved is not None and self.load(data) != buffer.saved
+        newer = self.files.read(uri) != self._seen.get(uri)
         if self.habits.save_fails == "always" or (self.habits.save_fails == "newer" and newer):
             return False
-        return super().save(uri)
+        saved = super().save(uri)
+        self._seen[uri] = self.files.read(uri)
+        return saved
+
+    def reload(self, uri: str) -> None:
+        buffer, data = self.documents[uri], self.files.read(uri)
+        if data is not None:
+            self._seen[uri] = data
+            assert isinstance(buffer, FakeBuffer)
+            if buffer.ended is not None:
+                buffer.ended = self.load(data).endswith("\n")
+        super().reload(uri)
 
     def look_at_disk(self) -> None:
         """What a file watcher, or coming back to the window, sets off: clean documents are taken from the disk again."""
@@ -299,3 +378,9 @@ class FakeModel(EditorModel):
         buffer = self.documents.get(uri)
         if buffer is not None and not buffer.dirty:
             self.reload(uri)
+
+
+def _codec(data: bytes) -> str:
+    """By the mark; a file without one is UTF-8."""
+    marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    return next((codec for mark, codec in marks.items() if data.startswith(mark)), "utf-8")

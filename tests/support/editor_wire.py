@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sidecar.demo.editor import HeadlessEditor, Name, dismiss
 from sidecar.demo.model import DiskFiles, EditorModel
-from sidecar.demo.wire import WAIT, Json
+from sidecar.demo.wire import METHOD_NOT_FOUND, WAIT, ErrorAnswer, Json
 from tests.support.editor_habits import Habits
 from tests.support.editor_model import FakeModel, Timer
 
@@ -46,23 +46,33 @@ class FakeWireEditor(HeadlessEditor):
         return FakeModel(self.habits, DiskFiles(), self.tell, _later, seed=self._seed)
 
     def initialize_params(self) -> Json:
-        return {**super().initialize_params(), "clientInfo": {"name": self.habits.client}}
+        params = {**super().initialize_params(), "clientInfo": {"name": self.habits.client}}
+        if not self.habits.client:
+            del params["clientInfo"]
+        return params
 
     def capabilities(self) -> Json:
         said = super().capabilities()
-        edits: Json = {"documentChanges": self.habits.document_changes}
+        habits = self.habits
+        edits: Json = {"documentChanges": habits.document_changes and habits.says_document_changes}
         if self.habits.create_files:
             edits["resourceOperations"] = ["create"]
         said["workspace"]["workspaceEdit"] = edits
         if not self.habits.encodings:
             del said["general"]
-        if not self.habits.messages:
+        if not (habits.messages and habits.says_messages):
             del said["window"]["showMessage"]
         return said
+
+    def handle(self, method: str, params: Json) -> object:
+        if method == "window/showMessageRequest" and not self.habits.messages:
+            raise ErrorAnswer(METHOD_NOT_FOUND, f"{method} is not handled here")
+        return super().handle(method, params)
 
     async def request(self, method: str, params: object, timeout: float = WAIT) -> object:
         """What is pending is told first, so that the server sees what its user sees."""
         self.model.flush()
+        self.model.arrive()
         return await super().request(method, params, timeout)
 
 

@@ -1,0 +1,63 @@
+"""FakeBuffer: a document of an editor with habits — what counts as a line, and what the final line end is.
+
+As plain as `sidecar/demo/buffer.py`, and like it without anything of `core/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Self
+
+from sidecar.demo.buffer import Atom, Buffer, ContentChange, Place, Splice, units
+
+
+@dataclass(slots=True)
+class FakeBuffer(Buffer):
+    lf_lines: bool = False
+    """Only "\\n" ends a line."""
+    ended: bool | None = None
+    """Whether the last line has an end, where that is a setting; None where it is text."""
+
+    @classmethod
+    def of(cls, buffer: Buffer, *, lf_lines: bool, ended: bool | None) -> Self:
+        known = {field.name: getattr(buffer, field.name) for field in fields(buffer)}
+        return cls(**known, lf_lines=lf_lines, ended=ended)
+
+    def offset(self, place: Place) -> int:
+        if not self.lf_lines:
+            return Buffer.offset(self, place)
+        lines = self.text.split("\n")
+        if place.line >= len(lines):
+            return len(self.text)
+        start = sum(len(line) + 1 for line in lines[: place.line])
+        left = place.character
+        for offset, character in enumerate(lines[place.line]):
+            left -= units(character, self.encoding)
+            if left < 0:
+                return start + offset
+        return start + len(lines[place.line])
+
+    def place(self, offset: int) -> Place:
+        if not self.lf_lines:
+            return Buffer.place(self, offset)
+        before = self.text[:offset].split("\n")
+        return Place(len(before) - 1, units(before[-1], self.encoding))
+
+    def _told(self, start: int, end: int, new: str) -> ContentChange:
+        if not self.lf_lines:
+            return Buffer._told(self, start, end, new)
+        return ContentChange(self.place(start), self.place(end), new)
+
+    def _atoms(self, splices: Iterable[Splice]) -> list[Atom]:
+        """Nothing takes the final line end away where it is a setting that is on."""
+        atoms = Buffer._atoms(self, splices)
+        if not atoms or not self.ended:
+            return atoms
+        start, old, new = atoms[0]
+        after = self.text[:start] + new + self.text[start + len(old) :]
+        if after.endswith("\n"):
+            return atoms
+        end = next((end for end in ("\r\n", "\n") if old.endswith(end)), "")
+        last = Atom(start, old.removesuffix(end), new) if end else Atom(start, old, new + "\n")
+        return [last, *atoms[1:]] if last.old != last.new else atoms[1:]
