@@ -39,7 +39,9 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     the agent sent does not tell for certain which of two texts it had seen, and one of them means a conflict, it is one."""
     if new == current:
         return NoChange()
-    known = sorted(candidates, key=lambda c: c.serial)
+    # What the disk says already tells nothing about what was changed to get there: agents write there themselves and send
+    # the same through us.
+    known = sorted((c for c in candidates if c.text != new or not c.from_disk), key=lambda c: c.serial)
     base = closest(known, new)
     plan = _plan(base, current, new)
     if isinstance(plan, EditText):
@@ -54,9 +56,8 @@ def closest(candidates: Iterable[Candidate], new: str) -> str:
     """The candidate with the smallest difference to `new`, the newest among equals; "" when there is none.
 
     An agent that read through its shell sends the disk's text plus its edit, one that read through us sends the buffer's:
-    the smaller difference tells which. What the disk says already tells nothing about what was changed to get there: agents
-    write there themselves and send the same through us."""
-    serials = {c.text: c.serial for c in candidates if c.text != new or not c.from_disk}
+    the smaller difference tells which."""
+    serials = {c.text: c.serial for c in candidates}
     return min(serials, key=lambda text: (_distance(text, new), -serials[text]), default="")
 
 

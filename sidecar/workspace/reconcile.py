@@ -43,7 +43,7 @@ class Reconciler:
         """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
         try:
             path = to_path(tracked.document.uri)
-            on_disk = await self._peek(path) if path is not None else None
+            on_disk = await self._peek(tracked, path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
             opened = Normal(str(text)).text
@@ -61,7 +61,7 @@ class Reconciler:
         """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
         tracked.apart = False
         path = to_path(tracked.document.uri)
-        on_disk = await self._peek(path) if path is not None else None
+        on_disk = await self._peek(tracked, path) if path is not None else None
         saved = Normal(str(text)).text
         if on_disk is None or tracked.closed:
             return
@@ -72,18 +72,23 @@ class Reconciler:
         if tracked.text() == saved:
             tracked.edited = tracked.user_dirty = False
 
+    async def _peek(self, tracked: Tracked, path: str) -> OnDisk | None:
+        """What the disk says, as the editor would hold it."""
+        on_disk = await self._storage.peek(path)
+        if on_disk is None or not self._editor.capabilities.keeps_lines:
+            return on_disk
+        if on_disk.text == "":
+            return replace(on_disk, text="\n")  # an empty file is one empty line
+        if on_disk.text is not None and on_disk.text.endswith("\n"):
+            mirror = tracked.document.snapshot()
+            if mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n":
+                return replace(on_disk, text=on_disk.text[:-1])  # the final line end came with a save
+        return on_disk
+
     def is_current(self, tracked: Tracked) -> bool:
         """Whether `look` would find nothing to do."""
         if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
             return False
-
-    async def _peek(self, path: str) -> OnDisk | None:
-        """The disk's text as the editor would hold it."""
-        on_disk = await self._storage.peek(path)
-        if on_disk is not None and on_disk.text == "" and self._editor.capabilities.keeps_lines:
-            return replace(on_disk, text="\n")  # an empty file is one empty line
-        return on_disk
-
         path = to_path(tracked.document.uri)
         return path is None or self._storage.stat(path) == tracked.stat
 
@@ -103,7 +108,7 @@ class Reconciler:
         stat = self._storage.stat(path)
         if stat == tracked.stat:
             return
-        on_disk = await self._peek(path)
+        on_disk = await self._peek(tracked, path)
         if on_disk is None:
             tracked.on_disk(None, None)
             return
@@ -139,13 +144,13 @@ class Reconciler:
             return
         raw = now.changes_in_raw(changes)
         capabilities = self._editor.capabilities
-        sent = None
-        if self._is_unmoved(tracked, now, on_disk):
-            if capabilities.reload and await self._reload(tracked, before, now, on_disk.text, raw):
-                return
         if capabilities.keeps_lines:
             raw = keep_final_end(now.raw, raw)
             if raw.is_empty:
+                return
+        sent = None
+        if self._is_unmoved(tracked, now, on_disk):
+            if capabilities.reload and await self._reload(tracked, before, now, on_disk.text, raw):
                 return
             unmoved = self._is_unmoved(tracked, now, on_disk)
             if unmoved and capabilities.apply_edit and capabilities.document_changes:
@@ -226,7 +231,7 @@ class Reconciler:
     ) -> None:
         """The disk was written once more just before it was taken from there: the edits were made on another text."""
         path = to_path(tracked.document.uri)
-        on_disk = await self._peek(path) if path is not None else None
+        on_disk = await self._peek(tracked, path) if path is not None else None
         if on_disk is None or on_disk.text is None or on_disk.text == disk:
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
