@@ -1,89 +1,134 @@
-"""The real `acp-sidecar lsp` over its real pipes, with scripted raw-bytes agents: what the gates are run against."""
+"""The real `acp-sidecar lsp` as a process behind its real pipes, with scripted agents: what the gates are run against.
+
+Both peers are raw bytes of our own: the editor is demo/editor.py (JSON by hand), the agents are support/fake_agent.py.
+`planted` names a defect of planted.py: the same process, made bad on purpose, by which a gate shows that it can fail.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from sidecar.approvals import Approvals
+from sidecar.demo.editor import HeadlessEditor, dismiss
+from sidecar.demo.wire import WAIT, ErrorAnswer, Json
 from tests.support import agents
-from tests.support.raw_lsp import RawClient, as_process
+
+Script = dict[str, Any]
+Answer = Callable[[str, Sequence[str]], str | None]
 
 COMMAND = (sys.executable, "-m", "sidecar", "lsp")
-CAPABILITIES: dict[str, Any] = {
-    "workspace": {
-        "applyEdit": True,
-        "workspaceEdit": {"documentChanges": True, "resourceOperations": ["create"]},
-    },
-    "window": {"showMessage": {}},
-}
+TURN = 120.0
+"""Seconds a turn may take before the harness gives up: a bound on hanging."""
 
 
-class Product:
-    """One editor connection; `client` is the editor, in raw bytes."""
+class Product(HeadlessEditor):
+    """An editor and its sidecar. Failures of commands are values here: words under `error`."""
 
-    def __init__(self, client: RawClient, folder: Path) -> None:
-        self.client = client
-        self.folder = folder
+    async def session(self, agent: str, **more: Any) -> Json:
+        """`{sessionId …}` or `{error}`."""
+        return await self.tried("sidecar.newSession", {"agent": agent, "cwd": self.folder, **more})
 
-    async def session(self, agent: str) -> dict[str, Any]:
-        """`{sessionId …}`, or the error's message under `error`."""
-        return await self._command("sidecar.newSession", {"agent": agent, "cwd": str(self.folder)})
+    async def prompt(self, session: Json | str, text: str = "go") -> Json:
+        """The turn's outcome or `{error}`."""
+        session_id = session if isinstance(session, str) else session["sessionId"]
+        return await self.tried("sidecar.prompt", {"sessionId": session_id, "prompt": text, "wait": True})
 
-    async def prompt(self, session_id: str, text: str = "go") -> dict[str, Any]:
-        """The turn's outcome, or the error's message under `error`."""
-        return await self._command("sidecar.prompt", {"sessionId": session_id, "prompt": text, "wait": True})
+    async def tried(self, command: str, argument: object = None) -> Json:
+        try:
+            return await self.execute(
+                command,
+                *([] if argument is None else [argument]),
+                timeout=TURN if "prompt" in command else WAIT,
+            )
+        except ErrorAnswer as error:
+            return {"error": str(error), "code": error.code, "data": error.data}
 
-    async def status(self) -> dict[str, Any]:
-        return await self._command("sidecar.status")
-
-    async def _command(self, name: str, *arguments: object) -> dict[str, Any]:
-        params = {"command": name, "arguments": list(arguments)}
-        answer = await self.client.request("workspace/executeCommand", params)
-        return answer.get("result") or {"error": answer.get("error", {}).get("message", "")}
-
-    def popups(self) -> list[Any]:
-        """Message boxes the user would have seen."""
-        return [
-            m
-            for m in self.client.seen
-            if m.get("method") in ("window/showMessage", "window/showMessageRequest")
-        ]
-
-    def said(self, session_id: str) -> str:
+    def said(self, session: Json) -> str:
         """What the agent of that session said."""
-        told = [m["params"] for m in self.client.seen if m.get("method") == "sidecar/sessionUpdate"]
         return "".join(
             text
-            for one in told
-            if one["sessionId"] == session_id
-            and one["update"].get("sessionUpdate") == "agent_message_chunk"
-            and isinstance(content := one["update"].get("content"), dict)
+            for session_id, update in self.updates
+            if session_id == session["sessionId"]
+            and update.get("sessionUpdate") == "agent_message_chunk"
+            and isinstance(content := update.get("content"), dict)
             and isinstance(text := content.get("text"), str)
         )
 
+    @property
+    def boxes(self) -> list[str]:
+        """Message boxes the user was shown. (`window/logMessage` is in `logged`.)"""
+        return [params["message"] for method, params in self.notifications if method == "window/showMessage"]
+
+    def heard(self, method: str, params: Json) -> None:
+        if method == "window/showMessage":
+            self.notifications.append((method, params))
+        super().heard(method, params)
+
+
+def settings(scripts: Mapping[str, Script], *, traces: Path | None = None, approved: bool = True) -> Json:
+    """The `agents` of initializationOptions; `traces`: a folder that gets, by agent, every line the agent received."""
+    found: Json = {}
+    for name, script in scripts.items():
+        command = agents.command(script, None if traces is None else traces / name)
+        if approved:
+            Approvals().remember(command)
+        found[name] = {"command": command.command, "args": list(command.args), "env": dict(command.env)}
+    return found
+
+
+def command(planted: str | None) -> tuple[str, ...]:
+    if planted is None:
+        return COMMAND
+    return (sys.executable, str(Path(__file__).with_name("planted.py")), planted)
+
 
 @asynccontextmanager
-async def a_product(folder: Path, scripts: Mapping[str, dict[str, Any]]) -> AsyncIterator[Product]:
-    """`scripts`: agent name → script of tests/support/fake_agent.py. Ends in order; fails when the process did not."""
-    settings: dict[str, Any] = {}
-    for name, script in scripts.items():
-        command = agents.command(script)
-        Approvals().remember(command)
-        settings[name] = {"command": command.command, "args": list(command.args), "env": dict(command.env)}
-    async with as_process(*COMMAND) as client:
-        await client.initialize(
-            rootUri=folder.as_uri(),
-            capabilities=CAPABILITIES,
-            workspaceFolders=[{"uri": folder.as_uri(), "name": "ws"}],
-            initializationOptions={"agents": settings, "client": {"sessionUpdates": True}},
-        )
-        yield Product(client, folder)
-        assert "result" in await client.request("shutdown")
-        client.notify("exit")
-        code, errors = await client.exit_code()
-        assert code == 0, errors
-        assert "Traceback" not in errors, errors
+async def a_product(
+    folder: Path,
+    scripts: Mapping[str, Script],
+    *,
+    planted: str | None = None,
+    traces: Path | None = None,
+    approved: bool = True,
+    answer: Answer = dismiss,
+    client: Sequence[str] = ("sessionUpdates",),
+    make: type[Product] = Product,
+    **options: Any,
+) -> AsyncIterator[Product]:
+    """`scripts`: agent → script of fake_agent.py. Ends in order; fails when the process did not, or logged a traceback."""
+    agents_ = settings(scripts, traces=traces, approved=approved)
+    told = {"agents": agents_, "client": dict.fromkeys(client, True), **options}
+    product = make(command(planted), folder, options=told, answer=answer)
+    async with product:
+        yield product
+        code = await product.stop()
+    last_words = "\n".join(product.stderr)
+    assert code == 0, f"ended with {code}: {last_words}"
+    assert "Traceback" not in last_words, last_words
+
+
+def in_folder(script: Any, folder: Path) -> Any:
+    """The script with `$folder` filled in."""
+    if isinstance(script, str):
+        return script.replace("$folder", str(folder))
+    if isinstance(script, list):
+        return [in_folder(one, folder) for one in script]
+    if isinstance(script, dict):
+        return {key: in_folder(value, folder) for key, value in script.items()}
+    return script
+
+
+async def all_wrong(work: Sequence[Awaitable[list[str]]], at_once: int = 6) -> list[str]:
+    """What each of them found wrong, together; so many at a time."""
+    free = asyncio.Semaphore(at_once)
+
+    async def one(item: Awaitable[list[str]]) -> list[str]:
+        async with free:
+            return await item
+
+    return [wrong for found in await asyncio.gather(*map(one, work)) for wrong in found]

@@ -5,7 +5,8 @@
 SCRIPT is JSON (or `@file`): an object whose keys are methods and whose values are lists of steps, run when a message with that
 method arrives, each in a thread of its own. `start` runs before anything is read. Without an entry, `initialize`, `session/new` and
 `session/close` are answered as a good agent would; for `session/prompt` the key `turns` holds one list of steps per prompt (the last
-one serves all later prompts), and the turn ends with `end_turn` unless a step ended it. TRACE is a file that gets every line received.
+one serves all later prompts), and the turn ends with `end_turn` unless a step ended it; with `"prompted": true` the steps are the
+prompt itself, as JSON. TRACE is a file that gets every line received.
 
 Steps are objects with one verb; further keys are its arguments. In all strings `$session` and `$id` stand for those of the message.
 
@@ -104,6 +105,9 @@ class FakeAgent:
         if method == "session/new":
             self.sessions += 1
             return [{"reply": {"sessionId": f"s{self.sessions}"}}]
+        if method == "session/prompt" and self.script.get("prompted"):
+            steps = json.loads(message["params"]["prompt"][0]["text"])
+            return [*steps, {"stop": "end_turn"}]
         if method == "session/prompt":
             turns = self.script.get("turns", [[]])
             self.turns += 1

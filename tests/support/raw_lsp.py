@@ -40,7 +40,7 @@ class RawClient:
         self.exit_code: Callable[[], Any]
         self.process: Any = None
         self.reading: Any = None
-        """The transport that reads, in this process."""
+        """The transport that reads; paused, it is an editor that does not read."""
 
     def send(self, data: bytes) -> None:
         self._write(data)
@@ -134,20 +134,26 @@ async def in_process(
 
 
 @asynccontextmanager
-async def as_process(*command: str) -> AsyncIterator[RawClient]:
-    """`python -m tests.support.lsp_only` or another command; `client.process` is it."""
+async def as_process(*command: str, drained: bool = True, **how: Any) -> AsyncIterator[RawClient]:
+    """`python -m tests.support.lsp_only` or another command; `client.process` is it, `client.reading` the transport that reads.
+
+    Without `drained` nobody reads what it writes to stderr. `how`: more for the process (`cwd`, `env`)."""
+    output, its_output = os.pipe()
     process = await asyncio.create_subprocess_exec(
         *(command or (sys.executable, "-m", "tests.support.lsp_only")),
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=2**24,
+        stdout=its_output,
+        stderr=asyncio.subprocess.PIPE if drained else (unread := os.pipe())[1],
+        **how,
     )
+    os.close(its_output)
     assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    client = RawClient(process.stdout, process.stdin.write, process.stdin.close)
-    errors = asyncio.ensure_future(process.stderr.read())
+    reader = asyncio.StreamReader(limit=2**24)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(output, "rb", buffering=0)
+    )
+    client = RawClient(reader, process.stdin.write, process.stdin.close)
+    errors = asyncio.ensure_future(_all_of(process.stderr))
 
     async def exit_code() -> tuple[int, str]:
         async with asyncio.timeout(WAIT):
@@ -155,6 +161,7 @@ async def as_process(*command: str) -> AsyncIterator[RawClient]:
 
     client.exit_code = exit_code
     client.process = process
+    client.reading = transport
     try:
         yield client
     finally:
@@ -166,7 +173,15 @@ async def as_process(*command: str) -> AsyncIterator[RawClient]:
             except TimeoutError:
                 process.kill()
                 await process.wait()
+        transport.close()
+        if not drained:
+            for fd in unread:
+                os.close(fd)
         await errors
+
+
+async def _all_of(stream: asyncio.StreamReader | None) -> bytes:
+    return b"" if stream is None else await stream.read()
 
 
 def _write_all(fd: int, data: bytes) -> None:

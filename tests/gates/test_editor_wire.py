@@ -1,0 +1,219 @@
+"""editor_wire: hostile and broken editors against the real process over its real pipes, in raw bytes. Every request is answered,
+the process lives, nothing pops up. Rows of the protocol are support/hostile_editor.py's; those of our own commands are here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.lsp.ext import COMMANDS
+from tests.gates.product import all_wrong
+from tests.gates.product import command as start
+from tests.support.hostile_editor import OK, PARAMS, UNKNOWN, Answers, Row, command, first, outcome, survived
+from tests.support.raw_lsp import RawClient, as_process, message
+
+pytestmark = pytest.mark.timeout(300)
+Record = Callable[[str, object], None]
+
+FAILED = -32803
+"""LSP's RequestFailed: what a command answers that is understood and cannot be done."""
+ECHO = "sidecar.status"
+FAR = {"line": 2**70, "character": 2**70}
+
+
+def asks(name: str, *arguments: Any) -> bytes:
+    return command("a", f"sidecar.{name}", *arguments)
+
+
+def tells(method: str, **params: Any) -> bytes:
+    return message(method=method, params=params)
+
+
+def opens(uri: str, text: str = "x") -> bytes:
+    item = {"uri": uri, "languageId": "x", "version": 1, "text": text}
+    return tells("textDocument/didOpen", textDocument=item) + tells(
+        "textDocument/didSave", textDocument={"uri": uri}, text=text
+    )
+
+
+def wants(method: str, **params: Any) -> bytes:
+    return message(id="a", method=method, params=params)
+
+
+# $folder is the workspace's
+OURS: list[Row] = [
+    # commands
+    ("a session with a number", asks("newSession", 5), {"a": PARAMS}),
+    ("a session with nobody", asks("newSession", "nobody"), {"a": FAILED}),
+    ("a session without an agent", asks("newSession"), {"a": FAILED}),
+    ("a session in a relative folder", asks("newSession", {"agent": "demo", "cwd": "ws"}), {"a": FAILED}),
+    ("a session in a folder of no name", asks("newSession", {"agent": "demo", "cwd": "/a\0b"}), {"a": FAILED}),
+    ("a session nowhere", asks("newSession", {"agent": "demo", "cwd": "/no/such/folder"}), {"a": FAILED}),
+    ("a session in a number", asks("newSession", {"agent": "demo", "cwd": 7}), {"a": PARAMS}),
+    ("a session with servers of no form", asks("newSession", {"agent": "demo", "mcpServers": [1]}), {"a": PARAMS}),
+    ("a session with an agent of surrogates", asks("newSession", "\ud800"), {"a": FAILED}),
+    ("a session with a very long name", asks("newSession", "x" * 2**20), {"a": FAILED}),
+    ("a prompt of nothing", asks("prompt"), {"a": PARAMS}),
+    ("a prompt of blanks", asks("prompt", "  \n"), {"a": PARAMS}),
+    ("a prompt of numbers", asks("prompt", {"prompt": [1]}), {"a": PARAMS}),
+    ("a prompt in a session of nobody", asks("prompt", {"sessionId": "x", "prompt": "y"}), {"a": FAILED}),
+    ("a prompt to no agent", asks("prompt", {"prompt": "y"}), {"a": FAILED}),
+    ("cancel of nothing", asks("cancel", "x"), {"a": FAILED}),
+    ("close of nothing", asks("closeSession", "x"), {"a": FAILED}),
+    ("a chat of nobody", asks("openChat", "x"), {"a": OK}),
+    ("send of no chat", asks("send", "file:///x"), {"a": FAILED}),
+    ("an answer to no question", asks("answer", {"questionId": "x", "optionId": "y"}), {"a": FAILED}),
+    ("an answer of nothing", asks("answer"), {"a": PARAMS}),
+    ("changes of a URI that is none", asks("listChanges", "::%zz\0"), {"a": OK}),
+    ("keep of nothing", asks("keep"), {"a": FAILED}),
+    ("keep of what is not there", asks("keep", "x"), {"a": OK}),
+    ("keep of all of nothing", asks("keep", {"all": True}), {"a": OK}),
+    ("reject of a list", asks("reject", []), {"a": PARAMS}),
+    ("reject of all of nothing", asks("reject", {"all": True}), {"a": OK}),
+    ("revert of a turn of words", asks("revertTurn", {"sessionId": "x", "turn": "y"}), {"a": PARAMS}),
+    ("revert of a turn of nobody", asks("revertTurn", {"sessionId": "x", "turn": 2**70}), {"a": OK}),
+    # features
+    ("lenses of a number", wants("textDocument/codeLens", textDocument={"uri": 5}), {"a": OK}),
+    ("lenses of no document", wants("textDocument/codeLens", textDocument={"uri": "file:///none"}), {"a": OK}),
+    ("actions without a context", wants("textDocument/codeAction", textDocument={"uri": "file:///none"}), {"a": PARAMS}),
+    ("actions far away", wants("textDocument/codeAction", textDocument={"uri": "file:///none"}, range={"start": FAR, "end": FAR}, context={"diagnostics": []}), {"a": PARAMS}),
+    ("what we do not have", wants("textDocument/hover", textDocument={"uri": "file:///none"}, position={"line": 0, "character": 0}), {"a": UNKNOWN}),
+    # notifications
+    ("renames of no form", tells("workspace/didRenameFiles", files=[{"oldUri": 5}]), {}),
+    ("renames of URIs that are none", tells("workspace/didRenameFiles", files=[{"oldUri": "::%zz\0", "newUri": "\ud800"}]), {}),
+    ("opaque of nothing", tells("sidecar/opaque") + tells("sidecar/opaque", uri=5, dirty="x"), {}),
+    ("settings changed to nonsense", tells("workspace/didChangeConfiguration", settings=5), {}),
+    ("folders that are elsewhere", tells("workspace/didChangeWorkspaceFolders", event={"added": [{"uri": "vscode-remote://x/y", "name": ""}, {"uri": "::%zz\0", "name": "x"}], "removed": []}), {}),
+    # documents whose files are none
+    ("a document that is a FIFO", opens("file://$folder/fifo"), {}),
+    ("a document that is a device", opens("file:///dev/zero"), {}),
+    ("a document that is a folder", opens("file://$folder"), {}),
+    ("a document in /proc", opens("file:///proc/self/environ"), {}),
+    ("a document on another host", opens("file://host/share/x"), {}),
+    ("a document of no scheme", opens("x"), {}),
+    ("a document by a path of NULs", opens("file:///%00%00"), {}),
+    ("a document by a path that goes up", opens("file:///..%2F..%2Fetc/passwd"), {}),
+    ("a document of bytes", opens("file://$folder/%FF%FE"), {}),
+    ("a document of 1,000,000 empty lines", opens("file://$folder/lines", "\n" * 1_000_000), {}),
+]  # fmt: skip
+
+ROWS = [*(row for row in survived(ECHO, "textDocument/codeLens") if b"test." not in row[1]), *OURS]
+FIRST = [row for row in first(ECHO, "test.wait") if b"test." not in row[1]]
+"""Rows with commands of the test server stay with it (tests/lsp)."""
+
+LATER = 10.0
+"""Seconds an answer may take before it counts as none."""
+BOXES = ("window/showMessage", "window/showMessageRequest")
+MEANT = ("acp-sidecar settings:", "The transcript of this chat:")
+"""Boxes that are no pop-ups: what is wrong in the user's settings, and where a chat is that was asked for."""
+
+
+def wrong_with(name: str, seen: Sequence[dict[str, Any]], expected: Answers) -> list[str]:
+    boxes = [m["params"]["message"] for m in seen if m.get("method") in BOXES]
+    boxes = [box for box in boxes if not box.startswith(MEANT)]
+    got: Answers = {}
+    for answer in seen:
+        if "method" not in answer:
+            got.setdefault(answer["id"], outcome(answer))
+    wrong = [f"{name}: a message box: {box}" for box in boxes]
+    return wrong if got == expected else [*wrong, f"{name}: answered {got}, not {expected}"]
+
+
+@asynccontextmanager
+async def a_process(planted: str | None = None) -> AsyncIterator[RawClient]:
+    """Ends in order; fails when it did not."""
+    async with as_process(*start(planted)) as client:
+        yield client
+        client.send(message(id="end", method="shutdown") + message(method="exit"))
+        code, errors = await client.exit_code()
+        assert code == 0, errors
+        assert "Traceback" not in errors, errors
+
+
+async def table(folder: Path, planted: str | None = None, only: str | None = None) -> list[str]:
+    """What is wrong with any row (or with one), sent one after the other to one process."""
+    os.mkfifo(folder / "fifo")
+    wrong: list[str] = []
+    async with a_process(planted) as client:
+        await client.initialize(rootUri=folder.as_uri())
+        for name, data, expected in ROWS:
+            if only not in (None, name):
+                continue
+            start = len(client.seen)
+            client.send(reframed(data, str(folder)))
+            probe = await client.request("workspace/executeCommand", {"command": ECHO})
+            answered = [m for m in client.seen[start:] if m is not probe]
+            try:
+                # what waits for the disk or for an agent may be answered after the probe
+                async with asyncio.timeout(LATER):
+                    while missing := set(expected) - {m.get("id") for m in answered}:
+                        answered.append(await client.receive_until(lambda m, ids=missing: m.get("id") in ids))
+            except TimeoutError:
+                pass
+            wrong += wrong_with(name, answered, expected)
+    return wrong
+
+
+def reframed(data: bytes, folder: str) -> bytes:
+    """With `$folder` filled in; only rows of whole, plain frames have it."""
+    if b"$folder" not in data:
+        return data
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in data.split(b"Content-Length: ")[1:]]
+    bodies = [body.replace(b"$folder", folder.encode()) for body in bodies]
+    return b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+
+
+async def connection(name: str, data: bytes, expected: Answers, planted: str | None = None) -> list[str]:
+    """What is wrong with a row of FIRST."""
+    async with as_process(*start(planted)) as client:
+        client.send(data)
+        while len(client.seen) < len(expected):
+            await client.receive()
+        client.notify("exit")
+        while await client.receive() is not None:
+            pass
+        await client.exit_code()
+        return wrong_with(name, client.seen, expected)
+
+
+async def connections(planted: str | None = None) -> list[str]:
+    return await all_wrong([connection(*row, planted) for row in FIRST], 3)
+
+
+async def test_every_request_is_answered(tmp_path: Path, record_property: Record) -> None:
+    assert await table(tmp_path) == []
+    record_property("inputs", len(ROWS))
+
+
+async def test_on_a_new_connection_too(record_property: Record) -> None:
+    assert await connections() == []
+    record_property("inputs", len(FIRST))
+
+
+def test_the_tables_are_as_large_as_promised() -> None:
+    names = [name for name, _, _ in [*ROWS, *FIRST]]
+    assert len(names) >= 25
+    assert len(set(names)) == len(names)
+    said = b"".join(data for _, data, _ in OURS)
+    assert [name for name in COMMANDS if name.encode() not in said and name != ECHO] == ["sidecar.listAgents"]
+
+
+@pytest.mark.parametrize(
+    ("defect", "row", "words"),
+    [
+        ("wrong_params_go_unanswered", "params a list", "answered {}"),
+        ("bad_input_pops_up", "not JSON", "a message box"),
+    ],
+)
+async def test_the_gate_can_fail(
+    tmp_path: Path, defect: str, row: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.gates.test_editor_wire.LATER", 0.2)
+    found = await table(tmp_path, defect, row)
+    assert words in "\n".join(found)
