@@ -164,7 +164,7 @@ class Writer:
         if self._state.beliefs.served(task.session.id, place.uri):
             return deleted(place.requested)
         can = self._editor.capabilities
-        if can.apply_edit and can.create_files and can.save and self._keeps("", task.content):
+        if can.apply_edit and can.create_files and can.save and self._keeps(None, task.content):
             unwritable = self._state.storage.check_writable(missing, len(task.content))
             if unwritable is not None:
                 return unwritable
@@ -221,11 +221,15 @@ class Writer:
             await self._buffers.close(tracked)
         return done
 
-    def _keeps(self, before: str, after: str) -> bool:
+    def _keeps(self, before: str | None, after: str) -> bool:
         """Whether the editor would put exactly this on the disk. Nobody looks at the file, so nothing else of it may change:
-        editors even out line ends (VS Code all of them, Neovim those of an edit), and most end the last line when they save."""
-        ends = not self._editor.capabilities.adds_final_end or after.endswith("\n")
-        return ends and has_one_kind(before) and ("\r" not in after or before != "")
+        editors even out line ends (VS Code all of them, Neovim those of an edit), most end the last line when they save, and
+        to one whose buffers are lines (Neovim) no line and one empty line are the same. `before`: None for a new file."""
+        can = self._editor.capabilities
+        if can.keeps_lines and (before == "" or normal(after) == "\n"):
+            return False
+        ends = not can.adds_final_end or after.endswith("\n")
+        return ends and has_one_kind(before or "") and ("\r" not in after or bool(before))
 
     def _will_save(self, tracked: Tracked) -> bool:
         policy = self._state.settings.after_write

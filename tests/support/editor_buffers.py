@@ -25,13 +25,15 @@ class FakeBuffer(Buffer):
         return cls(**known, lf_lines=lf_lines, ended=ended)
 
     def offset(self, place: Place) -> int:
-        if not self.lf_lines:
+        if not self.lf_lines and ("\r" in self.text or not self.text.isascii()):
             return Buffer.offset(self, place)
         lines = self.text.split("\n")
         if place.line >= len(lines):
             return len(self.text)
         start = sum(len(line) + 1 for line in lines[: place.line])
         left = place.character
+        if lines[place.line].isascii():  # of which there may be megabytes
+            return start + min(left, len(lines[place.line]))
         for offset, character in enumerate(lines[place.line]):
             left -= units(character, self.encoding)
             if left < 0:
