@@ -173,7 +173,10 @@
 
 (cl-defmethod eglot-initialization-options ((_server acp-sidecar-server))
   "The user's settings, and what this file handles."
-  (append acp-sidecar-settings '(:client (:save t :open t :reload t))))
+  (let ((client (copy-sequence (plist-get acp-sidecar-settings :client))))
+    (dolist (ability '(:save :open :reload))
+      (unless (plist-member client ability) (setq client (plist-put client ability t))))
+    (plist-put (copy-sequence acp-sidecar-settings) :client client)))
 
 (defun acp-sidecar--server ()
   "The sidecar of the current buffer's project, or nil."

@@ -87,6 +87,22 @@ class Emacs:
         self.command("acp-sidecar")
         self.wait_for("(and eglot--managed-mode t)", "the server manages the buffer")
 
+    def request(self, name: str, argument: Mapping[str, object], *, within: float = 60) -> Any:
+        """A sidecar.* command through the snippet, its result; NeverHappened also when it fails (see *Messages*)."""
+        self.eval("(setq acp-test-answer nil)")
+        done = "(lambda (result) (setq acp-test-answer (list result)))"
+        self.look(f"(progn (acp-sidecar--command {quoted(name)} '{lisp(argument)} {done}) t)")
+        eventually(
+            lambda: self.eval("acp-test-answer") != "nil",
+            f"{name} answers",
+            within=within,
+            otherwise=self.messages,
+        )
+        return self.look("(car acp-test-answer)")
+
+    def messages(self) -> str:
+        return self.eval('(with-current-buffer "*Messages*" (buffer-string))')
+
     # --- a person's hands and eyes
 
     def open(self, path: Path) -> None:
@@ -152,4 +168,4 @@ class Emacs:
             assert kind != "-error", value
             if kind in {"-print", "-print-nonl"}:
                 printed += value
-        return printed
+        return printed.strip()

@@ -64,7 +64,8 @@ class Helix:
 
     def _normal_mode(self) -> None:
         """Escape, and wait: Escape with another key right behind it is Alt and that key."""
-        self.terminal.keys("Escape")
+        if "NOR" not in self.terminal.screen():
+            self.terminal.keys("Escape")
         self.terminal.wait_for("NOR")
 
     def undo(self) -> None:

@@ -23,6 +23,7 @@ def replace_line(line: int, text: str) -> Message:
 
 class Probe:
     def __init__(self, folder: Path, encoding: str = "utf-16") -> None:
+        self.encoding = encoding
         self._socket = folder / "probe"
         self.command = [sys.executable, str(SERVER), str(self._socket), "--encoding", encoding]
         """How an editor starts it."""
@@ -32,6 +33,11 @@ class Probe:
         answer = self._order({"request": method, "params": params, "within": within}, within + 5)
         assert "result" in answer, f"{method}: {answer or f'no answer within {within:g} s'}"
         return answer["result"]
+
+    def ask(self, method: str, params: object, *, within: float = 20) -> Message:
+        """The editor's whole response, also when it is an error; {} when there is none in time."""
+        response: Message = self._order({"request": method, "params": params, "within": within}, within + 5)
+        return response
 
     def notify(self, method: str, params: object) -> None:
         self._order({"notify": method, "params": params}, 20)

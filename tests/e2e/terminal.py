@@ -24,13 +24,16 @@ class Terminal:
             env
         )
         environment |= {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
-        subprocess.run(
+        started = subprocess.run(
             [*self._tmux, "new-session", "-d", "-s", "main", "-x", "100", "-y", "30", *command],
             env=environment,
             cwd=cwd,
-            check=True,
+            check=False,
             timeout=30,
+            capture_output=True,
+            text=True,
         )
+        assert started.returncode == 0, f"tmux: {started.stderr.strip()}"
 
     def __enter__(self) -> Self:
         return self
