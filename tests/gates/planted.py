@@ -81,6 +81,63 @@ def bad_input_pops_up() -> None:
     SidecarProtocol._on_broken = loud
 
 
+def nobody_waits() -> None:
+    """Requests are served as they come to be scheduled, as where every one has a task and nothing else."""
+    from sidecar.workspace.queues import Queues
+
+    Queues.blocked = lambda self, ticket: False  # type: ignore[method-assign]
+
+
+def everything_is_kept() -> None:
+    """A history that nobody bounds."""
+    from sidecar.lsp.updates import Updates
+
+    add, kept = Updates.add, []
+
+    def remembering(self: Updates, session_id: str, update: Any) -> None:
+        kept.append((update, bytearray(16 * 1024)))
+        add(self, session_id, update)
+
+    Updates.add = remembering
+
+
+def the_writer_blocks() -> None:
+    """Messages to the editor are written where they come about."""
+    from sidecar.lsp.writer import Writer
+
+    def send(self: Writer, body: bytes, key: object = None) -> None:
+        self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    Writer.send = send  # type: ignore[method-assign,assignment]
+
+
+def no_reaper() -> None:
+    """Agents are children like any other."""
+    from sidecar.acp import posix
+
+    script = """
+import os, signal, sys
+control, status, agent = int(sys.argv[1]), int(sys.argv[2]), sys.argv[6:]
+pid = os.posix_spawn(agent[0], agent, os.environ, setsid=True)
+os.write(status, f"started {pid}\\n".encode())
+"""
+    posix.start.__kwdefaults__["reaper"] = (sys.executable, "-c", script)
+
+
+def words_of_others_are_shown_as_they_are() -> None:
+    from sidecar.acp import permission
+    from sidecar.workspace import consent
+
+    permission.plain = lambda text, limit=200: text
+    consent.escape = lambda text, **_: text
+
+
+def whoever_is_configured_is_started() -> None:
+    from sidecar.approvals import Approvals
+
+    Approvals.knows = lambda self, command: True  # type: ignore[method-assign]
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -89,6 +146,12 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         noise_is_fatal,
         wrong_params_go_unanswered,
         bad_input_pops_up,
+        nobody_waits,
+        everything_is_kept,
+        the_writer_blocks,
+        no_reaper,
+        words_of_others_are_shown_as_they_are,
+        whoever_is_configured_is_started,
     )
 }
 

@@ -118,7 +118,7 @@ LIVES: list[tuple[str, Script, str]] = [
     ("permission with one id twice", permission([{"optionId": "o", "name": "No", "kind": "reject_once"}, {"optionId": "o", "name": "Yes", "kind": "allow_always"}]), "cancelled"),
     ("permission for a session of nobody", asks("session/request_permission", {"sessionId": "OTHER", "toolCall": {"toolCallId": "t"}, "options": []}), "unknown_session"),
     ("200 questions at once", turn({"repeat": 200, "steps": [{"request": "session/request_permission", "params": {"sessionId": "$session", "toolCall": {"toolCallId": "t$n"}, "options": CHOICE}, "as": "a$n", "wait": False}]}, {"await": "a199"}, {"say": {"answer": "a199"}}), "cancelled"),
-    ("a terminal", asks("terminal/create", {"sessionId": "$session", "command": "true"}), "-32601"),
+    ("a terminal", asks("terminal/create", {"sessionId": "$session", "command": "true"}), "error"),
     ("the same id twice", turn({"send": {"jsonrpc": "2.0", "id": 5, "method": "_x", "params": {}}}, {"send": {"jsonrpc": "2.0", "id": 5, "method": "_x", "params": {}}}), ""),
     ("an id that is null", turn({"send": {"jsonrpc": "2.0", "id": None, "method": "fs/read_text_file", "params": {}}}), ""),
     ("a method that is a number", turn({"send": {"jsonrpc": "2.0", "id": "m", "method": 5, "params": {}}}), ""),

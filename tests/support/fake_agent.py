@@ -14,6 +14,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"stop": REASON}                  answers a prompt               {"update": UPDATE}                      session/update
     {"say": TEXT}                     an agent_message_chunk         {"say": {"answer": NAME}}               …with the JSON of an answer
     {"request": METHOD, "params": {}, "as": NAME, "wait": true}      asks the client; its whole answer is kept under NAME
+                                      (the answer to a request that was sent by `send` or `raw`: under its id)
     {"read": PATH, "line", "limit", "as", "wait"}  {"write": PATH, "content", "as", "wait"}
     {"ask": {"toolCall", "options"}, "as", "wait"}                   session/request_permission
     {"await": NAME}                   waits for an answer            {"notify": METHOD, "params": {}}
@@ -88,7 +89,8 @@ class FakeAgent:
                 threading.Thread(target=self.run, args=(steps, message), daemon=True).start()
             else:
                 with self.arrived:
-                    self.answers[self.open.pop(str(message.get("id")), "?")] = message
+                    number = str(message.get("id"))
+                    self.answers[self.open.pop(number, number)] = message
                     self.arrived.notify_all()
         if self.ignores_eof:
             time.sleep(600)

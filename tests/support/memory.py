@@ -1,0 +1,22 @@
+"""What a process has in memory, from /proc (Linux)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def resident(pid: int) -> float:
+    """MB now."""
+    return _field(pid, "VmRSS")
+
+
+def peak(pid: int) -> float:
+    """MB at most since it started."""
+    return _field(pid, "VmHWM")
+
+
+def _field(pid: int, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(name)
