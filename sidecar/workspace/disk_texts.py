@@ -50,6 +50,11 @@ class DiskTexts:
         """Every text that an agent may have read before `moment`."""
         return [known.compared() for known in self._texts.get(uri, ()) if known.since <= moment]
 
+    def newest(self, uri: DocumentUri) -> str | None:
+        """What the file says as far as we know (compared form)."""
+        texts = self._texts.get(uri)
+        return texts[-1].compared() if texts else None
+
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""
         return any(known.compared() == text for known in self._texts.get(uri, ()))

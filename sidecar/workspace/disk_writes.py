@@ -109,6 +109,7 @@ class DiskWriter:
         if isinstance(created, Refusal):
             await self._recorder.finish(author, "failed")
             return created
+        self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
         changes = ChangeSet.of(0, (Edit(0, 0, text),))
         self._recorder.disk_edit(session, place.uri, author, "", changes)
         self._state.beliefs.wrote(session.id, place.uri, task.wanted)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from sidecar.core.change import Edit
+from sidecar.core.ledger import Hunk
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
@@ -56,7 +57,16 @@ class Tracked:
     not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
     """Told every edit that is known not to be an agent's."""
 
+    hunks: Callable[[], tuple[Hunk, ...]] = tuple
+    """The ledger's, now."""
+    hunks_when_clean: tuple[Hunk, ...] | None = None
+    """The ledger's when text and disk were last equal; None when an agent's edit came since."""
+    agents_edits: int = 0
+    """How many edits for agents there were, to notice another one."""
+
     def on_edit(self, document: Document, edit: Edit) -> None:
+        if not self.edited and self.watch is None:
+            self.hunks_when_clean = self.hunks()
         self.edited = True
         if self.watch is None:
             self.others_edit(edit, len(document.rope))

@@ -20,6 +20,7 @@ from sidecar.core.misapplied import SentEdit, separate
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
+from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
@@ -38,6 +39,8 @@ class Reconciler:
         self._storage = storage
         self._editor = editor
         self._sender = sender
+        self.behind: Behind | None = None
+        """Told of every change on the disk, to find out whose it is."""
 
     async def opened(self, tracked: Tracked, text: Text) -> None:
         """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
@@ -116,7 +119,14 @@ class Reconciler:
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
             return  # touched only
-        await self._bring_together(tracked, before, on_disk)
+        behind = self.behind
+        seen = await behind.seen(tracked, path, before, on_disk.text) if behind is not None else None
+        try:
+            await self._bring_together(tracked, before, on_disk)
+        finally:
+            if behind is not None and seen is not None:
+                with anyio.CancelScope(shield=True):
+                    await behind.settle(tracked, seen, on_disk.text)
 
     async def _bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
         tracked.apart = False
@@ -132,11 +142,12 @@ class Reconciler:
             match merge(before, now.text, on_disk.text):
                 case Merged() as merged:
                     changes = merged.changes
-                case Conflict():
+                case Conflict() as found:
                     tracked.apart = True
+                    lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
                     self._editor.show(
                         "warning",
-                        f"{to_path(document.uri)} was changed on disk where you have unsaved changes. "
+                        f"{to_path(document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
                         "Your text is untouched; compare before you save.",
                     )
                     return

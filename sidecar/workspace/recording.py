@@ -31,13 +31,16 @@ class Recorder:
         via: str,
         encoding: str = "utf-8",
         bom: bytes = b"",
+        call: str | None = None,
     ) -> Author | Refusal:
-        """Journals a change that is about to be made; durable when this returns. The author names it from now on."""
+        """Journals a change that is about to be made; durable when this returns. The author names it from now on.
+
+        `call`: the tool call it belongs to, where that is known."""
         entry = Entry(
             session.id,
             session.agent,
             session.turn,
-            session.current_tool_call(),
+            call or session.current_tool_call(),
             session.cwd,
             path,
             before,

@@ -292,6 +292,8 @@ def _settle(sending: _Sending) -> None:
             and watch.before == sending.before
             and not sending.changes.is_empty
         )
+        tracked.agents_edits += 1
+        tracked.hunks_when_clean = None
         changes = sending.changes if as_sent else diff(str(watch.before), str(watch.reached))
         sending.applied(watch.before, changes, watch.reached)
         length = len(watch.reached)

@@ -15,9 +15,12 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
+from sidecar.workspace.behind import Behind
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.consent import Consent
+from sidecar.workspace.disk_watch import DiskWatch
 from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import (
     AgentFailed,
@@ -78,16 +81,21 @@ class Workspace:
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
         keeper = Keeper(self.state, journal, editor, tasks)
+        recorder = Recorder(self.state, journal)
+        self._evidence = Evidence(self.state)
+        behind = Behind(self.state, editor, recorder, self._evidence)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper)
+        self._reconciler.behind = behind
+        self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, tasks)
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
-        recorder = Recorder(self.state, journal)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
         files = DiskWriter(self.state, recorder, self._sender)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
-        self._turns.finishing.append(buffers.save_again)
+        self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
+        self._turns.ended.append(self._disk_watch.turn_ended)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
         self.applier = Applier(
@@ -113,6 +121,10 @@ class Workspace:
         """The user renamed files or folders in the editor: (old, new)."""
         for old, new in files:
             self.state.renamed(old, new)
+
+    def files_changed(self, uris: Sequence[DocumentUri]) -> None:
+        """Files that the editor saw change on the disk."""
+        self._disk_watch.files_changed(uris)
 
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
@@ -145,6 +157,7 @@ class Workspace:
             return await self._prompting.blocks(session, blocks)
 
         turn, outcome = self._turns.start(session, prepare)
+        self._disk_watch.turn_began(session)
         return session.id, turn, outcome
 
     def _prepare(
@@ -271,6 +284,7 @@ class Workspace:
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)
         if session is not None:
+            self._evidence.observe(session, update)
             self._turns.update(session, update)
 
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:

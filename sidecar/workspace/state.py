@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sidecar.config import Settings
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
+from sidecar.core.ledger import Hunk
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.documents import Documents, Tracked
@@ -84,6 +85,7 @@ class State:
     def _opened(self, document: Document) -> Tracked:
         tracked = self.documents.opened(document)
         tracked.not_an_agents = self._others_edit
+        tracked.hunks = lambda: self._hunks(document.uri)
         reviewed = self.ledgers.get(document.uri)
         if reviewed is not None and document.desynchronised is None:
             reviewed.opened(document.snapshot())
@@ -101,6 +103,10 @@ class State:
             reviewed.closed(tracked.document.snapshot() if watch is None else watch.before)
             if not reviewed.ledger.hunks:
                 self.ledgers.forget(uri)
+
+    def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
+        reviewed = self.ledgers.get(uri)
+        return () if reviewed is None else reviewed.ledger.hunks
 
     def _others_edit(self, tracked: Tracked, edit: Edit, length: int) -> None:
         reviewed = self.ledgers.get(tracked.document.uri)

@@ -59,6 +59,10 @@ class Storage:
             return self._read(file)
         return await anyio.to_thread.run_sync(self._read, file)
 
+    def read_now(self, file: Resolved) -> Decoded | Refusal:
+        """As `read`, without waiting: for what is gone in a moment."""
+        return self._read(file)
+
     async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
         """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
         return await anyio.to_thread.run_sync(

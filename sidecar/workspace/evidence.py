@@ -1,0 +1,202 @@
+"""Evidence: which agent's tool calls named which files, and what those said before. It tells whose a change on the disk is.
+
+An agent that writes the disk itself says so only by its tool calls: their `locations`, the paths of their diffs, their kind.
+A call that names a file is the moment to read what the file says before it is changed (its pre-image). Agents that announce
+a call only when it is over are believed about the text before, as far as their diff fits what the disk says now.
+
+Not here: looking at the disk for changes (disk_watch.py), and noting them (behind.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import anyio
+
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Decoded, Missing, Stat
+from sidecar.workspace.places import Place, locate
+from sidecar.workspace.ports import Json
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+
+READING = frozenset({"read", "search", "fetch", "think", "switch_mode"})
+"""Tool calls of these kinds change nothing."""
+GRACE_SECONDS = 10.0
+"""How long after a turn's end a change may still be its doing: commands go on, writes come late after a cancel."""
+MAX_NAMED = 256
+"""Files of one session whose pre-images are kept: the newest."""
+MAX_PATHS = 32
+"""Paths of one update that are looked at."""
+MAX_TEXT = 4 * 1024 * 1024
+"""Bytes of a pre-image: files beyond it are noted as not revertible."""
+
+
+@dataclass(slots=True)
+class Named:
+    """A file that a tool call named. The texts are raw."""
+
+    path: str
+    call: str
+    stat: Stat | None
+    """When it was looked at; None: there was no file."""
+    text: str | None
+    """What it said then; None: there was no file, or `why` it is not known."""
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    why: str = ""
+
+
+class Evidence:
+    """Of all sessions of one workspace. Synchronous: a pre-image that comes late is none."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._kinds: dict[tuple[str, str], str] = {}
+        self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
+        self._ended: dict[str, float] = {}
+
+    def turn_began(self, session: Session) -> None:
+        self._forget(session.id)
+        self._named[session.id] = OrderedDict()
+
+    def turn_ended(self, session: Session) -> None:
+        self._ended[session.id] = anyio.current_time()
+
+    def forget_session(self, session_id: str) -> None:
+        self._forget(session_id)
+
+    def active(self) -> list[Session]:
+        """Sessions whose doing a change may be: with a running turn, or one that ended just now."""
+        now = anyio.current_time()
+        found: list[Session] = []
+        for session_id in list(self._named):
+            session = self._state.sessions.get(session_id)
+            ended = self._ended.get(session_id)
+            if session is None or (ended is not None and now - ended > GRACE_SECONDS):
+                self._forget(session_id)
+            else:
+                found.append(session)
+        return found
+
+    def observe(self, session: Session, update: Json) -> None:
+        """A session update of the agent's."""
+        call = update.get("toolCallId")
+        if update.get("sessionUpdate") not in ("tool_call", "tool_call_update") or not isinstance(call, str):
+            return
+        named = self._named.get(session.id)
+        if named is None:
+            return
+        kind = update.get("kind")
+        if isinstance(kind, str):
+            self._kinds[session.id, call] = kind
+        if self._kinds.get((session.id, call)) in READING:
+            return
+        diffs = list(_diffs(update.get("content")))
+        paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
+        for path in list(paths)[:MAX_PATHS]:
+            self._name(session, named, call, path, diffs)
+
+    def author(self, uri: DocumentUri) -> tuple[Session, str | None] | None:
+        """Whose a change of this document on the disk most likely is, and the tool call: of the session whose call named it last,
+        else of the only one whose turn is running."""
+        active = self.active()
+        naming = [s for s in active if uri in self._named[s.id]]
+        if len(naming) == 1 or (naming and len([s for s in naming if s.running]) == 1):
+            session = next((s for s in naming if s.running), naming[0])
+            return session, self._named[session.id][uri].call
+        if naming:
+            return None  # several: nobody can say
+        running = [s for s in active if s.running]
+        return (running[0], running[0].current_tool_call()) if len(running) == 1 else None
+
+    def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
+        known = self._named.get(session.id)
+        return [] if known is None else list(known.items())
+
+    def _name(
+        self,
+        session: Session,
+        named: OrderedDict[DocumentUri, Named],
+        call: str,
+        path: str,
+        diffs: list[tuple[str, str | None, str]],
+    ) -> None:
+        if "\0" in path:
+            return
+        state = self._state
+        full = os.path.join(session.cwd, path)  # relative diff paths (qwen)
+        place = locate(state.storage, state.documents, session.roots, full, "read")
+        if isinstance(place, Refusal):
+            return
+        with place:
+            if place.uri in named:
+                named[place.uri].call = call
+                named.move_to_end(place.uri)
+                return
+            pre_image = named[place.uri] = self._look(place, call)
+            if place.tracked is None:  # of open documents the saved text is known
+                self._believe(pre_image, [d for d in diffs if d[0] == path])
+                if pre_image.text is not None:
+                    state.documents.disk.seen(place.uri, normal(pre_image.text))
+        if len(named) > MAX_NAMED:
+            named.popitem(last=False)
+
+    def _look(self, place: Place, call: str) -> Named:
+        if isinstance(place.on_disk, Missing):
+            return Named(place.path, call, None, None)
+        stat = place.on_disk.stat
+        if place.on_disk.size > MAX_TEXT:
+            return Named(place.path, call, stat, None, why="it was too large to be kept")
+        decoded = self._state.storage.read_now(place.on_disk)
+        if not isinstance(decoded, Decoded):
+            return Named(place.path, call, stat, None, why="it is not text")
+        return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom)
+
+    def _believe(self, pre_image: Named, diffs: list[tuple[str, str | None, str]]) -> None:
+        """The call may be over already: then its diff tells what the text before was."""
+        now = pre_image.text
+        if now is None or len(diffs) != 1:
+            return
+        _, old, new = diffs[0]
+        if old is None:
+            if normal(new) == normal(now):
+                pre_image.text = pre_image.stat = None  # it made the file
+        elif normal(new) == normal(now):
+            pre_image.text, pre_image.stat = old, None
+        elif old and new and old not in now and now.count(new) == 1:
+            pre_image.text, pre_image.stat = now.replace(new, old), None
+
+    def _forget(self, session_id: str) -> None:
+        self._named.pop(session_id, None)
+        self._ended.pop(session_id, None)
+        for key in [key for key in self._kinds if key[0] == session_id]:
+            del self._kinds[key]
+
+
+def _objects(value: object) -> Iterator[Json]:
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            if isinstance(item, dict):
+                yield cast("Json", item)
+
+
+def _locations(value: object) -> Iterator[str]:
+    for item in _objects(value):
+        path = item.get("path")
+        if isinstance(path, str) and path:
+            yield path
+
+
+def _diffs(value: object) -> Iterator[tuple[str, str | None, str]]:
+    """(path, old, new) of each diff of a tool call's content."""
+    for item in _objects(value):
+        path, old, new = item.get("path"), item.get("oldText"), item.get("newText")
+        if item.get("type") == "diff" and isinstance(path, str) and path and isinstance(new, str):
+            yield path, old if isinstance(old, str) else None, new
