@@ -212,7 +212,7 @@
   (unless (acp-sidecar--server)
     (let ((language (string-remove-suffix "-mode" (symbol-name major-mode)))
           (old (not (fboundp 'eglot--languages))))
-      (eglot (if old major-mode (list major-mode))
+      (eglot (list major-mode)
              (eglot--current-project)
              'acp-sidecar-server
              acp-sidecar-command

@@ -5,10 +5,14 @@
 --     defaultAgent = 'fast-agent',
 --   }
 --
--- setup() takes every setting of the sidecar, and three of its own: cmd (how to start the sidecar), root_dir (a folder;
--- default: the working directory when it starts) and on_turn_ended (a function of sidecar/turnEnded's parameters).
+-- setup() takes every setting of the sidecar, and four of its own: cmd (how to start the sidecar), root_dir (a folder;
+-- default: the working directory when it starts), on_turn_ended (a function of sidecar/turnEnded's parameters) and keys
+-- (true: the keys below; without it no key is taken).
 --
 -- Commands:  :AcpPrompt TEXT   :AcpChat   :AcpNew [AGENT]   :AcpCancel   :AcpAnswer   :AcpStatus   :AcpStop
+-- Review:    :AcpNext  :AcpPrevious            ]h  [h            to the next or previous change of an agent's
+--            :AcpKeep  :AcpReject              <leader>hk  hr    the one at the cursor
+--            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    those of this buffer; with ! of all files
 --
 -- What Neovim's own client does not do and this file adds: one client for all file buffers whatever their type; the custom
 -- requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload; a version check that covers version 0 and is
@@ -300,9 +304,92 @@ handlers['sidecar/turnEnded'] = function(_, params)
   end
 end
 
+-- Review --------------------------------------------------------------------------------------------------------------
+
+--- The first and the last line of a change, from 1; whole lines end at the start of the next one, which is not theirs.
+local function lines_of(change)
+  local first, last = change.range.start, change.range['end']
+  local behind = last.character == 0 and last.line > first.line
+  return first.line + 1, behind and last.line or last.line + 1
+end
+
+--- The agents' changes in the current buffer that nobody has looked at, from top to bottom.
+local function with_changes(done)
+  M.command('sidecar.listChanges', { uri = vim.uri_from_bufnr(0) }, function(problem, changes)
+    if problem then
+      notify(problem.message or tostring(problem), vim.log.levels.ERROR)
+    elseif #changes == 0 then
+      notify('no change of an agent in this buffer')
+    else
+      done(changes)
+    end
+  end)
+end
+
+local function reviewed(problem, result)
+  if problem then
+    notify(problem.message or tostring(problem), vim.log.levels.ERROR)
+    return
+  end
+  for _, stuck in ipairs(result.impossible) do
+    notify(stuck.reason, vim.log.levels.WARN)
+  end
+end
+
+--- `name` is sidecar.keep or sidecar.reject.
+local function review_here(name)
+  local line = api.nvim_win_get_cursor(0)[1]
+  with_changes(function(changes)
+    for _, change in ipairs(changes) do
+      local first, last = lines_of(change)
+      if first <= line and line <= last then
+        M.command(name, { changeId = change.changeId }, reviewed)
+        return
+      end
+    end
+    notify('no change of an agent in this line (:AcpNext goes to the next)')
+  end)
+end
+
+local function review_all(name, everywhere)
+  M.command(name, everywhere and { all = true } or { uri = vim.uri_from_bufnr(0) }, reviewed)
+end
+
+--- To the nearest change below (`step` 1) or above (-1); from the last one to the first.
+local function go(step)
+  local window = api.nvim_get_current_win()
+  local line = api.nvim_win_get_cursor(window)[1]
+  with_changes(function(changes)
+    local from, to = 1, #changes
+    if step < 0 then
+      from, to = to, from
+    end
+    local target = lines_of(changes[from])
+    for index = from, to, step do
+      local first = lines_of(changes[index])
+      if (first - line) * step > 0 then
+        target = first
+        break
+      end
+    end
+    vim.cmd("normal! m'")
+    local last = api.nvim_buf_line_count(api.nvim_win_get_buf(window))
+    api.nvim_win_set_cursor(window, { math.min(target, last), 0 })
+  end)
+end
+
+local review_keys = {
+  [']h'] = 'AcpNext',
+  ['[h'] = 'AcpPrevious',
+  ['<leader>hk'] = 'AcpKeep',
+  ['<leader>hr'] = 'AcpReject',
+  ['<leader>hK'] = 'AcpKeepAll',
+  ['<leader>hR'] = 'AcpRejectAll',
+}
+
 -- The client ----------------------------------------------------------------------------------------------------------
 
-local own_settings = { cmd = true, root_dir = true, on_turn_ended = true }
+local own_settings = { cmd = true, root_dir = true, on_turn_ended = true, keys = true }
 
 local function start()
   if state.client_id then
@@ -445,7 +532,7 @@ function M.setup(config)
 
   local function command(name, action, attributes)
     api.nvim_create_user_command(name, function(call)
-      action(call.args)
+      action(call.args, call.bang)
     end, attributes or {})
   end
   command('AcpPrompt', function(text)
@@ -460,6 +547,25 @@ function M.setup(config)
   command('AcpCancel', function()
     M.command('sidecar.cancel', vim.empty_dict())
   end)
+  command('AcpNext', function()
+    go(1)
+  end)
+  command('AcpPrevious', function()
+    go(-1)
+  end)
+  for word, name in pairs { Keep = 'sidecar.keep', Reject = 'sidecar.reject' } do
+    command('Acp' .. word, function()
+      review_here(name)
+    end)
+    command('Acp' .. word .. 'All', function(_, bang)
+      review_all(name, bang)
+    end, { bang = true })
+  end
+  if state.config.keys then
+    for keys, name in pairs(review_keys) do
+      vim.keymap.set('n', keys, '<Cmd>' .. name .. '<CR>', { desc = 'acp-sidecar: ' .. name })
+    end
+  end
   command('AcpAnswer', M.answer)
   command('AcpStatus', M.status)
   command('AcpStop', function()

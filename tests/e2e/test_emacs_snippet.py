@@ -30,6 +30,10 @@ def ready(emacs: Emacs, probe: Probe, file: Path) -> Emacs:
 def test_announces_what_it_handles(ready: Emacs, probe: Probe) -> None:
     options = probe.seen("initialize")[0]["params"]["initializationOptions"]
     assert options == {"client": {"save": True, "open": True, "reload": True}, "defaultAgent": "x"}
+    eventually(
+        lambda: "Connected!" in ready.messages(), "eglot has finished connecting", otherwise=ready.messages
+    )
+    assert "error in process filter" not in ready.messages()
 
 
 def test_one_server_for_every_mode(ready: Emacs, probe: Probe, workspace: Path) -> None:
