@@ -1,0 +1,132 @@
+"""Account: which tokens must be in the text at the end, by what the people, agents and programs of a run did.
+
+The user's own steps are seen by comparing the text before and after them: what such a step takes away is no loss, what it brings
+(an undo brings much) has to stay. An agent may take away what it saw and left out; nobody else's write excuses anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.inflight.tokens import counted, tokens
+
+Answer = Literal["open", "done", "refused", "unknown"]
+
+
+@dataclass(slots=True)
+class Intent:
+    """One write of an agent's, as the agent means it."""
+
+    number: int
+    agent: str
+    name: str
+    content: str
+    token: str
+    removes: frozenset[str]
+    """What the agent saw and left out on purpose."""
+    answer: Answer = "open"
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that must not be. `characters`: of the user's, lost."""
+
+    kind: Literal[
+        "lost", "twice", "missing", "phantom", "mirror", "ledger", "undo", "journal", "stale read", "crash"
+    ]
+    what: str
+    characters: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.what}"
+
+
+@dataclass(slots=True)
+class File:
+    """One file's account."""
+
+    required: set[str] = field(default_factory=set[str])
+    """Tokens of the user's (L, U) that were there."""
+    taken_by_user: set[str] = field(default_factory=set[str])
+    taken_by_others: set[str] = field(default_factory=set[str])
+    """By programs that changed the disk."""
+    put: set[str] = field(default_factory=set[str])
+    """Tokens that programs put on the disk."""
+    writes: list[Intent] = field(default_factory=list[Intent])
+
+
+class Account:
+    def __init__(self) -> None:
+        self._files: dict[str, File] = {}
+        self.writes: list[Intent] = []
+
+    def file(self, name: str) -> File:
+        return self._files.setdefault(name, File())
+
+    def names(self) -> Iterable[str]:
+        return self._files
+
+    def user(self, name: str, before: set[str], after: set[str]) -> None:
+        """The user did something that led from these tokens to those."""
+        file = self.file(name)
+        file.taken_by_user |= before - after
+        came = after - before
+        file.taken_by_user -= came
+        file.required |= {token for token in came if token[0] in "LU"}
+        for write in file.writes:
+            if write.answer in ("done", "refused"):
+                write.removes -= came
+
+    def program(self, name: str, before: set[str], after: set[str]) -> None:
+        """Something changed the file on the disk so."""
+        self.file(name).taken_by_others |= before - after
+        self.file(name).put |= after - before
+
+    def begins(self, agent: str, name: str, content: str, token: str, removes: Iterable[str]) -> Intent:
+        write = Intent(len(self.writes) + 1, agent, name, content, token, frozenset(removes))
+        self.writes.append(write)
+        self.file(name).writes.append(write)
+        return write
+
+    def missing(self, name: str, text: str | None) -> set[str]:
+        """Tokens of the user's that should be in the text and are not."""
+        file = self.file(name)
+        excused = file.taken_by_user | file.taken_by_others
+        for write in file.writes:
+            if write.answer != "refused":
+                excused |= write.removes
+        return file.required - excused - tokens(text)
+
+    def verdict(self, name: str, text: str | None, disk: str | None) -> list[Problem]:
+        """What is wrong with a file that says `text` at the end (the buffer when it is open) and `disk` on the disk."""
+        file = self.file(name)
+        found, anywhere = counted(text), tokens(text) | tokens(disk)
+        problems = [
+            Problem("twice", f"{token} is {count} times in {name}")
+            for token, count in found.items()
+            if count > 1
+        ]
+        excused = file.taken_by_user | file.taken_by_others
+        for write in file.writes:
+            if write.answer != "refused":
+                excused |= write.removes
+        problems += [
+            Problem("lost", f"{token} of the user's is not in {name}", len(token))
+            for token in sorted(self.missing(name, text))
+        ]
+        for write in file.writes:
+            token = write.token
+            if write.answer == "done" and token not in anywhere | excused:
+                problems.append(
+                    Problem("missing", f"{token} of {write.agent}, answered {write.said}, is not in {name}")
+                )
+        meant = {t for write in file.writes if write.answer != "refused" for t in tokens(write.content)}
+        problems += [
+            Problem("phantom", f"{token} is in {name}, though that write was refused")
+            for token in sorted(anywhere - meant - file.put)
+            if token[0] == "A"
+        ]
+        return problems

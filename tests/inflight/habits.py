@@ -1,0 +1,95 @@
+"""Which editor a run has: one of those known, or one with a few bad habits of the seed's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from tests.support.editor_habits import EDITORS, NEVER, WELL_BEHAVED, Habits
+
+
+def trimmed(text: str) -> str:
+    """A save participant: no blanks at the ends of lines (spaces only: line ends of any kind stay)."""
+    return "\n".join(line.rstrip(" ") for line in text.split("\n"))
+
+
+def final_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def spaced(text: str) -> str:
+    return text.replace("_ ", "_  ").replace("_   ", "_  ")
+
+
+SINGLES: dict[str, list[dict[str, Any]]] = {
+    "lag": [{"lag": 0.15}, {"lag": 0.5}, {"lag": 0.5, "lag_restarts": True}, {"lag": 1.5}],
+    "version when told": [
+        {"lag": 0.5, "version_when_told": True},
+        {"lag": 0.15, "version_when_told": True, "lag_restarts": True},
+    ],
+    "told before edit": [{"lag": 0.5, "version_when_told": True, "told_before_edit": True}],
+    "versions": [{"version_step": 2}, {"first_version": 0}, {"first_version": 0, "version_step": 7}],
+    "full text": [{"full_text": True}],
+    "order": [{"order": "answer first"}, {"order": "either"}],
+    "stale": [
+        {"stale": "true"},
+        {"stale": "true", "lag": 0.15},
+        {"stale": "error"},
+        {"stale": "misapplied"},
+        {"stale": "misapplied", "lag": 0.5},
+        {"stale_reason": "outdated"},
+    ],
+    "unchecked": [{"first_version": 0, "unchecked": frozenset({0})}],
+    "newer is fine": [{"newer_is_fine": True}],
+    "refuses": [{"refuses": True}],
+    "thinks": [{"thinks": 0.2}, {"thinks": 3.0}, {"thinks": 61.0}, {"thinks": 120.0}, {"thinks": NEVER}],
+    "answers after": [
+        {"answers_after": 0.3},
+        {"answers_after": 5.0},
+        {"answers_after": 61.0},
+        {"answers_after": 120.0},
+        {"answers_after": NEVER},
+    ],
+    "closes first": [{"closes_first": True}, {"closes_first": True, "unopened": "refused"}],
+    "undo joins": [{"undo_joins": "earlier"}, {"undo_joins": "later"}, {"undo_joins": "both"}],
+    "blank line": [{"blank_line_past_end": True}],
+    "unopened": [
+        {"unopened": "twice"},
+        {"unopened": "change first"},
+        {"unopened": "untold"},
+        {"unopened": "refused"},
+    ],
+    "creates": [{"creates": "no"}, {"create_files": False}],
+    "line ends": [{"line_ends": "majority"}, {"line_ends": "unanimous"}, {"line_ends": "lf"}],
+    "bom": [{"keeps_bom": True}],
+    "on save": [{"on_save": trimmed}, {"on_save": final_newline}, {"on_save": spaced}],
+    "save fails": [{"save_fails": "always"}, {"save_fails": "newer"}],
+    "reloads": [{"reloads": 0.0}, {"reloads": 0.2}, {"reloads": 0.7}],
+    "no versions": [{"document_changes": False}],
+}
+
+
+_TOLD_TOGETHER = ("lag", "version when told", "told before edit", "versions")
+"""Not for an editor that tells in any order: it counts its changes one by one, which is how they can be put in order."""
+
+
+def choose(random: Random) -> tuple[str, Habits]:
+    """A name for people, and the habits."""
+    if random.random() < 0.5:
+        name = random.choice(list(EDITORS))
+        habits, names = EDITORS[name], [name]
+        extra = random.choice([0, 0, 1])
+    else:
+        habits, names = WELL_BEHAVED, []
+        extra = random.choice([0, 1, 1, 2, 3])
+    for one in random.sample(list(SINGLES), extra):
+        if habits.any_order and one in _TOLD_TOGETHER:
+            continue
+        habits = replace(habits, **random.choice(SINGLES[one]))
+        names.append(one)
+    return " + ".join(names) or "well behaved", habits
+
+
+Sayer = Callable[[str], None]

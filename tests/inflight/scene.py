@@ -1,0 +1,145 @@
+"""Scene: everything of one run in one place — editor, disk, workspace, account — and the words it is told in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+from sidecar.demo.model import Answer, WorkspaceEdit, path_of
+from sidecar.workspace.ports import Question
+from tests.inflight import habits as known
+from tests.inflight.account import Account, Problem
+from tests.inflight.memory_disk import MemoryDisk, MemoryStorage
+from tests.inflight.texts import first_text
+from tests.inflight.tokens import Tokens, tokens
+from tests.support.editor_fake import FakeEditor
+from tests.support.workspaces import Bench
+
+Say = Callable[[str], None]
+
+
+class Scene:
+    """What the seed decides is decided here, or by an actor's own random numbers, so that actors do not disturb each other."""
+
+    def __init__(self, seed: int, folder: Path, say: Say) -> None:
+        self.seed = seed
+        self.folder = folder
+        self._say = say
+        random = self.random("scene")
+        self.fresh = Tokens()
+        self.account = Account()
+        self.problems: list[Problem] = []
+        self.habits_name, self.habits = known.choose(random)
+        self.custom = random.random() < 0.75
+        self.arrives_after = random.choice([0.0, 0.0, 0.001, 0.05, 0.1, 0.4, 1.0])
+        self.policy = random.choice(["save-if-was-clean", "save-if-was-clean", "always", "never"])
+        self.allows = random.random() < 0.5
+        self.disk = MemoryDisk()
+        self.storage = MemoryStorage(self.disk, self.random("disk"))
+        self.names = ["a.txt"] if random.random() < 0.8 else ["a.txt", "b.txt"]
+        astral = self.habits.counts is None
+        for name in self.names:
+            text = first_text(random, self.fresh, astral=astral)
+            mark = "\ufeff" if random.random() < 0.05 else ""
+            self.disk.put(self.path(name), (mark + text).encode())
+            self.account.file(name).required |= tokens(text)
+            self.say("disk", f"{name}: {text!r}")
+        self.editor = FakeEditor(
+            self.habits,
+            folder,
+            files=self.disk,
+            custom=self.custom,
+            answer=self._answer,
+            arrives_after=self.arrives_after,
+            seed=seed,
+        )
+        self.bench: Bench  # once the workspace runs
+        self._watch_closing()
+        self._watch_edits()
+        watches = random.random() < 0.7
+        self.disk.on_write = lambda path: self.editor.looks_at_disk() if watches else None
+        self.say(
+            "scene",
+            f"{self.habits_name}; custom {self.custom}; arrives after {self.arrives_after}; afterWrite {self.policy}; "
+            f"the user {'allows' if self.allows else 'refuses'}",
+        )
+
+    def random(self, who: str) -> Random:
+        return Random(f"{self.seed}/{who}")
+
+    def say(self, who: str, what: str) -> None:
+        try:
+            now = asyncio.get_running_loop().time()
+        except RuntimeError:
+            now = 0.0
+        self._say(f"{now:9.3f} {who}: {what}")
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def is_open(self, name: str) -> bool:
+        """The user has it open: a buffer that an edit opened and nobody looked at is not the user's."""
+        buffer = self.editor.model.documents.get(self.editor.uri(name))
+        return buffer is not None and not buffer.hidden
+
+    def truth(self, name: str) -> str | None:
+        """What the file says for the user: the buffer, or the disk."""
+        return self.editor.text(name) if self.is_open(name) else self.disk.text(self.path(name))
+
+    @contextmanager
+    def user(self, name: str) -> Generator[None]:
+        """What happens inside is the user's doing."""
+        before, disk = tokens(self.truth(name)), tokens(self.disk.text(self.path(name)))
+        yield
+        self.account.user(name, before, tokens(self.truth(name)))
+        self.account.file(name).taken_by_others -= tokens(self.disk.text(self.path(name)))
+        self.account.file(name).put |= (
+            tokens(self.disk.text(self.path(name))) - disk
+        )  # what the user saved is there to stay
+        # saving over what others put there is the user's choice
+        self.account.file(name).taken_by_user |= {
+            t for t in disk - tokens(self.disk.text(self.path(name))) if t not in tokens(self.truth(name))
+        }
+
+    def put_behind(self, who: str, name: str, text: str) -> None:
+        """Some program puts `text` on the disk, behind the editor and us."""
+        path = self.path(name)
+        before = tokens(self.disk.text(path))
+        self.say(who, f"puts {name} on the disk: {text!r}")
+        self.account.program(name, before, tokens(text))
+        self.disk.put(path, text.encode(), by_rename=self.random(f"rename {len(text)}").random() < 0.5)
+
+    def _answer(self, question: Question) -> str:
+        self.say("user", f"{'allows' if self.allows else 'refuses'}: {question.text}")
+        return "allow" if self.allows else "reject"
+
+    def _watch_edits(self) -> None:
+        """For who reads a run step by step: what is asked of the editor, and what it makes of it."""
+        model, request = self.editor.model, self.editor.model.request_edit
+
+        def requested(edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
+            self.say("editor", f"is asked for {edit}")
+
+            def replied(answer: Answer) -> None:
+                self.say("editor", f"answers {answer}; it has {[b.text for b in model.documents.values()]}")
+                reply(answer)
+
+            request(edit, replied)
+
+        model.request_edit = requested  # type: ignore[method-assign]
+
+    def _watch_closing(self) -> None:
+        """Closing without saving drops text by the user's own will, also when a habit does it."""
+        model, close = self.editor.model, self.editor.model.close
+
+        def closing(uri: str) -> None:
+            buffer, name = model.documents.get(uri), Path(path_of(uri)).name
+            close(uri)
+            if buffer is not None:
+                self.say("editor", f"closed {name}")
+                self.account.user(name, tokens(buffer.text), tokens(self.disk.text(self.path(name))))
+
+        model.close = closing  # type: ignore[method-assign]

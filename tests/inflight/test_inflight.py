@@ -1,0 +1,54 @@
+"""inflight: people type, undo, save and close while agents write, over editors with all their habits; nothing may be lost.
+
+One seed is one run, the same every time: `python -m tests.inflight.fuzz --seed 123 -v` tells it step by step. `make fuzz` plays many more.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.core import writes
+from sidecar.core.diff import diff
+from tests.inflight.fuzz import summary
+from tests.inflight.run import play
+
+SEEDS = 200
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_nothing_is_lost_or_written_twice(seed: int) -> None:
+    report = play(seed)
+    assert not report.problems, report
+
+
+def test_a_seed_is_the_same_run_every_time() -> None:
+    told: list[list[str]] = [[], []]
+    for lines in told:
+        play(7, lambda line, lines=lines: lines.append(line.split("/a.txt")[-1]))
+    assert len(told[0]) > 10
+    assert [_words(line) for line in told[0]] == [_words(line) for line in told[1]]
+
+
+def test_the_runs_are_no_idle_ones() -> None:
+    reports = [play(seed) for seed in range(60)]
+    answers = sum((report.answers for report in reports), reports[0].answers.__class__())
+    assert answers["done"] > 100
+    assert answers["conflict"] > 10
+    assert sum(report.typed for report in reports) > 1000
+
+
+def test_measured_from_the_current_text_writes_lose_what_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the harness sees losses: an agent's write that simply replaces the text, as other clients do."""
+
+    def replaced(base: str, current: str, new: str) -> writes.Plan:
+        return writes.EditText(diff(current, new), current)
+
+    monkeypatch.setattr(writes, "_plan", replaced)
+    reports = [play(seed) for seed in range(60)]
+    lost = [problem for report in reports for problem in report.problems if problem.kind == "lost"]
+    assert len(lost) > 10, summary(reports)
+
+
+def _words(line: str) -> str:
+    """Without the name of the folder, which is another one every time."""
+    return " ".join(word for word in line.split() if "inflight-" not in word)
