@@ -53,6 +53,8 @@ class _Belief:
     """`raw` is what the agent believes, as the editor would have it, or, in the compared form, `text`; or both."""
 
     serial: int
+    since: int
+    """When all of it was known: what came in parts later is no proof that the rest was not read elsewhere."""
     raw: Text | None = None
     text: str | None = None
 
@@ -96,7 +98,8 @@ class Beliefs:
         """The agent's own write succeeded: it believes `content`, not the merged result, else its next write
         would take back what the user typed meanwhile."""
         entry = self._entry(session, uri)
-        entry.belief = _Belief(self.moment(), text=content)
+        moment = self.moment()
+        entry.belief = _Belief(moment, moment, text=content)
         entry.served.clear()
 
     def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:
@@ -116,7 +119,9 @@ class Beliefs:
             believed = entry.belief.candidate()
             match merge(before, believed.text, after):
                 case Merged() as merged:
-                    entry.belief = _Belief(believed.serial, text=merged.changes.apply(believed.text))
+                    entry.belief = _Belief(
+                        believed.serial, entry.belief.since, text=merged.changes.apply(believed.text)
+                    )
                 case Conflict():
                     pass
 
@@ -131,12 +136,13 @@ class Beliefs:
         return self._serial
 
     def believed_since(self, session: str, uri: DocumentUri, until: int) -> int | None:
-        """When what this session believed at `until` was given to it, or sent by it; None: it believed nothing then."""
+        """When the whole text that this session believed at `until` was given to it, or sent by it: 0 when it was only ever given
+        parts. None: it believed nothing then."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
         _settle(entry, until)
-        return None if entry.belief is None else entry.belief.serial
+        return None if entry.belief is None else entry.belief.since
 
     def candidates(
         self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None
@@ -195,14 +201,15 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
     """What is believed after a read."""
     text, serial = served.text, served.serial
     if served.count is None or (belief is None and served.disk is None):
-        return _Belief(serial, raw=text)
+        return _Belief(serial, serial, raw=text)
+    since = 0 if belief is None else belief.since
     if belief is not None and belief.raw is not None:
         laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
         if laid_over is not None:
-            return _Belief(serial, raw=laid_over)
+            return _Belief(serial, since, raw=laid_over)
     earlier = served.disk if belief is None else belief.candidate().text
     assert earlier is not None
-    return _Belief(serial, raw=_lay_over(earlier, text, served.first, served.count))
+    return _Belief(serial, since, raw=_lay_over(earlier, text, served.first, served.count))
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:

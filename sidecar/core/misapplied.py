@@ -42,14 +42,51 @@ def separate(
     """What the text would be without our edits; None when they are not found or newer typing reaches into them.
 
     `received`: every edit since `before`, each on the text that the one before left."""
+    texts = _texts(before, received)
+    first = _run(texts, sent, received, encoding, lf_lines)
+    if first is None:
+        return None
+    end = first + len(sent)
+    return _without(texts[first], received[first:end], received[end:])
+
+
+def overwrites(
+    before: Text,
+    sent: Sequence[SentEdit],
+    received: Sequence[Edit],
+    encoding: Encoding,
+    lf_lines: bool = False,
+) -> bool:
+    """Whether our edits were made on another text than `before`. When `received` leads to what was expected all the same, they
+    took away what made the difference: somebody's typing."""
+    if len(received) <= len(sent):
+        return False
+    texts = _texts(before, received)
+    first = _run(texts, sent, received, encoding, lf_lines)
+    return first is not None and texts[first] != texts[0]
+
+
+def _texts(before: Text, received: Sequence[Edit]) -> list[str]:
+    """The states that were received."""
     texts = [str(before)]
     for edit in received:
         texts.append(ChangeSet.of(len(texts[-1]), (edit,)).apply(texts[-1]))
+    return texts
+
+
+def _run(
+    texts: Sequence[str],
+    sent: Sequence[SentEdit],
+    received: Sequence[Edit],
+    encoding: Encoding,
+    lf_lines: bool,
+) -> int | None:
+    """Where in `received` our edits begin, one after the other, in either order."""
     for first in range(len(received) - len(sent) + 1):
         for order in (list(reversed(sent)), list(sent)):
             run = received[first : first + len(sent)]
             if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
-                return _without(texts[first], run, received[first + len(sent) :])
+                return first
     return None
 
 

@@ -78,8 +78,13 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
     A line of `base` that the other lacks, and that came back, is proof. Length alone is not: a line that was replaced
     says nothing about whose it was."""
     newest = {c.from_disk: c.text for c in known}
-    lines, own = set(lines_of(new)), set(lines_of(base))
-    return [text for text in newest.values() if text != base and lines.isdisjoint(own - set(lines_of(text)))]
+    lines, own = _lines(new), _lines(base)
+    return [text for text in newest.values() if text != base and lines.isdisjoint(own - _lines(text))]
+
+
+def _lines(text: str) -> set[str]:
+    """Without their ends: the last line of a text may have none, and be the same line with one in another."""
+    return {line.removesuffix("\n") for line in lines_of(text)}
 
 
 def _distance(text: str, new: str) -> int:

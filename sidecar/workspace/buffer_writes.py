@@ -212,7 +212,7 @@ class BufferWriter:
                     await self._recorder.finish(author, "done")
                     return None
                 case Outcome.UNKNOWN:
-                    self._hold(task, tracked, sent, author)
+                    self._hold(task, place, sent, author)
                     return outcome_unknown(place.requested)
                 case Outcome.GONE:
                     await self._recorder.finish(author, "unknown")
@@ -274,7 +274,7 @@ class BufferWriter:
         """What the write may be based on."""
         return self._state.candidates(task.session, tracked.document.uri, task.ticket.moment)
 
-    def _hold(self, task: WriteTask, tracked: Tracked, sent: Sent, author: Author) -> None:
+    def _hold(self, task: WriteTask, place: Place, sent: Sent, author: Author) -> None:
         """The answer may still come, and the edit with it: the document's queue stays shut until it does."""
         hold = self._state.queues.hold(task.ticket)
         late = sent.late
@@ -283,7 +283,9 @@ class BufferWriter:
             try:
                 if late is not None:
                     await late.wait()
-                if sent.matched_at is None:
+                if sent.outcome is Outcome.UNCLEAR:
+                    await self._put_right.take_back(task, place, sent, author)
+                elif sent.matched_at is None:
                     await self._recorder.finish(author, "failed")
                 else:
                     self._state.beliefs.wrote(task.session.id, sent.tracked.document.uri, task.wanted)

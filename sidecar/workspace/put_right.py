@@ -82,6 +82,15 @@ class PutRight:
         await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
         return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
 
+    async def take_back(self, task: WriteTask, place: Place, sent: Sent, author: Author) -> None:
+        """An edit that was given up was made at a wrong place after all: the agent was told that nobody knows, so it goes."""
+        if await self._sender.take_back(sent, f"{task.session.agent}, taken back"):
+            await self._recorder.finish(author, "failed")
+        elif looks_applied([SentEdit(e.start, e.end, e.new_text) for e in sent.edits], sent.received):
+            await self._left_to_the_user(task, place, author)
+        else:
+            await self._recorder.finish(author, "failed")
+
     async def _left_to_the_user(self, task: WriteTask, place: Place, author: Author) -> Refusal:
         await self._recorder.finish(author, "unknown")
         self._editor.show(

@@ -16,7 +16,6 @@ from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.misapplied import SentEdit, separate
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
@@ -24,7 +23,7 @@ from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
-from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, Sent, text_edits
+from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, text_edits
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
@@ -161,7 +160,13 @@ class Reconciler:
                 return
         sent = None
         if self._is_unmoved(tracked, now, on_disk):
-            if capabilities.reload and await self._reload(tracked, before, now, on_disk.text, raw):
+            # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
+            countable = not (capabilities.lf_lines and "\r" in now.raw)
+            if (
+                capabilities.reload
+                and countable
+                and await self._reload(tracked, before, now, on_disk.text, raw)
+            ):
                 return
             unmoved = self._is_unmoved(tracked, now, on_disk)
             if unmoved and capabilities.apply_edit and capabilities.document_changes:
@@ -169,18 +174,7 @@ class Reconciler:
         if sent is None or sent.outcome is not Outcome.APPLIED:
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
         if sent is not None and sent.outcome is Outcome.UNCLEAR:
-            await self._take_back(sent)
-
-    async def _take_back(self, sent: Sent) -> None:
-        """An edit of ours that the editor made at a wrong place is taken out again."""
-        can = self._editor.capabilities
-        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
-        found = separate(sent.before, edits, sent.received, can.encoding, can.lf_lines)
-        if found is None or sent.tracked.closed or sent.tracked.watch is not None:
-            return
-        now = str(sent.tracked.document.snapshot())
-        if now != found.without:
-            await self._sender.send(sent.tracked, diff(now, found.without), "Changed on disk, taken back")
+            await self._sender.take_back(sent, "Changed on disk, taken back")
 
     def _is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
         """Whether both are still what they were when they were compared."""

@@ -5,7 +5,7 @@ One attempt only; whether to plan again is the caller's to decide. Never trusts 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -14,6 +14,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
+from sidecar.core.misapplied import SentEdit, overwrites, separate
 from sidecar.core.text import Encoding, Text
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
@@ -246,7 +247,9 @@ class Sender:
             outcome = Outcome.APPLIED if sending.watch.matched else Outcome.REFUSED
             return sending.sent(outcome, request.answer.reason)
         if await sending.wait(MIRROR_SECONDS):
-            return sending.sent(Outcome.APPLIED, "")
+            if not self._overwrote(sending):
+                return sending.sent(Outcome.APPLIED, "")
+            return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
         if sending.tracked.closed:
             return sending.sent(Outcome.GONE, "the document was closed")
         outcome = Outcome.UNCLEAR if sending.watch.edits else Outcome.REFUSED
@@ -256,7 +259,9 @@ class Sender:
         """The answer to an edit that was given up: what it did is noted all the same."""
         await sending.request.answered.wait()
         if sending.request.answer is not None and sending.request.answer.applied:
-            await sending.wait(MIRROR_SECONDS)
+            matched = await sending.wait(MIRROR_SECONDS) and not self._overwrote(sending)
+            if not matched and sending.watch.edits:
+                sent.outcome = Outcome.UNCLEAR
         sent.matched_at = sending.watch.matched_at
         sent.received, sent.before, sent.tracked = (
             list(sending.watch.edits),
@@ -267,9 +272,37 @@ class Sender:
         if sent.late is not None:
             sent.late.set()
 
+    async def take_back(self, sent: Sent, label: str) -> bool:
+        """Takes an edit that the editor made at a wrong place out again. Whether it is out, for certain."""
+        tracked = sent.tracked
+        if tracked.closed or tracked.watch is not None:
+            return False
+        can = self._editor.capabilities
+        found = separate(sent.before, _as_sent(sent.edits), sent.received, can.encoding, can.lf_lines)
+        if found is None:
+            return False
+        now = str(tracked.document.snapshot())
+        if now == found.without:
+            return True
+        return (await self.send(tracked, diff(now, found.without), label)).outcome is Outcome.APPLIED
+
+    def _overwrote(self, sending: _Sending) -> bool:
+        """The text is as expected because typing that the editor had not told yet lay where the edit was made, and is gone.
+        Then it counts as made at a wrong place."""
+        watch, can = sending.watch, self._editor.capabilities
+        received = watch.edits[: watch.matched_at]
+        if not overwrites(watch.before, _as_sent(sending.edits), received, can.encoding, can.lf_lines):
+            return False
+        watch.matched_at, watch.reached = None, sending.expected
+        return True
+
     def _settle(self, sending: _Sending) -> None:
         self._under_way.remove(sending)
         _settle(sending)
+
+
+def _as_sent(edits: Sequence[TextEdit]) -> list[SentEdit]:
+    return [SentEdit(e.start, e.end, e.new_text) for e in edits]
 
 
 def _settle(sending: _Sending) -> None:
