@@ -21,7 +21,8 @@ from tests.support import agents
 Script = dict[str, Any]
 Answer = Callable[[str, Sequence[str]], str | None]
 
-COMMAND = (sys.executable, "-m", "sidecar", "lsp")
+COMMAND = (str(Path(sys.executable).with_name("acp-sidecar")), "lsp")
+"""As editors start it. (`python -m` would take modules from the folder that is open.)"""
 TURN = 120.0
 """Seconds a turn may take before the harness gives up: a bound on hanging."""
 
