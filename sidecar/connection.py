@@ -31,6 +31,7 @@ from sidecar.lsp.features import Features
 from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
+from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
@@ -90,6 +91,10 @@ class Connection:
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
         if self._workspace is not None:
             self._workspace.renamed(files)
+
+    def files_changed(self, documents: Sequence[DocumentUri]) -> None:
+        if self._workspace is not None:
+            self._workspace.files_changed(documents)
 
     def folders_changed(self, folders: Sequence[str]) -> None:
         if self._workspace is not None:
@@ -183,6 +188,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             [transcripts, review],
             on_initialize=lambda: connection.initialize(server, editor),
             on_renamed=connection.renamed,
+            watched=WatchedFiles(server, background, connection.files_changed),
         )
         features.register(server)
         server.protocol.on_folders = connection.folders_changed

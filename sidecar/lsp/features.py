@@ -20,6 +20,7 @@ from sidecar.lsp.capabilities import editor_capabilities
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.server import SidecarServer
+from sidecar.lsp.watched_files import WatchedFiles
 
 _log = logging.getLogger(__name__)
 _CODE_ACTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
@@ -46,6 +47,8 @@ class Features:
     """Takes `sidecar/opaque`: a URI, and whether what is open there has unsaved changes."""
     on_renamed: Callable[[Sequence[tuple[DocumentUri, DocumentUri]]], None] = lambda files: None
     """Takes files and folders that the user renamed in the editor: (old, new)."""
+    watched: WatchedFiles | None = None
+    """Told once the client is ready, and of the files it saw change."""
     on_initialize: Callable[[], None] = lambda: None
     """Called once the editor's capabilities are known, before it is answered."""
 
@@ -59,6 +62,9 @@ class Features:
             self.on_initialize()
 
         server.feature(types.INITIALIZE)(initialize)
+
+        if self.watched is not None:
+            self._register_watched(server, self.watched)
 
         # Functions, not bound methods: pygls marks what it registers by attributes.
         def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -92,6 +98,16 @@ class Features:
         server.feature(types.WORKSPACE_DID_RENAME_FILES, _ALL_FILES)(renamed)
         server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(progress_cancelled)
         server.feature(ext.OPAQUE)(opaque)
+
+    def _register_watched(self, server: SidecarServer, watched: WatchedFiles) -> None:
+        def initialized(_: types.InitializedParams) -> None:
+            watched.register(self.editor.capabilities)
+
+        def changed(params: types.DidChangeWatchedFilesParams) -> None:
+            watched.told(params)
+
+        server.feature(types.INITIALIZED)(initialized)
+        server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(changed)
 
     def _command(self, name: str) -> Callable[[Any], object]:
         def run(argument: Any) -> object:  # not `object`: pygls would pass the server where its type fits
