@@ -224,6 +224,14 @@ def test_paths_table(roots: Roots, world: Path, path: str, expected: str) -> Non
             found.close()
 
 
+def test_the_table_would_notice_an_open_that_follows_links(
+    roots: Roots, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beneath, "open_beneath", lambda root, path, flags: os.open(path, flags, dir_fd=root))
+    wrong = [path for path, expected in PATHS if look(roots, f"{world}{path}", base=str(world)) != expected]
+    assert len(wrong) > 5
+
+
 COMPONENTS = [
     ".",
     "..",

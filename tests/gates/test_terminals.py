@@ -63,7 +63,11 @@ async def test_a_command_runs_when_allowed(folder: Path) -> None:
         texts.append(text)
         return allow(text, options)
 
-    async with running(folder, *steps, {"never": True}, answer=answer) as (product, session, _):
+    async with running(folder, *steps, {"wait_for": "session/cancel"}, answer=answer) as (
+        product,
+        session,
+        _,
+    ):
         turn = asyncio.ensure_future(product.prompt(session))
 
         def output() -> str:

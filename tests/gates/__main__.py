@@ -1,0 +1,128 @@
+"""Every gate at its full size, one line each: `python -m tests.gates [NAME…]`, or `make gauntlet`. Exits with 1 when one fails.
+
+A gate is some tests; its figures are what they recorded (`record_property`), summed up by name: the largest of what is measured, the
+sum of what is counted. How a gate that failed did so is printed below its line.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+MEASURED = ("MB more", "p99 ms", "MB said")
+"""Figures of which the largest is told; all others are counts."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    name: str
+    tests: Sequence[str]
+    passes: str
+    """What it means that it passed, in a word or two."""
+    environment: Mapping[str, str] | None = None
+    program: Sequence[str] = ()
+    """A module of ours to run after the tests; the last line it prints are figures, and its exit code counts."""
+
+
+GATES = (
+    Gate("paths_table", ["tests/disk/test_disk_paths.py", "tests/core/test_policy.py"], "0 wrong verdicts"),
+    Gate(
+        "paths_race",
+        ["tests/disk/test_disk_race.py"],
+        "0 escapes",
+        {"SIDECAR_TEST_RACE_SECONDS": "30"},
+    ),
+    Gate("text_fuzz", ["tests/core/test_text.py"], "0 differences", {"TEXT_FUZZ_EDITS": "100000"}),
+    Gate("agent_wire", ["tests/gates/test_agent_wire.py"], "0 hang, 0 shadowed"),
+    Gate("editor_wire", ["tests/gates/test_editor_wire.py"], "0 unanswered, 0 pop-ups"),
+    Gate("order_pipelined", ["tests/gates/test_order.py"], "0 out of order"),
+    Gate("flood", ["tests/gates/test_flood.py"], "all arrived"),
+    Gate("slow_editor", ["tests/gates/test_slow_editor.py"], "0 blocked agents"),
+    Gate("close_ladder", ["tests/acp/test_process.py"], "0 left after 5 s"),
+    Gate("no_orphans", ["tests/gates/test_no_orphans.py"], "0 survivors"),
+    Gate("ui_spoof", ["tests/gates/test_ui_spoof.py", "tests/core/test_escape.py"], "0 fooled"),
+    Gate("trust_canary", ["tests/gates/test_trust_canary.py", "tests/workspace/test_trust.py"], "0 started"),
+    Gate("inflight", ["tests/inflight"], "0 characters lost", program=["tests.inflight.fuzz"]),
+    Gate("crash_matrix", ["tests/crash"], "0 texts lost"),
+    Gate("bridge_auth", ["tests/bridge/test_bridge_auth.py"], "0 let in"),
+)
+
+
+def run(gate: Gate, base: Path) -> tuple[bool, str, str]:
+    """(passed, figures, the end of pytest's output)."""
+    report = base / f"{gate.name}.xml"
+    environment = {**os.environ, "GATES_FULL": "1", **(gate.environment or {})}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--timeout=0",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "junit_family=xunit1",
+    ]
+    command += [f"--basetemp={base / gate.name}", f"--junit-xml={report}", *gate.tests]
+    code, words = output_of(command, environment)
+    if not report.exists():
+        return False, "did not run", words
+    told = figures(report)
+    if code == 0 and gate.program:
+        code, words = output_of([sys.executable, "-m", *gate.program], environment)
+        told = words.strip().rpartition("\n")[2]
+    return code == 0, told, words
+
+
+def output_of(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    done = subprocess.run(
+        command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def figures(report: Path) -> str:
+    found: dict[str, float] = {}
+    suite = xml.parse(report).getroot()
+    for one in suite.iter("property"):
+        name, value = one.get("name", ""), float(one.get("value", "0"))
+        name = "attempts" if name.endswith(" attempts") else name
+        found[name] = max(found.get(name, 0), value) if name in MEASURED else found.get(name, 0) + value
+    count = len(list(suite.iter("testcase")))
+    skipped = len(list(suite.iter("skipped")))
+    words = [f"{value:,g} {name}" if value < 1e6 else f"{value:,.0f} {name}" for name, value in found.items()]
+    words.append(f"{count - skipped} tests" + (f", {skipped} skipped" if skipped else ""))
+    return ", ".join(words)
+
+
+def main(names: Sequence[str]) -> int:
+    unknown = set(names) - {gate.name for gate in GATES}
+    if unknown:
+        sys.stderr.write(f"no such gate: {', '.join(sorted(unknown))}\n")
+        return 2
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="gates.") as base:
+        for gate in GATES:
+            if names and gate.name not in names:
+                continue
+            began = time.monotonic()
+            passed, told, output = run(gate, Path(base))
+            failed += not passed
+            verdict = f"ok    {gate.passes}" if passed else "FAILED"
+            sys.stdout.write(f"{gate.name:16} {verdict:32} {told} ({time.monotonic() - began:.0f} s)\n")
+            if not passed:
+                sys.stdout.write("".join(f"    {line}\n" for line in output.splitlines()[-40:]))
+            sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""Planted defects of the gates whose tests are elsewhere and need no process: each is noticed by the tests of its gate.
+
+(paths_race, crash_matrix, bridge_auth and inflight bring their own beside their tests.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.acp.process import AgentProcess
+from sidecar.core.text import Encoding, Rope
+from tests.acp import test_process
+from tests.core import test_text
+from tests.gates import __main__ as gates
+
+
+def test_text_fuzz_notices_units_taken_for_code_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    apply = Rope.apply
+
+    def careless(self: Rope, where: Any, new: str, encoding: Encoding) -> Any:
+        return apply(self, where, new, Encoding.UTF_32)
+
+    monkeypatch.setattr(Rope, "apply", careless)
+    monkeypatch.setenv("TEXT_FUZZ_EDITS", "500")
+    with pytest.raises(AssertionError):
+        test_text.test_text_fuzz(Encoding.UTF_16)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
+async def test_close_ladder_notices_a_ladder_of_one_rung(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def polite(self: AgentProcess, ladder: Any) -> None:
+        self.stdin.close()
+        await asyncio.wait({self.gone}, timeout=ladder.close_input)
+        self._cleanup()
+        for task in self._readers:
+            task.cancel()
+
+    monkeypatch.setattr(AgentProcess, "_descend", polite)
+    monkeypatch.setattr(test_process, "HANGS", 2.0)
+    with pytest.raises(AssertionError):
+        await test_process.test_ladder(tmp_path)
+
+
+def test_a_gate_that_fails_is_told_and_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "test_good.py").write_text("def test(record_property): record_property('inputs', 7)\n")
+    (tmp_path / "test_bad.py").write_text("def test(): assert not 'one escaped'\n")
+    made = [gates.Gate(name, [str(tmp_path / f"test_{name}.py")], "fine") for name in ("good", "bad", "none")]
+    monkeypatch.setattr(gates, "GATES", made)
+    assert gates.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "ok    fine" in lines[0]
+    assert "7 inputs, 1 tests" in lines[0]
+    assert "FAILED" in lines[1]
+    assert any("one escaped" in line for line in lines)
+    assert any(line.startswith("none") and "FAILED" in line for line in lines)
+    assert gates.main(["good"]) == 0
+    assert gates.main(["no such"]) == 2
+
+
+def test_every_gate_has_tests() -> None:
+    for gate in gates.GATES:
+        assert all((gates.PROJECT / tests).exists() for tests in gate.tests), gate.name
