@@ -41,7 +41,7 @@ help:
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples"
-	@echo "make gauntlet   long runs against real editors"
+	@echo "make gauntlet   every security gate at full size, one line each; long runs"
 	@echo "make agents     third-party agents beyond the one of make test"
 	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
 
@@ -75,7 +75,9 @@ bench: env-bench
 fuzz: env-dev
 	@$(call pytest,-m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0)
 
+# GATES names some of them: make gauntlet GATES="flood no_orphans"; the others are in minutes, inflight in a quarter of an hour
 gauntlet: env-dev tools
+	@$(BIN)/python -m tests.gates $(GATES)
 	@$(call by_hand,gauntlet)
 
 agents: env-dev tools
