@@ -59,6 +59,10 @@ class Terminal:
     def type(self, text: str) -> None:
         self._do("send-keys", "-t", "main", "-l", "--", text)
 
+    def colours(self) -> str:
+        """What is seen, with the escape sequences of colours."""
+        return self._do("capture-pane", "-p", "-e", "-t", "main")
+
     def keys(self, *names: str) -> None:
         """Keys in tmux's notation: Enter, Escape, C-x, M-x."""
         self._do("send-keys", "-t", "main", *names)
