@@ -57,6 +57,8 @@ class _Belief:
     """When all of it was known: what came in parts later is no proof that the rest was not read elsewhere."""
     raw: Text | None = None
     text: str | None = None
+    earlier: _Belief | None = None
+    """Before anything was read in parts: an agent may have written from memory, whatever it was shown since."""
 
     def candidate(self) -> Candidate:
         if self.text is None:
@@ -157,6 +159,8 @@ class Beliefs:
             _settle(entry, until)
             found += entry.extra
             if entry.belief is not None:
+                if entry.belief.earlier is not None:
+                    found.append(entry.belief.earlier.candidate())
                 found.append(entry.belief.candidate())
         return tuple(found)
 
@@ -202,14 +206,14 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
     text, serial = served.text, served.serial
     if served.count is None or (belief is None and served.disk is None):
         return _Belief(serial, serial, raw=text)
-    since = 0 if belief is None else belief.since
-    if belief is not None and belief.raw is not None:
+    if belief is None:
+        belief = _Belief(0, 0, text=served.disk)
+    laid_over = None
+    if belief.raw is not None:
         laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
-        if laid_over is not None:
-            return _Belief(serial, since, raw=laid_over)
-    earlier = served.disk if belief is None else belief.candidate().text
-    assert earlier is not None
-    return _Belief(serial, since, raw=_lay_over(earlier, text, served.first, served.count))
+    if laid_over is None:
+        laid_over = _lay_over(belief.candidate().text, text, served.first, served.count)
+    return _Belief(serial, belief.since, raw=laid_over, earlier=belief.earlier or belief)
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:

@@ -46,7 +46,9 @@ class State:
             case Action.SAVE:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
-                    text = tracked.text_at_save = tracked.document.snapshot()
+                    text = tracked.document.snapshot()
+                    if tracked.text_at_save is None:  # the user may save once more right after us
+                        tracked.text_at_save = text
                     self.documents.disk.written(uri, text, self.beliefs.moment())
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:

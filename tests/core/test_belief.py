@@ -20,8 +20,7 @@ TYPED = "one\nTWO\nthree\nFOUR\nfive\n"
 
 
 def believed(beliefs: Beliefs) -> str:
-    (candidate,) = beliefs.candidates("s", URI)
-    return candidate.text
+    return beliefs.candidates("s", URI)[-1].text
 
 
 @pytest.mark.parametrize(
@@ -63,6 +62,15 @@ def test_what_was_written_is_the_ground_for_later_slices() -> None:
     beliefs.wrote("s", URI, DISK)
     beliefs.served_slice("s", URI, Text.of(TYPED), "elsewhere", 1, 1)
     assert believed(beliefs) == "one\nTWO\nthree\nfour\n"
+
+
+def test_what_was_known_before_parts_were_read_is_a_candidate_too() -> None:
+    """An agent may write from memory, whatever parts it was shown since."""
+    beliefs = Beliefs()
+    beliefs.served_whole("s", URI, Text.of(DISK))
+    beliefs.served_slice("s", URI, Text.of(TYPED), None, 1, 1)
+    beliefs.served_slice("s", URI, Text.of(TYPED), None, 3, 2)
+    assert [c.text for c in beliefs.candidates("s", URI)] == [DISK, TYPED]
 
 
 def test_other_line_ends_are_no_change() -> None:
@@ -116,7 +124,7 @@ def test_reads_between_edits_come_to_what_the_definition_says(
                 more = "" if kind == "delete" else "".join(f"new {next(fresh)}{end}" for _ in range(count))
                 rope.splice(start, start + gone, more)
         found = beliefs.candidates("s", URI)
-        assert [candidate.text for candidate in found] in ([expected], [])
+        assert [candidate.text for candidate in found[-1:]] in ([expected], [])
 
 
 def laid_over(earlier: str, text: str, first: int, count: int) -> str:

@@ -75,6 +75,7 @@ class Account:
         file.taken_by_user |= before - after
         came = after - before
         file.taken_by_user -= came
+        file.put |= came  # an agent's, too: undoing what put a misplaced edit right brings it back
         file.required |= {token for token in came if token[0] in "LU"}
         for write in file.writes:
             if write.answer in ("done", "refused"):
