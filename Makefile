@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint types format tools bench fuzz gauntlet agents clean env-run env-dev env-bench
+.PHONY: help demo test unit lint types format tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -40,7 +40,7 @@ help:
 	@echo "make unit       only lint, types and unit tests: under a minute"
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
-	@echo "make fuzz       the properties and state machines, many more examples"
+	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
 	@echo "make gauntlet   every security gate at full size, one line each; long runs"
 	@echo "make agents     third-party agents beyond the one of make test"
 	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
@@ -69,11 +69,22 @@ format: env-dev
 tools: env-dev
 	@$(BIN)/python scripts/install_tools.py
 
-bench: env-bench
+bench: env-bench peers
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# the peers in JavaScript; without npm, or when it fails, they are left out and the table says so
+peers:
+	@cd benchmarks/node && if test node_modules/.package-lock.json -nt package.json; then :; \
+	elif command -v npm > /dev/null; then npm install --silent --no-audit --no-fund --no-package-lock || true; fi
+
+# SEED=n tells one run of the writes' fuzzer step by step; its runs come last, and their last line sums them up
 fuzz: env-dev
+ifdef SEED
+	@$(BIN)/python -m tests.inflight.fuzz --seed $(SEED) -v
+else
 	@$(call pytest,-m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0)
+	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
+endif
 
 # GATES names some of them: make gauntlet GATES="flood no_orphans"; the others are in minutes, inflight in a quarter of an hour
 gauntlet: env-dev tools
