@@ -9,6 +9,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,16 +115,16 @@ def _git(texts: list[bytes], expected: bytes | None) -> Run | Missing:
     git = shutil.which("git")
     if git is None:
         return Missing("git is not installed")
-    folder = tempfile.TemporaryDirectory()
-    base, ours, theirs = (Path(folder.name, name) for name in ("base", "ours", "theirs"))
+    folder = Path(tempfile.mkdtemp())
+    base, ours, theirs = (folder / name for name in ("base", "ours", "theirs"))
     for path, text in zip((base, ours, theirs), texts, strict=True):
         path.write_bytes(text)
     command = [git, "merge-file", "-p", "-q", str(ours), str(base), str(theirs)]
 
     def run() -> bytes:
-        assert folder.name
         return subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
 
+    weakref.finalize(run, shutil.rmtree, folder)
     merged = run()
     assert expected in (None, merged) or b"<<<<<<<" in merged
     return run

@@ -72,14 +72,13 @@ def table(name: str, title: str, rows: list[Row]) -> Table:
     for row in rows:
         first = row.case != before
         before = row.case
-        ratio = (
-            "" if row.ratio is None else f"{row.ratio:.1f} ×" if row.ratio < 100 else f"{row.ratio:,.0f} ×"
-        )
+        digits = 0 if row.ratio is None or row.ratio >= 100 else 1 if row.ratio >= 2 else 2
+        ratio = "" if row.ratio is None else f"{row.ratio:,.{digits}f} ×"
         shown.add_row(
             row.case if first else "",
-            readable(row.ours_s) if first else "",
+            readable(row.ours_s, row.unit) if first else "",
             row.peer,
-            "left out" if row.missing else "" if row.peer_s is None else readable(row.peer_s),
+            "left out" if row.missing else "" if row.peer_s is None else readable(row.peer_s, row.unit),
             ratio,
             row.target if first else "",
             ", ".join(f"{key} {value}" for key, value in row.facts.items()) if first else "",
@@ -87,11 +86,14 @@ def table(name: str, title: str, rows: list[Row]) -> Table:
     return shown
 
 
-def readable(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+def readable(amount: float, unit: str = "") -> str:
+    """With three digits; without a unit it is seconds."""
+    if unit:
+        return f"{amount:.3g} {unit}"
+    for part, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if amount >= scale:
+            return f"{amount / scale:.3g} {part}"
+    return f"{amount * 1e9:.3g} ns"
 
 
 def keep(name: str, rows: list[Row], rounds: int) -> None:

@@ -4,6 +4,6 @@ A benchmark is a module of this package with a docstring and a function `cases()
 its name. Make the texts inside the generator, one case at a time: nothing else should be in memory meanwhile.
 """
 
-from benchmarks._common.measure import Case, Missing, Row, Seconds, have, measure
+from benchmarks._common.measure import Amount, Case, Missing, Row, Seconds, have, measure
 
-__all__ = ["Case", "Missing", "Row", "Seconds", "have", "measure"]
+__all__ = ["Amount", "Case", "Missing", "Row", "Seconds", "have", "measure"]

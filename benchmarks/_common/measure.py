@@ -11,8 +11,12 @@ from dataclasses import asdict, dataclass, field
 from types import ModuleType
 
 
-class Seconds(float):
-    """What a run returns that measured itself: a time per change of a burst, a latency inside another process."""
+class Amount(float):
+    """What a run returns that measured itself, in the unit of its case."""
+
+
+class Seconds(Amount):
+    """A time per change of a burst, a latency inside another process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,14 @@ class Case:
     target: str = ""
     """What PERFORMANCE asks for, in words: printed beside what was measured."""
     facts: Mapping[str, float | str] = field(default_factory=dict)
-    """What else a reader wants to know: sizes of edits, bytes per character."""
+    """What else a reader wants to know: sizes of edits, CPU time. May be filled by the runs."""
+    unit: str = ""
+    """Of what the runs return; "" is seconds. Less is better in any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Seconds are medians. `ratio` is the peer's time through ours: above 1, ours is faster."""
+    """Medians, in seconds unless there is a `unit`. `ratio` is the peer's through ours: above 1, ours is faster or smaller."""
 
     bench: str
     case: str
@@ -51,9 +57,13 @@ class Row:
     target: str = ""
     facts: Mapping[str, float | str] = field(default_factory=dict)
     missing: str = ""
+    unit: str = ""
 
     def as_json(self) -> dict[str, object]:
-        return {name: value for name, value in asdict(self).items() if value not in ("", {})}
+        fields = {name: value for name, value in asdict(self).items() if value not in ("", {})}
+        if self.unit:
+            fields["ours"], fields["peer's"] = fields.pop("ours_s"), fields.pop("peer_s")
+        return fields
 
 
 def have(module: str) -> ModuleType | Missing:
@@ -77,14 +87,18 @@ def measure(bench: str, case: Case, rounds: int, patience: float = 20.0) -> list
                     times[name].append(taken)
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     ours = medians[""]
+
+    def row(peer: str, theirs: float | None, ratio: float | None, missing: str = "") -> Row:
+        return Row(bench, case.name, ours, peer, theirs, ratio, case.target, case.facts, missing, case.unit)
+
     rows: list[Row] = []
     for name, peer in case.peers.items():
         if isinstance(peer, Missing):
-            rows.append(Row(bench, case.name, ours, name, None, None, case.target, case.facts, peer.why))
+            rows.append(row(name, None, None, peer.why))
         else:
             theirs = medians[name]
-            rows.append(Row(bench, case.name, ours, name, theirs, theirs / ours, case.target, case.facts))
-    return rows or [Row(bench, case.name, ours, "", None, None, case.target, case.facts)]
+            rows.append(row(name, theirs, theirs / ours))
+    return rows or [row("", None, None)]
 
 
 def _once(run: Run) -> float:
@@ -92,4 +106,4 @@ def _once(run: Run) -> float:
     start = time.perf_counter()
     result = run()
     taken = time.perf_counter() - start
-    return float(result) if isinstance(result, Seconds) else taken
+    return float(result) if isinstance(result, Amount) else taken

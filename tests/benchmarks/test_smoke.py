@@ -1,0 +1,47 @@
+"""Every benchmark runs on tiny texts and does what it says: it checks the work of each side itself. No figure is looked at."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+
+import pytest
+
+from benchmarks._common import Missing, hosts, measure, node
+from benchmarks.run import names
+
+TINY = 5_000
+"""Characters in a "megabyte"."""
+
+BY_NODE = {
+    "memory": {"vscode-languageserver", "TypeScript SDK and its agent library"},
+    "read": {"TypeScript SDK"},
+    "start": {"vscode-languageserver"},
+    "sync_burst": {"vscode-languageserver"},
+    "sync_latency": {"vscode-languageserver + TypeScript SDK"},
+    "text_store": {"vscode-languageserver-textdocument"},
+    "write_plan": {"TypeScript SDK, only taken in"},
+}
+"""The peers that are left out here, by benchmark."""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="most benchmarks start processes, for which they need Unix; memory needs Linux",
+)
+@pytest.mark.parametrize("name", names())
+def test_it_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = Missing("there is no Node in this test")
+    monkeypatch.setattr(node, "command", lambda *_: none)
+    if name != "read":  # once is enough for the hosts in Python
+        monkeypatch.setattr(
+            hosts, "peers", lambda *_: {hosts.TYPESCRIPT: none, hosts.PYTHON: Missing("not here")}
+        )
+    monkeypatch.setattr(gc, "collect", lambda *_: 0)  # before every run, in the heap of a whole test session
+    module = importlib.import_module(f"benchmarks.{name}")
+    monkeypatch.setattr(module, "MB", TINY, raising=False)
+    rows = [row for case in module.cases() for row in measure(name, case, rounds=1)]
+    assert all(row.ours_s > 0 for row in rows)
+    assert all(row.missing or not row.peer or row.ratio for row in rows)
+    assert {row.peer for row in rows if row.missing == none.why} == BY_NODE.get(name, set())
