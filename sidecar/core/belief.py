@@ -96,12 +96,13 @@ class Beliefs:
         entry.served.append(_Served(text, disk, first_line, count, self.moment()))
         self._bounded(entry)
 
-    def wrote(self, session: str, uri: DocumentUri, content: str) -> None:
-        """The agent's own write succeeded: it believes `content`, not the merged result, else its next write
-        would take back what the user typed meanwhile."""
+    def wrote(self, session: str, uri: DocumentUri, content: str, received: int | None = None) -> None:
+        """The agent's own write, received at the moment `received` (None: now), succeeded: it believes `content`, not the merged
+        result, else its next write would take back what the user typed meanwhile. What it read behind us since it sent
+        the write is newer, however long the write took."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        entry.belief = _Belief(moment, moment, text=content)
+        entry.belief = _Belief(moment, moment if received is None else received, text=content)
         entry.served.clear()
 
     def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:

@@ -95,7 +95,7 @@ class BufferWriter:
         if result is not None:
             return result
         uri = tracked.document.uri
-        self._state.beliefs.wrote(task.session.id, uri, task.wanted)
+        self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
         now = self._state.documents.get(uri)
         if now is not None and now is not tracked:  # closed by the user, and opened by the edit
             return await self._save_and_close(now)
@@ -288,7 +288,9 @@ class BufferWriter:
                 elif sent.matched_at is None:
                     await self._recorder.finish(author, "failed")
                 else:
-                    self._state.beliefs.wrote(task.session.id, sent.tracked.document.uri, task.wanted)
+                    self._state.beliefs.wrote(
+                        task.session.id, sent.tracked.document.uri, task.wanted, task.ticket.moment
+                    )
                     await self._recorder.finish(author, "done")
             finally:
                 hold.release()

@@ -41,7 +41,7 @@ class DiskWriter:
         plan = plan_write(candidates, now.text, task.wanted)
         match plan:
             case NoChange():
-                beliefs.wrote(session.id, place.uri, task.wanted)
+                beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
                 return WriteDone(saved=True)
             case Conflict():
                 return conflict(place.requested, plan)
@@ -76,7 +76,7 @@ class DiskWriter:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
             self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
-        beliefs.wrote(session.id, place.uri, task.wanted)
+        beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)
 
@@ -112,6 +112,6 @@ class DiskWriter:
         self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
         changes = ChangeSet.of(0, (Edit(0, 0, text),))
         self._recorder.disk_edit(session, place.uri, author, "", changes)
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted)
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)

@@ -214,7 +214,7 @@ class Writer:
         applied = self._recorder.live_edit(session, place.uri, author)
         applied(Text.of(""), ChangeSet.of(0, (Edit(0, 0, str(now)),)), now)
         tracked.user_dirty = False
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted)
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         await self._recorder.finish(author, "done")
         done = await self._buffers.save(tracked)
         if done.saved:
