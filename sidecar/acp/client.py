@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Sequence
+import sys
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from acp.connection import Connection
 from acp.exceptions import RequestError
@@ -22,17 +23,19 @@ from acp.schema import InitializeResponse
 from pydantic import ValidationError
 
 from sidecar import __version__
-from sidecar.acp import errors, files, permission
+from sidecar.acp import command_line, errors, files, permission, terminal_requests
 from sidecar.acp.errors import Failure
 from sidecar.acp.limits import Limits
 from sidecar.acp.noise import Noise
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
+from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params, Sink
 from sidecar.core.escape import plain
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports import AgentFailed, Json, SessionRequest
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 UPDATE = CLIENT_METHODS["session_update"]
 ASK = CLIENT_METHODS["session_request_permission"]
@@ -74,9 +77,12 @@ class Opened:
 class _Session:
     id: str
     """The sidecar's."""
+    terminals: SessionTerminals
     calls: permission.ToolCalls = field(default_factory=permission.ToolCalls)
-    asks: dict[int, asyncio.Future[str | None]] = field(
-        default_factory=dict[int, "asyncio.Future[str | None]"]
+    asks: dict[int, asyncio.Future[Any]] = field(default_factory=dict[int, "asyncio.Future[Any]"])
+    """Requests that wait for a person, by their params: each can be taken back."""
+    writes: set[asyncio.Future[Written | Refusal]] = field(
+        default_factory=set["asyncio.Future[Written | Refusal]"]
     )
     taken_back: set[int] = field(default_factory=set[int])
     """Those of `asks` that the agent itself withdrew."""
@@ -104,7 +110,7 @@ class _Refused:
 
 
 class AgentConnection:
-    """Speaks with one agent. `agent` is the id under which the user configured it.
+    """Speaks with one agent. `agent` is the id under which the user configured it, `env` what its commands are run with.
 
     Methods raise AgentFailed in words, and Gone when the connection ends under them."""
 
@@ -116,6 +122,7 @@ class AgentConnection:
         service: AnyService,
         *,
         fs: bool = True,
+        env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
         self.agent = agent
@@ -124,6 +131,9 @@ class AgentConnection:
         self._service = service
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
         self._fs = fs
+        self._env = env or {}
+        # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
+        self._runs_commands = fs and sys.platform != "win32"
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._noise = Noise(log, agent)
@@ -146,7 +156,7 @@ class AgentConnection:
                 # both or neither: with one of them several agents write the disk
                 "clientCapabilities": {
                     "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
-                    "terminal": False,
+                    "terminal": self._runs_commands,
                 },
                 "clientInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
             },
@@ -186,7 +196,8 @@ class AgentConnection:
                     "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
                 )
                 raise AgentFailed("refused", f"{self.agent} answered `session/new` with {what}.")
-            self._sessions[session_id] = _Session(request.session_id)
+            terminals = SessionTerminals(self._service, request.session_id, self._env)
+            self._sessions[session_id] = _Session(request.session_id, terminals)
             for update in self._early.pop(session_id, ()):
                 self._early_count -= 1
                 self._deliver(self._sessions[session_id], update)
@@ -212,9 +223,14 @@ class AgentConnection:
         if session is None:
             raise Gone
         session.cancelled = False
-        answer = await self._request(
-            AGENT_METHODS["session_prompt"], {"sessionId": agent_session_id, "prompt": list(blocks)}, None
-        )
+        session.terminals.begin_turn()
+        try:
+            answer = await self._request(
+                AGENT_METHODS["session_prompt"], {"sessionId": agent_session_id, "prompt": list(blocks)}, None
+            )
+        finally:
+            session.terminals.end_turn()
+        await session.terminals.quiet()  # what a command writes belongs to the turn
         reason = cast("dict[str, object]", answer).get("stopReason") if isinstance(answer, dict) else None
         if not isinstance(reason, str):
             raise AgentFailed("refused", f"{self.agent} ended the turn without saying why.")
@@ -225,6 +241,7 @@ class AgentConnection:
         session = self._sessions.get(agent_session_id)
         if session is not None:
             session.cancelled = True
+            session.terminals.end_turn()
             self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
             _withdraw(session)
 
@@ -234,6 +251,7 @@ class AgentConnection:
         if session is None:
             return
         _withdraw(session)
+        session.terminals.end_turn()
         try:
             if self.facts.close:
                 await self._request(
@@ -243,12 +261,14 @@ class AgentConnection:
             log.info("%s: session/close: %s", self.agent, failed)
         finally:
             self._sessions.pop(agent_session_id, None)
+            await session.terminals.close()
 
     def forget(self, agent_session_id: str) -> None:
         """Ends a session on this side only."""
         session = self._sessions.pop(agent_session_id, None)
         if session is not None:
             _withdraw(session)
+            session.terminals.end_turn()
 
     def silent_for(self) -> float:
         """Seconds since the agent's last byte."""
@@ -256,9 +276,11 @@ class AgentConnection:
 
     async def close(self) -> None:
         """Ends the connection: requests of ours raise Gone, questions are withdrawn, writes that run go on to their end."""
-        for session in self._sessions.values():
-            _withdraw(session)
+        ended = list(self._sessions.values())
         self._sessions.clear()
+        for session in ended:
+            _withdraw(session)
+        terminals = asyncio.gather(*(session.terminals.close() for session in ended))
         try:
             async with asyncio.timeout(1.0):
                 await self._rpc.close()
@@ -266,6 +288,7 @@ class AgentConnection:
             log.warning("%s: a handler does not end", self.agent)
         except Exception:
             log.exception("%s: the connection did not close well", self.agent)
+        await terminals
 
     async def _request(
         self, method: str, params: dict[str, object], limit: float | None, *, alive: bool = False
@@ -406,6 +429,8 @@ class AgentConnection:
                     answer = await self._write(params)
                 case _ if method == ASK:
                     answer = await self._ask(params)
+                case _ if method in terminal_requests.METHODS and self._runs_commands:
+                    answer = await self._terminal(method, params)
                 case _:
                     answer = _unknown(method)
         except Exception:
@@ -453,6 +478,9 @@ class AgentConnection:
         running = asyncio.ensure_future(write())
         self._writes.add(running)
         running.add_done_callback(self._writes.discard)
+        if (session := self._sessions.get(file.params.session_id)) is not None:
+            session.writes.add(running)
+            running.add_done_callback(session.writes.discard)
         answer = await asyncio.shield(running)
         if isinstance(answer, Refusal):
             return errors.failure(answer, file.params.path)
@@ -479,21 +507,42 @@ class AgentConnection:
             session.calls.merged(cast("Json", call)),
             options,
         )
+        chosen = await self._parked(session, params, self._service.ask(question))
+        if isinstance(chosen, Failure):
+            return chosen if chosen is _TAKEN_BACK else _CANCELLED
+        if chosen is None or chosen not in {option.id for option in options}:
+            return _CANCELLED
+        return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    async def _terminal(self, method: str, params: Params) -> Json | Failure:
+        session = self._sessions.get(str(params.get("sessionId")))
+        if session is None:
+            return errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION)
+        if method != terminal_requests.CREATE:
+            answer = session.terminals.answer(method, params)
+            if not isinstance(answer, Awaitable):
+                return answer
+            params.park()
+            return await answer  # the turn's end ends the command, and that is the answer
+        line = command_line.parse(params, self._env.get("PATH"))
+        if isinstance(line, Failure):
+            return line
+        return await self._parked(session, params, session.terminals.create(line, list(session.writes)))
+
+    async def _parked(self, session: _Session, params: Params, work: Awaitable[T]) -> T | Failure:
+        """Waits for a person: other messages go on, and the agent or the turn's end may take it back."""
         params.park()
-        asked = asyncio.ensure_future(self._service.ask(question))
+        asked = asyncio.ensure_future(work)
         session.asks[id(params)] = asked
         try:
             await asyncio.wait({asked})
             if asked.cancelled():
-                return _TAKEN_BACK if id(params) in session.taken_back else _CANCELLED
-            chosen = asked.result()
+                return _TAKEN_BACK if id(params) in session.taken_back else terminal_requests.NO_TURN
+            return asked.result()
         finally:
             asked.cancel()
             session.asks.pop(id(params), None)
             session.taken_back.discard(id(params))
-        if chosen is None or chosen not in {option.id for option in options}:
-            return _CANCELLED
-        return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}

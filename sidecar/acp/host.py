@@ -89,7 +89,7 @@ class Host:
             from sidecar.acp.client import AgentConnection, Gone
 
             connection = AgentConnection(
-                agent, running.stdout, running.stdin, service, fs=command.fs, limits=limits
+                agent, running.stdout, running.stdin, service, fs=command.fs, env=env, limits=limits
             )
             host = Host(agent, running, connection, limits, ladder, on_death)
             try:

@@ -95,6 +95,10 @@ class AgentProcess:
             self._stopping = asyncio.ensure_future(self._descend(ladder))
         await asyncio.shield(self._stopping)
 
+    def hurry(self, how: str) -> None:
+        """Asks it to end ("t") or ends it ("k"), with everything it started; `exited` and `gone` tell when."""
+        self._hurry(how)
+
     async def last_lines(self) -> list[str]:
         """What it said last on stderr, once that is at its end or a moment has passed."""
         if self._readers:

@@ -66,6 +66,23 @@ class Service(Protocol[T]):
         May come before `open_session` has returned: several agents send some before they answer `session/new`."""
         ...
 
+    def run(
+        self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
+    ) -> Awaitable[str | Refusal]:
+        """Whether this command may run now: the folder to run it in (canonical), or why not. `env`: the names it sets.
+
+        The user may be asked; what the agent changed is saved by policy before this returns."""
+        ...
+
+    def command_started(self, session_id: str, terminal_id: str) -> None:
+        """It runs from now on: it may read and change files behind us."""
+        ...
+
+    def command_ended(self, session_id: str, terminal_id: str) -> None: ...
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        """What a command has said since the last call; must not block."""
+        ...
+
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:
         """The process behind these sessions ended by itself: withdraw their questions, let nothing new begin."""
         ...

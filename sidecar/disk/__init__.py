@@ -2,6 +2,7 @@
 
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
+    folders.py   folder(roots, path) -> canonical path | Refusal: where a command is run
     codec.py     decode(bytes) -> Decoded, encode(text, …) -> bytes
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
@@ -20,6 +21,7 @@ from __future__ import annotations
 import sys
 
 from sidecar.disk.codec import Decoded, decode, encode
+from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
 from sidecar.disk.remove import remove
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
@@ -43,6 +45,7 @@ __all__ = [
     "create",
     "decode",
     "encode",
+    "folder",
     "fresh_stat",
     "identity",
     "order_key",

@@ -130,6 +130,10 @@ class LspEditor:
         if self._chats is not None:
             self._chats.session_update(session_id, update)
 
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        if self._capabilities.session_updates:
+            self._updates.add_output(session_id, terminal_id, output)
+
     def turn_ended(self, outcome: Json) -> None:
         session_id = outcome.get("sessionId")
         if isinstance(session_id, str):

@@ -132,6 +132,8 @@ class Turn(Arguments, frozen=True, rename="camel"):
 
 SESSION_UPDATE: Final = "sidecar/sessionUpdate"
 """Notification, `client.sessionUpdates`: `{sessionId, update}`, the update in ACP's shape [window/logMessage]."""
+TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
+"""Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"
 """Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`."""
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"

@@ -20,6 +20,8 @@ FLUSH_AFTER = 0.03
 """Seconds that an update waits for company: two frames, unnoticed by a reader, at most 33 messages a second and session."""
 FLUSH_AT = 256
 """Updates of one session that wait at most."""
+OUTPUT_LIMIT = 64 * 1024
+"""Characters of one command's output that wait at most: 2 MB a second, the last ones."""
 _CHUNK_LIMIT = 256 * 1024
 """Characters of a chunk that still grows by joining."""
 _LOOK_BACK = 64
@@ -38,6 +40,7 @@ class Updates:
         self._wire = wire
         self._announced = announced
         self._waiting: dict[str, list[dict[str, object]]] = {}
+        self._outputs: dict[tuple[str, str], str] = {}
         self._logs: dict[str, LineLog] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._serial = 0
@@ -47,7 +50,17 @@ class Updates:
         join(waiting, update)
         if len(waiting) >= FLUSH_AT:
             self.flush()
-        elif self._timer is None:
+        else:
+            self._flush_soon()
+
+    def add_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        """What a command said. Only its end is sent where it says more than anybody reads."""
+        output = self._outputs.get((session_id, terminal_id), "") + output
+        self._outputs[session_id, terminal_id] = output[-OUTPUT_LIMIT:]
+        self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER, self.flush)
 
     def flush(self) -> None:
@@ -63,6 +76,11 @@ class Updates:
                 continue
             log = self._logs.setdefault(session_id, LineLog())
             self._write([line for update in updates for line in log.add(update)])
+        outputs, self._outputs = self._outputs, {}
+        for (session_id, terminal_id), output in outputs.items():
+            self._send(
+                ext.TERMINAL_OUTPUT, {"sessionId": session_id, "terminalId": terminal_id, "output": output}
+            )
 
     def end(self, session_id: str) -> None:
         """A turn ended: everything of the session is sent, an unfinished line too, and its narration forgotten."""

@@ -1,12 +1,14 @@
 """Consent: what may be read or written without asking, what must be asked, and the asking.
 
 The policy (`core.policy`) decides; the user answers what it leaves open. A question is built from the request that will be
-executed: the canonical path, never what an agent says about it. "Always" means this path, for this session.
+executed: the canonical path or the argv, never what an agent says about it. "Always" means this path, or exactly this command
+line in this folder, for this session.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Literal
 
 import anyio
@@ -40,6 +42,14 @@ START_OPTIONS = (
     Option("allow", "allow_once", "Start it this once"),
     Option("always", "allow_always", "Start it, and do not ask again"),
 )
+
+
+RUN_OPTIONS = (
+    Option("reject", "reject_once", "Do not run it"),
+    Option("allow", "allow_once", "Run it this once"),
+    Option("always", "allow_always", "Allow exactly this command for this session"),
+)
+"""The last one is left out where the command sets variables: their values are not part of what was shown."""
 
 
 class Consent:
@@ -95,6 +105,29 @@ class Consent:
             self._audit.record("start", session=session.id, agent=session.agent, argv=argv, answer=answer)
             return answer in ("allow", "always")
 
+    async def to_run(
+        self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
+    ) -> Refusal | None:
+        """None when the command may be run in that folder (canonical). `env`: names of the variables that it sets."""
+        if self._state.settings.writes == "deny":
+            return Refusal(Kind.DENIED_BY_POLICY, "running commands is switched off by the user's settings")
+        command = (folder, *argv)
+        if not env and command in session.commands:
+            return None
+        shown = shorten(" ".join(map(_quoted, argv)), 600)
+        words = f"{escape(session.agent)} wants to run a command in {shorten(escape(folder), 300)}: {shown}"
+        if env:
+            words += f" — it sets {shorten(', '.join(map(escape, env)), 300)}"
+        details = {"argv": list(argv), "cwd": folder, "env": list(env)}
+        options = RUN_OPTIONS[:-1] if env else RUN_OPTIONS
+        why = "it sets variables" if env else "not yet allowed in this session"
+        answer = await self.ask(self._question(session, "execute", words, options, why, details))
+        if answer == "always":
+            session.commands.add(command)
+        if answer in ("allow", "always"):
+            return None
+        return Refusal(Kind.DENIED_BY_USER, "the user did not allow this command")
+
     async def ask(self, question: Question) -> str | None:
         """The id of the chosen option; None when dismissed or withdrawn."""
         session = self._state.sessions.get(question.session_id)
@@ -149,7 +182,7 @@ class Consent:
     def _question(
         self,
         session: Session,
-        action: Literal["read", "write", "start"],
+        action: Literal["read", "write", "start", "execute"],
         words: str,
         options: tuple[Option, ...],
         why: str,

@@ -17,6 +17,7 @@ from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.buffer_writes import BufferWriter
+from sidecar.workspace.commands import Commands
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.disk_watch import DiskWatch
 from sidecar.workspace.disk_writes import DiskWriter
@@ -93,6 +94,7 @@ class Workspace:
         files = DiskWriter(self.state, recorder, self._sender)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
+        self._commands = Commands(self.state, storage, self._consent, buffers, audit)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended.append(self._disk_watch.turn_ended)
@@ -286,6 +288,27 @@ class Workspace:
         if session is not None:
             self._evidence.observe(session, update)
             self._turns.update(session, update)
+
+    async def run(
+        self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
+    ) -> str | Refusal:
+        """Whether a command may run now: the folder to run it in (canonical), or why not. `env`: the names it sets."""
+        return await self._commands.may_run(session_id, argv, cwd, env)
+
+    def command_started(self, session_id: str, terminal_id: str) -> None:
+        """It may read and change files behind us from now on."""
+        session = self.state.sessions.get(session_id)
+        if session is not None:
+            session.command_started(terminal_id)
+
+    def command_ended(self, session_id: str, terminal_id: str) -> None:
+        session = self.state.sessions.get(session_id)
+        if session is not None:
+            session.command_ended(terminal_id)
+
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        if self.state.sessions.get(session_id) is not None:
+            self._editor.terminal_output(session_id, terminal_id, output)
 
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:
         """The process behind these sessions is gone: their questions are withdrawn; the sessions stay listed as ended."""

@@ -39,6 +39,8 @@ class Session:
     """When there was such a tool call last."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
+    commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    """Command lines the user allowed for the rest of this session: (canonical folder, *argv)."""
     questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
     told: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents about whose conflicts the user was told in this turn."""
@@ -89,6 +91,15 @@ class Session:
                 self._behind_until = self.moment()
         else:
             self.tool_calls[call] = title if isinstance(title, str) else self.tool_calls.get(call, "")
+
+    def command_started(self, terminal_id: str) -> None:
+        """A command of this agent's runs in a terminal of ours from now on."""
+        self._behind[terminal_id] = "execute"
+        self._behind_until = self.moment()
+
+    def command_ended(self, terminal_id: str) -> None:
+        if self._behind.pop(terminal_id, None) is not None:
+            self._behind_until = self.moment()
 
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""

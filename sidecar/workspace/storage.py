@@ -44,6 +44,10 @@ class Storage:
     def resolve(self, roots: Roots, path: str, access: Access) -> Resolved | Missing | Refusal:
         return disk.resolve(roots, path, access=access)
 
+    def folder(self, roots: Roots, path: str) -> str | Refusal:
+        """The canonical path of a folder in the session's."""
+        return disk.folder(roots, path)
+
     def identity(self, path: str) -> tuple[int, int] | None:
         return disk.identity(path)
 

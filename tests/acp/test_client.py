@@ -66,7 +66,7 @@ async def test_initialize_says_both_or_neither() -> None:
             assert params["protocolVersion"] == 1
             assert params["clientCapabilities"] == {
                 "fs": {"readTextFile": fs, "writeTextFile": fs},
-                "terminal": False,
+                "terminal": fs,
             }
             assert params["clientInfo"]["name"] == "acp-sidecar"
 
@@ -272,7 +272,7 @@ async def test_updates_are_handed_on_as_they_are() -> None:
 async def test_unknown_requests_and_notifications() -> None:
     async with opened() as side:
         side.wire.notify("no/such/thing", {"x": 1})
-        for number, method in enumerate(("terminal/create", "no/such/thing", "_ext/x", "session/update")):
+        for number, method in enumerate(("terminal/resize", "no/such/thing", "_ext/x", "session/update")):
             side.wire.request(number, method, {"sessionId": "a1"})
             assert (await side.wire.answered(number))["error"]["code"] == -32601
 

@@ -72,6 +72,8 @@ class QuietEditor:
     def session_update(self, session_id: str, update: Mapping[str, object]) -> None:
         self.updates.append(update)
 
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None: ...
+
     def turn_ended(self, outcome: Mapping[str, object]) -> None:
         self.turns.append(outcome)
 

@@ -1,0 +1,107 @@
+"""CommandLine: the params of terminal/create checked once more, exactly, and what will be run for them.
+
+Agents send a program with its arguments, or a whole line for a shell in `command` without arguments (kimi, vibe, crow). What is
+shown to the person is the argv of here, which is also what runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sidecar.acp.command import find
+from sidecar.acp.errors import Failure, invalid
+from sidecar.core.refusal import Kind
+
+CREATE = "terminal/create"
+SHELL = "/bin/sh"
+OUTPUT_LIMIT = 1024 * 1024
+"""Bytes of output kept when the agent names no limit."""
+MOST_OUTPUT = 16 * 1024 * 1024
+"""Bytes of output kept however much the agent asks for."""
+
+_FOR_A_SHELL = re.compile(r"""[\s|&;<>()$`"'*?\[\]#~%{}!\\]""")
+"""What no name of a program on PATH has in it, and a line for a shell nearly always."""
+_NAME = re.compile(r"[^=\0]+")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """What runs. `argv[0]` is looked up on PATH where it is no path."""
+
+    session_id: str
+    """The agent's own id."""
+    argv: tuple[str, ...]
+    cwd: str | None
+    env: Mapping[str, str]
+    """What it sets on top of the agent's own environment."""
+    limit: int
+    """Bytes of output that are kept: the last ones."""
+
+
+def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failure:
+    """The command line, or the error to answer. `path` is the PATH on which programs are found."""
+    session_id, command = params.get("sessionId"), params.get("command")
+    if not isinstance(session_id, str):
+        return invalid("sessionId must be a string", Kind.UNKNOWN_SESSION)
+    if not isinstance(command, str) or not command.strip():
+        return invalid("command must be a string with something in it", Kind.BAD_RANGE)
+    args = _strings(params.get("args"))
+    env = _environment(params.get("env"))
+    cwd, limit = params.get("cwd"), params.get("outputByteLimit")
+    if args is None:
+        return invalid("args must be a list of strings", Kind.BAD_RANGE)
+    if env is None:
+        return invalid("env must be a list of names and values", Kind.BAD_RANGE)
+    if cwd is not None and not isinstance(cwd, str):
+        return invalid("cwd must be a string")
+    if limit is None:
+        limit = OUTPUT_LIMIT
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        return invalid("outputByteLimit must be a whole number from 0", Kind.BAD_RANGE)
+    if command.startswith("-"):
+        return invalid("command is no name of a program", Kind.BAD_RANGE)
+    argv = (command, *args)
+    if not args and _FOR_A_SHELL.search(command) and find(command, path) is None:
+        argv = (SHELL, "-c", command)
+    if any("\0" in word for word in argv):
+        return invalid("the command has a NUL character in it", Kind.BAD_RANGE)
+    try:
+        "".join((*argv, *env, *env.values())).encode()
+    except UnicodeEncodeError:
+        return invalid("the command cannot be encoded", Kind.BAD_RANGE)
+    return CommandLine(session_id, argv, cwd or None, env, min(limit, MOST_OUTPUT))
+
+
+def merged(argv: Sequence[str]) -> list[str]:
+    """`argv` with its errors going where its output goes: one pipe, so that their order is kept."""
+    return [SHELL, "-c", 'exec "$@" 2>&1', "sh", *argv]
+
+
+def _strings(value: object) -> list[str] | None:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return None
+    items = cast("list[object]", value)
+    return cast("list[str]", items) if all(isinstance(item, str) for item in items) else None
+
+
+def _environment(value: object) -> dict[str, str] | None:
+    """ACP has a list of `{name, value}`."""
+    if value is None:
+        return {}
+    if not isinstance(value, list):
+        return None
+    found: dict[str, str] = {}
+    for item in cast("list[object]", value):
+        entry = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+        name, text = entry.get("name"), entry.get("value")
+        if not isinstance(name, str) or not isinstance(text, str):
+            return None
+        if _NAME.fullmatch(name) is None or "\0" in text:
+            return None
+        found[name] = text
+    return found

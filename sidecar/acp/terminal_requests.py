@@ -1,0 +1,115 @@
+"""The five requests about terminals (ACP, "Terminals") for one session: answers and errors; the processes are terminals.py's.
+
+A command runs only while its session's turn does: afterwards nobody would see it, and nothing could stop it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any
+
+from sidecar.acp import command_line, errors
+from sidecar.acp.command_line import CommandLine
+from sidecar.acp.errors import Failure
+from sidecar.acp.service import AnyService
+from sidecar.acp.terminals import Terminal, Terminals, output_of, status_of
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.ports import Json
+
+OUTPUT = "terminal/output"
+WAIT = "terminal/wait_for_exit"
+KILL = "terminal/kill"
+RELEASE = "terminal/release"
+CREATE = command_line.CREATE
+METHODS = frozenset({CREATE, OUTPUT, WAIT, KILL, RELEASE})
+
+NO_TURN = Failure(
+    errors.REFUSED, "commands run only during a turn, and it has ended", {"errorKind": str(Kind.WITHDRAWN)}
+)
+_TOO_MANY = Failure(
+    errors.REFUSED,
+    "too many commands are running; wait for one or kill it",
+    {"errorKind": str(Kind.DENIED_BY_POLICY)},
+)
+_NOT_STARTED = Failure(errors.REFUSED, "the command could not be started", {"errorKind": str(Kind.IO_ERROR)})
+
+
+class SessionTerminals:
+    """`session_id` is the sidecar's own; `env` what the agent itself was started with."""
+
+    def __init__(self, service: AnyService, session_id: str, env: Mapping[str, str]) -> None:
+        self._service = service
+        self._session_id = session_id
+        self._env = env
+        self._terminals = Terminals()
+        self._turn = 0
+        self._open = False
+
+    def begin_turn(self) -> None:
+        self._turn += 1
+        self._open = True
+
+    def end_turn(self) -> None:
+        """Ends what runs, in the background, and lets nothing new begin until the next turn."""
+        self._open = False
+        self._terminals.kill_all()
+
+    async def quiet(self) -> None:
+        """Waits for what `end_turn` ends; bounded."""
+        await self._terminals.quiet()
+
+    async def close(self) -> None:
+        self._open = False
+        await self._terminals.close()
+
+    async def create(self, line: CommandLine, earlier: Iterable[asyncio.Future[Any]]) -> Json | Failure:
+        """`earlier`: writes that arrived before; the command is to see what they wrote."""
+        turn = self._turn
+        if not self._open:
+            return NO_TURN
+        if self._terminals.full:
+            return _TOO_MANY
+        if waited := set(earlier):
+            await asyncio.wait(waited)
+        folder = await self._service.run(self._session_id, line.argv, line.cwd, tuple(line.env))
+        if isinstance(folder, Refusal):
+            return errors.failure(folder, line.cwd or "")
+        if not self._open or self._turn != turn:
+            return NO_TURN
+        if self._terminals.full:
+            return _TOO_MANY
+        service, session_id = self._service, self._session_id
+        try:
+            terminal = await self._terminals.start(
+                line,
+                folder,
+                self._env,
+                lambda terminal_id: service.command_started(session_id, terminal_id),
+                lambda terminal_id, text: service.terminal_output(session_id, terminal_id, text),
+                lambda terminal_id: service.command_ended(session_id, terminal_id),
+            )
+        except (OSError, TimeoutError):
+            return _NOT_STARTED
+        return {"terminalId": terminal.id}
+
+    def answer(self, method: str, params: Mapping[str, object]) -> Json | Failure | Awaitable[Json]:
+        """To the other four; to WAIT something that is to be awaited."""
+        terminal = self._terminals.get(params.get("terminalId"))
+        if terminal is None:
+            return errors.invalid("there is no such terminal", Kind.NOT_FOUND)
+        match method:
+            case "terminal/output":
+                return output_of(terminal)
+            case "terminal/wait_for_exit":
+                return _exit_of(terminal)
+            case "terminal/kill":
+                terminal.kill()
+            case _:
+                self._terminals.release(terminal.id)
+        return {}
+
+
+async def _exit_of(terminal: Terminal) -> Json:
+    await asyncio.wait({terminal.ended})
+    return status_of(terminal.ended.result())

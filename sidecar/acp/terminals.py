@@ -1,0 +1,222 @@
+"""Terminals: commands that an agent has us run for it (ACP, "Terminals").
+
+Each runs below a reaper of its own (process.py), without input, its errors and its output in one pipe; nothing of it outlives the
+turn in which it was started, its session, the agent or the sidecar. Whether it may run is the workspace's to say, before.
+
+A terminal that has ended is kept for the agent's later questions, until the agent releases it or has made many more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sidecar.acp import process
+from sidecar.acp.command_line import CommandLine, merged
+from sidecar.acp.limits import Ladder
+from sidecar.acp.output import Output
+from sidecar.acp.process import AgentProcess, Exit
+from sidecar.workspace.ports import Json
+
+log = logging.getLogger(__name__)
+
+RUNNING_AT_MOST = 32
+KEPT_AT_MOST = 64
+_CHUNK = 64 * 1024
+_BREATH = 0.005
+"""Seconds after a full chunk in which others run: a command that floods us is slowed down to 12 MB a second."""
+_LAST_WORDS = 1.0
+"""Seconds that the output may stay open after the command ended: what it left behind is being ended then."""
+LADDER = Ladder(0.0, 0.5, 1.5)
+"""A command has no input to close."""
+
+
+class Terminal:
+    """One command. Made by `Terminals.start`."""
+
+    def __init__(
+        self,
+        terminal_id: str,
+        running: AgentProcess,
+        limit: int,
+        on_output: Callable[[str], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        self.id = terminal_id
+        self.process = running
+        self.output = Output(limit)
+        self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        """How it ended, once all it said is in `output`."""
+        self._on_output = on_output
+        self._on_end = on_end
+        self._reading = asyncio.ensure_future(self._read())
+        self._following = asyncio.ensure_future(self._follow())
+
+    def kill(self) -> None:
+        """Ends it in the background; `ended` tells when."""
+        if not self.ended.done():
+            self.process.hurry("t")
+            asyncio.get_running_loop().call_later(LADDER.terminate, self._force)
+
+    async def stop(self) -> None:
+        """Ends it within the ladder's bound."""
+        if not self.ended.done():
+            await self.process.stop(LADDER)
+        await self._following
+
+    def _force(self) -> None:
+        if not self.ended.done():
+            self.process.hurry("k")
+
+    async def _read(self) -> None:
+        while data := await self.process.stdout.read(_CHUNK):
+            self._say(self.output.add(data))
+            await asyncio.sleep(_BREATH if len(data) == _CHUNK else 0)
+        self._say(self.output.add(b"", final=True))
+
+    async def _follow(self) -> None:
+        exit_ = await asyncio.shield(self.process.exited)
+        await asyncio.wait({self._reading}, timeout=_LAST_WORDS)
+        self._reading.cancel()
+        await self.process.stop(LADDER)
+        if not self.ended.done():
+            self.ended.set_result(exit_)
+        self._on_end()
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._on_output(text)
+
+
+class Terminals:
+    """The terminals of one session, by id."""
+
+    def __init__(self) -> None:
+        self._terminals: dict[str, Terminal] = {}
+        self._under_way: set[asyncio.Future[Any]] = set()
+        """What is being started or ended."""
+        self._times_killed = 0
+        self._starting = 0
+
+    @property
+    def full(self) -> bool:
+        """So many are running that no more are started."""
+        running = sum(not one.ended.done() for one in self._terminals.values())
+        return running + self._starting >= RUNNING_AT_MOST
+
+    def get(self, terminal_id: object) -> Terminal | None:
+        return self._terminals.get(terminal_id) if isinstance(terminal_id, str) else None
+
+    async def start(
+        self,
+        line: CommandLine,
+        cwd: str,
+        env: Mapping[str, str],
+        on_start: Callable[[str], None],
+        on_output: Callable[[str, str], None],
+        on_end: Callable[[str], None],
+    ) -> Terminal:
+        """Runs the command in `cwd`; each function is given the terminal's id first, and the last is called even when it
+        cannot be started. Raises OSError, TimeoutError. Goes on when nobody waits for it: half started, it could never be ended."""
+        task = asyncio.ensure_future(self._start(line, cwd, env, on_start, on_output, on_end))
+        self._keep(task)
+        return await asyncio.shield(task)
+
+    async def _start(
+        self,
+        line: CommandLine,
+        cwd: str,
+        env: Mapping[str, str],
+        on_start: Callable[[str], None],
+        on_output: Callable[[str, str], None],
+        on_end: Callable[[str], None],
+    ) -> Terminal:
+        terminal_id = f"term-{next(_numbers)}"
+        times = self._times_killed
+        self._starting += 1
+        on_start(terminal_id)
+        try:
+            running = await process.start(merged(line.argv), {**env, **line.env}, cwd, terminal_id)
+        except BaseException:
+            on_end(terminal_id)
+            raise
+        finally:
+            self._starting -= 1
+        running.stdin.close()
+        terminal = Terminal(
+            terminal_id,
+            running,
+            line.limit,
+            lambda text: on_output(terminal_id, text),
+            lambda: on_end(terminal_id),
+        )
+        self._terminals[terminal_id] = terminal
+        if times != self._times_killed:  # the turn ended meanwhile
+            self._end(terminal)
+        over = len(self._terminals) - KEPT_AT_MOST
+        for old in [one for one in self._terminals.values() if one.ended.done()][: max(over, 0)]:
+            del self._terminals[old.id]
+        return terminal
+
+    def release(self, terminal_id: str) -> None:
+        """Ends it if need be, and forgets it."""
+        terminal = self._terminals.pop(terminal_id, None)
+        if terminal is not None:
+            self._end(terminal)
+
+    def kill_all(self) -> None:
+        """Ends all that run or are being started, in the background; they can still be asked about."""
+        self._times_killed += 1
+        for terminal in self._terminals.values():
+            self._end(terminal)
+
+    async def quiet(self) -> None:
+        """Waits until what is being ended has ended; the ladder bounds it."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def close(self) -> None:
+        """Ends and forgets all, within the ladder's bound."""
+        self.kill_all()
+        await self.quiet()
+        self._terminals.clear()
+
+    def _end(self, terminal: Terminal) -> None:
+        if not terminal.ended.done():
+            self._keep(asyncio.ensure_future(terminal.stop()))
+
+    def _keep(self, task: asyncio.Future[Any]) -> None:
+        self._under_way.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Future[Any]) -> None:
+        self._under_way.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, (OSError, TimeoutError)):
+            log.error("a command could not be looked after", exc_info=error)
+
+
+_numbers = itertools.count(1)
+
+
+def output_of(terminal: Terminal) -> Json:
+    """The answer to terminal/output."""
+    answer: dict[str, object] = {"output": str(terminal.output), "truncated": terminal.output.truncated}
+    if terminal.ended.done():
+        answer["exitStatus"] = status_of(terminal.ended.result())
+    return answer
+
+
+def status_of(ended: Exit) -> Json:
+    """The answer to terminal/wait_for_exit."""
+    name = None
+    if ended.signal is not None:
+        try:
+            name = signal.Signals(ended.signal).name
+        except ValueError:
+            name = str(ended.signal)
+    return {"exitCode": ended.code, "signal": name}

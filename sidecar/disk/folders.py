@@ -1,0 +1,46 @@
+"""folder: from a requested path to the folder it means, beneath a session's roots or one of them, or to why not.
+
+For the folder that a command is run in: a name is what that needs. It says where a command starts, not where it may go.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sidecar.core.policy import check_request, in_system_folder
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import beneath
+from sidecar.disk.beneath import FOLDER, DotsAfterMissing, LeftKnownFolders, LinkLoop, physical
+from sidecar.disk.refusals import refuse
+from sidecar.disk.roots import Roots
+
+
+def folder(roots: Roots, path: str) -> str | Refusal:
+    """The folder's canonical path. OUTSIDE and SYMLINK_ESCAPE whether or not it exists; NOT_FOUND also for what is no folder."""
+    bad = check_request(path)
+    if bad is not None:
+        return bad
+    if roots.match(path) is None and not roots.is_root(path.rstrip("/") or "/"):
+        return refuse(Kind.OUTSIDE, path)  # unseen, as for files
+    try:
+        name = physical(path, roots.is_known)
+    except LeftKnownFolders:
+        return refuse(Kind.SYMLINK_ESCAPE, path)
+    except (LinkLoop, UnicodeEncodeError):
+        return refuse(Kind.BAD_PATH, path)
+    except DotsAfterMissing:
+        return refuse(Kind.NOT_FOUND, path)
+    if roots.is_root(name):
+        return name if os.path.isdir(name) else refuse(Kind.NOT_FOUND, path)
+    found = roots.match(name)
+    if found is None:
+        return refuse(Kind.SYMLINK_ESCAPE, path)
+    root, spelling, relative = found
+    canonical = root.prefix + relative
+    if in_system_folder(canonical, root.path) or not root.still_there(spelling):
+        return refuse(Kind.OUTSIDE, path)
+    try:
+        os.close(beneath.open_beneath(root.descriptor, relative, FOLDER))
+    except OSError:
+        return refuse(Kind.NOT_FOUND, path)
+    return canonical
