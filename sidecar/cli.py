@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sidecar import __version__
 from sidecar.recovery import options
+from sidecar.stderr_log import log_to_stderr
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,11 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         _parser().print_help(sys.stderr)
         return 2
-    logging.basicConfig(
-        level=logging.DEBUG if arguments.verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    log_to_stderr(logging.DEBUG if arguments.verbose else logging.WARNING)
     try:
         return arguments.run(arguments)
     except KeyboardInterrupt:

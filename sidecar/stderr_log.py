@@ -1,0 +1,88 @@
+"""stderr_log: the log on stderr through a thread of its own, since an editor may never read it: then its pipe is full after 64 KiB,
+and whoever writes into it stands still.
+
+What waits is bounded; beyond that the newest lines are left out, and their number is told when there is room again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+from collections import deque
+
+WAITING_AT_MOST = 1024 * 1024
+"""Bytes."""
+LINE_AT_MOST = 16 * 1024
+"""Bytes of one record, a traceback included; the middle of a longer one is left out."""
+_LAST_WORDS = 0.3
+"""Seconds that the end of the process waits for what is not written yet."""
+
+
+class StderrHandler(logging.Handler):
+    """Writes to the descriptor `fd`, which it never closes. Logging into it never blocks."""
+
+    def __init__(self, fd: int = 2) -> None:
+        super().__init__()
+        self._fd = fd
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._left_out = 0
+        self._changed = threading.Condition()
+        self._busy = False
+        self._thread: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record).encode("utf-8", "backslashreplace")
+        except Exception:  # noqa: BLE001 - a bad log call must not hurt what it is about
+            line = f"{record.name}: a line that cannot be formatted: {record.msg!r}".encode(
+                "utf-8", "replace"
+            )
+        if len(line) > LINE_AT_MOST:
+            line = line[: LINE_AT_MOST // 2] + b" [...] " + line[-LINE_AT_MOST // 2 :]
+        with self._changed:
+            if self._size + len(line) > WAITING_AT_MOST:
+                self._left_out += 1
+                return
+            if self._left_out:
+                line = b"(%d lines were left out here: nobody read stderr)\n%b" % (self._left_out, line)
+                self._left_out = 0
+            self._waiting.append(line + b"\n")
+            self._size += len(line) + 1
+            if self._thread is None:  # not before it is needed: a start without a word costs nothing
+                self._thread = threading.Thread(target=self._run, name="stderr", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def flush_within(self, seconds: float = _LAST_WORDS) -> bool:
+        """Waits until everything is written, at most so long."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                while not self._waiting:
+                    self._changed.wait()
+                data = b"".join(self._waiting)
+                self._waiting.clear()
+                self._size = 0
+                self._busy = True
+            try:
+                while data:
+                    data = data[os.write(self._fd, data) :]
+            except OSError:  # nobody will ever read it
+                pass
+
+
+def log_to_stderr(level: int) -> None:
+    """Everything that is logged from now on."""
+    handler = StderrHandler()
+    logging.basicConfig(
+        level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", handlers=[handler]
+    )
+    atexit.register(handler.flush_within)
