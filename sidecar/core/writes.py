@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.hunks import lines_of
 from sidecar.core.merge import Conflict, Merged, merge
 
 
@@ -39,9 +38,11 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     the agent sent does not tell for certain which of two texts it had seen, and one of them means a conflict, it is one."""
     if new == current:
         return NoChange()
-    # What the disk says already tells nothing about what was changed to get there: agents write there themselves and send
-    # the same through us.
-    known = sorted((c for c in candidates if c.text != new or not c.from_disk), key=lambda c: c.serial)
+    # What the disk said already tells nothing about what was changed to get there: agents write there themselves and send
+    # the same through us. Then what others put there since is nothing they had seen.
+    known = sorted(candidates, key=lambda c: c.serial)
+    itself = max((i for i, c in enumerate(known) if c.from_disk and c.text == new), default=len(known))
+    known = [c for i, c in enumerate(known) if i < itself and c.text != new or not c.from_disk]
     base = closest(known, new)
     plan = _plan(base, current, new)
     if isinstance(plan, EditText):
@@ -57,8 +58,13 @@ def closest(candidates: Iterable[Candidate], new: str) -> str:
 
     An agent that read through its shell sends the disk's text plus its edit, one that read through us sends the buffer's:
     the smaller difference tells which."""
-    serials = {c.text: c.serial for c in candidates}
-    return min(serials, key=lambda text: (_distance(text, new), -serials[text]), default="")
+    different: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda c: -c.serial):
+        if all(candidate.text != newer.text for newer in different):
+            different.append(candidate)
+    if len(different) < 2:  # the usual case, and a difference costs as much as the plan
+        return different[0].text if different else ""
+    return min(different, key=lambda c: (_distance(c.text, new), -c.serial)).text
 
 
 def _plan(base: str, current: str, new: str) -> Plan:
@@ -78,13 +84,33 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
     A line of `base` that the other lacks, and that came back, is proof. Length alone is not: a line that was replaced
     says nothing about whose it was."""
     newest = {c.from_disk: c.text for c in known}
-    lines, own = _lines(new), _lines(base)
-    return [text for text in newest.values() if text != base and lines.isdisjoint(own - _lines(text))]
+    return [text for text in newest.values() if text != base and not _is_proof(base, text, new)]
 
 
-def _lines(text: str) -> set[str]:
+def _is_proof(base: str, other: str, new: str) -> bool:
+    own = _changed_lines(other, base)
+    own = own.difference(_lines(other)) if own else own
+    return bool(own) and not own.isdisjoint(_lines(new))
+
+
+def _changed_lines(old: str, new: str) -> set[str]:
+    """The lines of `new` in which it differs from `old`: no other line of it can be one that `old` lacks."""
+    lines: set[str] = set()
+    shift = 0
+    for edit in diff(old, new).edits:
+        start = new.rfind("\n", 0, edit.start + shift) + 1
+        shift += edit.growth
+        end = new.find("\n", edit.end + shift) + 1 or len(new)
+        lines.update(_lines(new[start:end]))
+    return lines
+
+
+def _lines(text: str) -> list[str]:
     """Without their ends: the last line of a text may have none, and be the same line with one in another."""
-    return {line.removesuffix("\n") for line in lines_of(text)}
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def _distance(text: str, new: str) -> int:
