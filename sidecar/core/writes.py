@@ -42,7 +42,7 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     # the same through us. Then what others put there since is nothing they had seen.
     known = sorted(candidates, key=lambda c: c.serial)
     itself = max((i for i, c in enumerate(known) if c.from_disk and c.text == new), default=len(known))
-    known = [c for i, c in enumerate(known) if i < itself and c.text != new or not c.from_disk]
+    known = [c for i, c in enumerate(known) if (i < itself and c.text != new) or not c.from_disk]
     base = closest(known, new)
     plan = _plan(base, current, new)
     if isinstance(plan, EditText):

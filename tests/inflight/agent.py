@@ -78,6 +78,7 @@ class Agent:
             case "writes again":
                 last = self._last
                 if last is not None:
+                    self._views[last.name] = View(last.content)
                     seen = self._given.get(last.name, set())  # what it saw since is taken back knowingly
                     await self._send(last.name, last.content, last.token, seen - tokens(last.content))
             case "writes, writes, reads":
@@ -129,7 +130,6 @@ class Agent:
         self._say(f"reads {count} lines from {first} of {name}: {_short(answer)}")
         if isinstance(answer, Refusal):
             return
-        self._note(name, answer)
         if view is None:
             self._see_disk(name, told=False)
             view = self._views.get(name)
@@ -144,6 +144,12 @@ class Agent:
         if any(count > 1 for count in counted("".join(laid)).values()):
             return  # the file has other lines by now: it sees that this makes no sense
         text = "".join(laid)
+        if tokens(answer) & self._given.get(name, set()) - tokens(view.text):
+            self._views.pop(
+                name, None
+            )  # it knows these words from elsewhere: what it has of the file is outdated
+            return
+        self._note(name, answer)
         # what it saw once and does not have any more is gone by its own doing
         removed = view.removed | (self._given.get(name, set()) - tokens(text))
         self._views[name] = View(text, removed, first - 1, first - 1 + len(shown))

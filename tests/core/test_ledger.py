@@ -1,0 +1,153 @@
+"""Ledger: after any mix of edits by the user and two agents, keep, reject and undo, hunks lie where they say and putting them back
+gives the text without the agents' unreviewed work."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Ledger
+from sidecar.core.text import Text
+from sidecar.workspace.ledgers import from_json, to_json
+
+PLACE = st.integers(0, 200)
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "d e\n", "😀\n"]), max_size=3).map("".join)
+AGENT = st.sampled_from(["first", "second"])
+
+
+class Reviewed(RuleBasedStateMachine):
+    """One document with its ledger, and what its editor would undo."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = Text.of("one\ntwo\nthree\nfour\nfive\n")
+        self.ledger = Ledger()
+        self.writes = 0
+        self.past: list[Text] = []
+
+    def _user(self, changes: ChangeSet) -> None:
+        """As the mirror receives it: one edit after the other, from the last."""
+        for edit in reversed(changes.edits):
+            one = ChangeSet.of(len(self.text), (edit,))
+            after = Text.of(one.apply(self.text))
+            self.ledger.user_edit(edit, len(after), lambda after=after: after)
+            self.text = after
+
+    @rule(at=PLACE, size=st.integers(0, 8), new=LINES)
+    def user_edits(self, at: int, size: int, new: str) -> None:
+        self.past.append(self.text)
+        start = min(at, len(self.text))
+        self._user(ChangeSet.of(len(self.text), (Edit(start, min(start + size, len(self.text)), new),)))
+
+    @rule(at=PLACE, second=PLACE, size=st.integers(0, 12), new=LINES, agent=AGENT, turn=st.integers(1, 2))
+    def agent_edits(self, at: int, second: int, size: int, new: str, agent: str, turn: int) -> None:
+        before = str(self.text)
+        start = min(at, len(before))
+        wanted = before[:start] + new + before[start + size :]
+        if second % 3 == 0:
+            place = min(second, len(wanted))
+            wanted = wanted[:place] + "x\n" + wanted[place:]
+        changes = diff(before, wanted)
+        if changes.is_empty:
+            return
+        self.past.append(self.text)
+        self.writes += 1
+        after = Text.of(wanted)
+        self.ledger.agent_edit(self.text, changes, after, Author(agent, turn, f"w{self.writes}"))
+        self.text = after
+
+    @precondition(lambda self: self.ledger.hunks)
+    @rule(pick=PLACE)
+    def keeps(self, pick: int) -> None:
+        hunk = self.ledger.hunks[pick % len(self.ledger.hunks)]
+        self.ledger.keep([hunk.id])
+        assert hunk.id not in [h.id for h in self.ledger.hunks]
+
+    @rule(agent=AGENT)
+    def keeps_one_agents_work(self, agent: str) -> None:
+        self.ledger.keep(self.ledger.ids(), lambda author: author.session == agent)
+        assert not self.ledger.ids(lambda author: author.session == agent)
+
+    @precondition(lambda self: self.ledger.hunks)
+    @rule(pick=PLACE)
+    def rejects(self, pick: int) -> None:
+        hunk = self.ledger.hunks[pick % len(self.ledger.hunks)]
+        before = str(self.text)
+        base = self.ledger.base(before)
+        self._reject(self.ledger, [hunk.id])
+        assert str(self.text) == before[: hunk.start] + hunk.old + before[hunk.end :]
+        assert self.ledger.base(str(self.text)) == base
+
+    @rule(agent=AGENT)
+    def rejects_one_agents_work(self, agent: str) -> None:
+        rejection = self.ledger.reject(
+            len(self.text), self.ledger.ids(), lambda author: author.session == agent
+        )
+        left = {h.id for h in rejection.impossible}
+        self.past.append(self.text)
+        after = Text.of(rejection.changes.apply(self.text))
+        self.ledger.rejected(self.text, rejection, after)
+        self.text = after
+        assert {h.id for h in self.ledger.hunks if any(v.author.session == agent for v in h.versions)} <= left
+
+    @rule()
+    def rejects_everything(self) -> None:
+        base = self.ledger.base(str(self.text))
+        self._reject(self.ledger, self.ledger.ids())
+        assert str(self.text) == base
+        assert self.ledger.hunks == ()
+
+    def _reject(self, ledger: Ledger, ids: list[int]) -> None:
+        rejection = ledger.reject(len(self.text), ids)
+        assert rejection.impossible == ()
+        self.past.append(self.text)
+        after = Text.of(rejection.changes.apply(self.text))
+        ledger.rejected(self.text, rejection, after)
+        self.text = after
+
+    @precondition(lambda self: self.past)
+    @rule()
+    def user_undoes(self) -> None:
+        """The last step, whoever made it."""
+        self._user(diff(str(self.text), str(self.past.pop())))
+
+    @invariant()
+    def hunks_lie_where_they_say(self) -> None:
+        text, at = str(self.text), 0
+        for hunk in self.ledger.hunks:
+            assert at <= hunk.start <= hunk.end <= len(text)
+            assert text[hunk.start : hunk.end] == hunk.text
+            assert hunk.text != hunk.old
+            at = hunk.end
+        ids = [h.id for h in self.ledger.hunks]
+        assert len(ids) == len(set(ids))
+
+    @invariant()
+    def hunks_over_their_base_give_the_text(self) -> None:
+        text = str(self.text)
+        back = Ledger.put_back(len(text), self.ledger.hunks)
+        assert back.invert(text).apply(back.apply(text)) == text
+
+    @invariant()
+    def they_outlive_a_restart(self) -> None:
+        assert tuple(from_json(to_json(self.ledger.hunks))) == self.ledger.hunks
+
+
+TestLedger = Reviewed.TestCase
+
+
+def test_an_undone_write_is_out_of_review_and_redone_in_it_again() -> None:
+    before, after = Text.of("one\ntwo\n"), Text.of("one\nTWO\n")
+    ledger = Ledger()
+    changes = diff(str(before), str(after))
+    ledger.agent_edit(before, changes, after, Author("first", 1, "w1"))
+    hunks = ledger.hunks
+    assert len(hunks) == 1
+    for edit in changes.invert(str(before)).edits:
+        ledger.user_edit(edit, len(before), lambda: before)
+    assert ledger.hunks == ()
+    for edit in changes.edits:
+        ledger.user_edit(edit, len(after), lambda: after)
+    assert ledger.hunks == hunks
