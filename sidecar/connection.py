@@ -33,6 +33,7 @@ from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
+from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
@@ -85,6 +86,7 @@ class Connection:
         self._journal.tell = lambda sentence: editor.show("warning", sentence)
         for sentence in await at_start(self._journal):
             editor.show("warning", sentence)
+        self._tasks.start_soon(sweep_at_start, self._journal)
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
 

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from sidecar.cli import main
 from sidecar.disk import openat2
-from sidecar.doctor import agents, editors, machine, show, state
+from sidecar.doctor import agents, editors, leftovers, machine, running, show, state
 from sidecar.doctor.finding import Finding
+from tests.bridge.serving import METHODS, serving
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX modes and shebangs")
 
@@ -105,6 +106,36 @@ def test_a_missing_library_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no-such-library" in said(list(machine.look()), "fail")
 
 
+def test_leftovers_of_saves(tmp_path: Path) -> None:
+    deep = tmp_path / "a/b"
+    deep.mkdir(parents=True)
+    assert "no save left anything behind below" in said(list(leftovers.look(str(tmp_path))), "ok")
+    (deep / f".acp-sidecar-{'0' * 16}.tmp").touch()
+    assert "1 temporary files of saves" in said(list(leftovers.look(str(tmp_path))), "note")
+    assert "not looked at" in said(list(leftovers.look(str(tmp_path), at_most=2)), "ok")
+    assert "no save left" in said(list(leftovers.look(str(tmp_path / "none"))), "ok")
+
+
+@posix
+def test_running_sidecars(tmp_path: Path) -> None:
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+    assert "no sidecar runs" in said(
+        list(running.look(str(tmp_path), {"XDG_RUNTIME_DIR": str(runtime)})), "ok"
+    )
+    with serving(runtime, METHODS, [str(tmp_path / "project")]) as one:
+        found = said(list(running.look(str(tmp_path), one.env)), "ok")
+    assert f"process {os.getpid()} since" in found
+    assert "project" in found
+    (runtime / "acp-sidecar").chmod(0o755)
+    assert "open to other users" in said(list(running.look(str(tmp_path), one.env)), "warn")
+
+
+def test_a_machine_without_the_local_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "UNSUPPORTED", "It does not exist here.")
+    assert "does not exist here" in said(list(running.look()), "note")
+
+
 def test_nothing_of_others_words_is_interpreted() -> None:
     out = io.StringIO()
     show.show(Console(file=out, width=80), [Finding("agents", "warn", "at /x/[red]\x1b[2J/y", "do [bold]it")])
@@ -120,6 +151,12 @@ def test_command(
     printed = capsys.readouterr().out
     assert "acp-sidecar 0." in printed
     if option:
-        assert {one["area"] for one in json.loads(printed)} == {"machine", "state", "agents", "editors"}
+        assert {one["area"] for one in json.loads(printed)} == {
+            "machine",
+            "state",
+            "running",
+            "agents",
+            "editors",
+        }
     monkeypatch.setattr(machine, "LIBRARIES", ("no-such-library",))
     assert main(["doctor", *option]) == 1

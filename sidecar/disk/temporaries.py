@@ -22,6 +22,11 @@ _WINDOWS_AGE = 60.0
 """Seconds a temporary must be old to be swept where files are not locked; a save takes milliseconds."""
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a file is called as our temporaries are."""
+    return _NAME.match(name) is not None
+
+
 def make_temporary(folder: int, mode: int) -> tuple[str, int]:
     """A new locked file in the open `folder`: its name there and a descriptor for writing. `mode` before the umask. Raises OSError."""
     name = f".acp-sidecar-{secrets.token_hex(8)}.tmp"

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sidecar.core.escape import escape
-from sidecar.doctor import agents, editors, machine, state
+from sidecar.doctor import agents, editors, leftovers, machine, running, state
 from sidecar.doctor.finding import Finding, Mark
 
 _MARKS: dict[Mark, tuple[str, str]] = {
@@ -25,6 +25,8 @@ _MARKS: dict[Mark, tuple[str, str]] = {
 def findings() -> Iterator[Finding]:
     yield from machine.look()
     yield from state.look()
+    yield from leftovers.look()
+    yield from running.look()
     yield from agents.look()
     yield from editors.look()
 

@@ -1,0 +1,53 @@
+"""What saves left behind when they were cut off, below the current folder. A bounded look: a large tree is looked at in part."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+
+from sidecar.core.escape import plain
+from sidecar.disk.temporaries import is_temporary
+from sidecar.doctor.finding import Finding
+
+ENTRIES_AT_MOST = 50_000
+"""A second or two on a slow disk."""
+_LISTED = 3
+_NOT_WORKED_IN = {".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"}
+
+
+def look(folder: str | None = None, at_most: int = ENTRIES_AT_MOST) -> Iterator[Finding]:
+    area = "state"
+    folder = os.getcwd() if folder is None else folder
+    found, looked, complete = _search(folder, at_most)
+    if found:
+        names = ", ".join(plain(path) for path in found[:_LISTED]) + (" …" if len(found) > _LISTED else "")
+        words = f"{len(found)} temporary files of saves below {plain(folder)}: {names}"
+        todo = "if no sidecar runs they can go; the next one to start removes those in folders where agents wrote lately"
+        yield Finding(area, "note", words, todo)
+    elif complete:
+        yield Finding(area, "ok", f"no save left anything behind below {plain(folder)}")
+    else:
+        words = f"no save left anything behind in the first {looked:,} files below {plain(folder)}; the rest was not looked at"
+        yield Finding(area, "ok", words)
+
+
+def _search(top: str, at_most: int) -> tuple[list[str], int, bool]:
+    """(paths found, entries looked at, whether that was all). Near ones first; links are not followed."""
+    found: list[str] = []
+    looked = 0
+    folders = deque([top])
+    while folders:
+        try:
+            with os.scandir(folders.popleft()) as entries:
+                for entry in entries:
+                    looked += 1
+                    if looked > at_most:
+                        return found, at_most, False
+                    if is_temporary(entry.name):
+                        found.append(entry.path)
+                    elif entry.name not in _NOT_WORKED_IN and entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:  # not ours to look into
+            continue
+    return found, looked, True
