@@ -78,9 +78,10 @@ class Agent:
             case "writes again":
                 last = self._last
                 if last is not None:
-                    self._views[last.name] = View(last.content)
-                    seen = self._given.get(last.name, set())  # what it saw since is taken back knowingly
-                    await self._send(last.name, last.content, last.token, seen - tokens(last.content))
+                    # what it saw and has not in there is taken back knowingly, now and by what it writes on top
+                    removed = self._given.get(last.name, set()) - tokens(last.content)
+                    self._views[last.name] = View(last.content, removed)
+                    await self._send(last.name, last.content, last.token, removed)
             case "writes, writes, reads":
                 if name in self._views or not isinstance(await self.read(name), Refusal):
                     for _ in range(2):
