@@ -87,7 +87,7 @@ def test_the_newest_of_equally_close_ones() -> None:
 
 
 def test_what_others_did_after_the_agent_had_it_on_the_disk_is_not_taken_back() -> None:
-    old, mine, theirs = "one\n", "one\nmine\n", "one theirs\nmine\n"
+    old, mine, theirs = "one\n", "one\nmine\n", "one t\nmine\n"
     disk = [Candidate(text, i - 10, from_disk=True) for i, text in enumerate([old, mine, theirs])]
     plan = plan_write(disk, theirs, mine)
     assert isinstance(plan, NoChange | Conflict)
