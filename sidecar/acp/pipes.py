@@ -1,4 +1,4 @@
-"""Our ends of an agent's pipes as asyncio knows them: readers are StreamReaders, writers are PipeWriters.
+"""Our ends of an agent's pipes: readers are asyncio's StreamReaders, writers are PipeWriters. Unix only.
 
 asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged; these are pipes, made as large as
 Linux allows without privilege, because a file of a megabyte then crosses in one switch of processes instead of sixteen.
@@ -9,17 +9,27 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from typing import cast
+from collections import deque
+from itertools import islice
 
 _ROOM = 1024 * 1024
 """Bytes in a pipe on Linux (the limit for the unprivileged), and bytes waiting before a writer counts as full."""
+_AT_ONCE = 512
+"""Pieces of one system call; the least that systems allow is 16, Linux, macOS and the BSDs allow 1024."""
 
 
-class PipeWriter(asyncio.BaseProtocol):
-    """A `transport.Sink` over a pipe. Writing to one that is gone does nothing; only `drain` tells."""
+class PipeWriter:
+    """A `transport.Sink` over the write end `fd` of a pipe. Writing to one that is gone does nothing; only `drain` tells.
 
-    def __init__(self) -> None:
-        self._transport: asyncio.WriteTransport | None = None
+    asyncio's own transport copies what the pipe does not take at once. Here it is kept in the pieces in which it came and
+    handed to the system many at a time: a file of ten megabytes is never copied."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._pieces: deque[bytes | memoryview] = deque()
+        self._size = 0
         self._full = False
         self._gone = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -28,46 +38,65 @@ class PipeWriter(asyncio.BaseProtocol):
     def full(self) -> bool:
         return self._full and not self._gone
 
-    def write(self, data: bytes | bytearray) -> None:
-        if self._transport is not None and not self._gone:
-            self._transport.write(data)
+    def write(self, *parts: bytes) -> None:
+        if self._gone:
+            return
+        idle = not self._pieces
+        self._pieces.extend(filter(None, parts))
+        self._size += sum(map(len, parts))
+        if idle:
+            self._write()
+            if self._pieces:
+                self._loop.add_writer(self._fd, self._writable)
+            self._full = self._size > _ROOM
+        elif self._size > _ROOM:
+            self._full = True
 
     async def drain(self) -> None:
         if self._full and not self._gone:
-            waiting = asyncio.get_running_loop().create_future()
+            waiting = self._loop.create_future()
             self._waiting.append(waiting)
             await waiting
         if self._gone:
             raise ConnectionResetError("the other end of the pipe is gone")
 
     def close(self) -> None:
-        if self._transport is None or self._gone:
+        """What was not taken by now is dropped: an agent that does not read must not keep its input open."""
+        if self._gone:
             return
-        if self._transport.get_write_buffer_size():
-            self._transport.abort()  # an agent that does not read must not keep its input open
-        else:
-            self._transport.close()
-        self._lost()
-
-    # asyncio's side
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.WriteTransport", transport)
-        self._transport.set_write_buffer_limits(high=_ROOM)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._lost()
-
-    def pause_writing(self) -> None:
-        self._full = True
-
-    def resume_writing(self) -> None:
-        self._full = False
-        self._wake()
-
-    def _lost(self) -> None:
         self._gone = True
+        if self._pieces:
+            self._loop.remove_writer(self._fd)
+            self._pieces.clear()
+        os.close(self._fd)
         self._wake()
+
+    def _writable(self) -> None:
+        self._write()
+        if not self._pieces and not self._gone:
+            self._loop.remove_writer(self._fd)
+        if self._full and self._size <= _ROOM // 4:
+            self._full = False
+            self._wake()
+
+    def _write(self) -> None:
+        """As much as there is room for."""
+        pieces = self._pieces
+        while pieces:
+            try:
+                written = os.writev(self._fd, list(islice(pieces, _AT_ONCE)))
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self.close()
+                return
+            self._size -= written
+            while written:
+                piece = pieces.popleft()
+                if written < len(piece):
+                    pieces.appendleft(memoryview(piece)[written:])
+                    break
+                written -= len(piece)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -87,8 +116,7 @@ async def reader(fd: int, *, limit: int = _ROOM) -> tuple[asyncio.StreamReader, 
 
 async def writer(fd: int) -> PipeWriter:
     """Takes over the write end `fd` of a pipe."""
-    _, protocol = await asyncio.get_running_loop().connect_write_pipe(PipeWriter, os.fdopen(fd, "wb", 0))
-    return protocol
+    return PipeWriter(fd)
 
 
 def enlarge(fd: int) -> None:

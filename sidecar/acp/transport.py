@@ -47,7 +47,10 @@ class Sink(Protocol):
         """More is waiting to be written than is good: `drain` first."""
         ...
 
-    def write(self, data: bytes | bytearray) -> None: ...
+    def write(self, *parts: bytes) -> None:
+        """In order; large ones are better not joined before."""
+        ...
+
     async def drain(self) -> None:
         """Until there is room again. Raises ConnectionError when the other end is gone."""
         ...
@@ -220,8 +223,7 @@ class LineTransport:
         if len(data) < _SMALL:
             self._sink.write(data + b"\n")
         else:
-            self._sink.write(data)
-            self._sink.write(b"\n")
+            self._sink.write(data, b"\n")
 
     @property
     def full(self) -> bool:
@@ -230,14 +232,16 @@ class LineTransport:
 
     def answer_content(self, request_id: RequestId, content: str | Text) -> None:
         """Answers a request from within `admit` with `{content}`. Answers of a burst are written together."""
-        quoted = content.json_escaped() if isinstance(content, Text) else _string(content)
+        quoted = (
+            content.json_pieces() if isinstance(content, Text) else [_without_line_ends(_string(content))]
+        )
         batch = self._batch
         batch.append(
             b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % _without_line_ends(_json(request_id))
         )
-        batch.append(_without_line_ends(quoted))
+        batch += quoted
         batch.append(b'"}}\n')
-        self._batch_size += len(quoted)
+        self._batch_size += sum(map(len, quoted))
         if self._batch_size > _SMALL:
             self._flush()
 
@@ -249,8 +253,7 @@ class LineTransport:
         if size <= 2 * _SMALL:
             self._sink.write(b"".join(batch))
         else:
-            for part in batch:
-                self._sink.write(part)
+            self._sink.write(*batch)
 
     def one_less(self) -> None:
         self._busy -= 1
@@ -306,9 +309,9 @@ class LineTransport:
         if line.startswith(b"{"):
             try:
                 message = msgspec.json.decode(line)
-                self._messages.append(
-                    _shallow(message) if line.count(b"{") + line.count(b"[") > _DEEPEST else message
-                )
+                # a look at every value of a small message, or at every byte of a large one, costs more than reading it
+                deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > _DEEPEST
+                self._messages.append(_shallow(message) if deep else message)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 self._decode_leniently(line)
         elif line:

@@ -78,9 +78,9 @@ class _StreamSink:
     def full(self) -> bool:
         return not self._stream.is_closing() and self._stream.transport.get_write_buffer_size() > _ROOM
 
-    def write(self, data: bytes | bytearray) -> None:
+    def write(self, *parts: bytes) -> None:
         if not self._stream.is_closing():
-            self._stream.write(data)
+            self._stream.writelines(parts)
 
     async def drain(self) -> None:
         await self._stream.drain()

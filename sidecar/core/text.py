@@ -207,15 +207,18 @@ class Text:
         return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
 
     def json_escaped(self) -> bytes:
-        """The text as the inside of a JSON string: UTF-8, without the quotes.
+        """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, Unicode's too.
 
         Kept per chunk and shared between snapshots like the chunks, until these change: asking costs about as much memory
-        as the text itself.
-        """
+        as the text itself."""
+        return b"".join(self.json_pieces())
+
+    def json_pieces(self) -> list[bytes]:
+        """The same in pieces, not joined."""
         known = self._json or [None] * len(self._chunks)
         escaped = [old or _json_escape(chunk) for old, chunk in zip(known, self._chunks, strict=True)]
         self._json = [*escaped]
-        return b"".join(escaped)
+        return escaped
 
     def _line_start(self, line: int) -> tuple[int, int, int]:
         """Of an existing line: its chunk, its offset in that chunk, the offset of that chunk."""
@@ -515,7 +518,11 @@ def _difference(chunks: list[str], length: int, new: str) -> tuple[int, int]:
 
 def _json_escape(text: str) -> bytes:
     try:
-        return encode_basestring(text)[1:-1].encode()
+        escaped = encode_basestring(text)[1:-1]
+        if not text.isascii():
+            for separator in "\x85\u2028\u2029":  # to some who read lines these end one
+                escaped = escaped.replace(separator, f"\\u{ord(separator):04x}")
+        return escaped.encode()
     except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
         return encode_basestring_ascii(text)[1:-1].encode()
 

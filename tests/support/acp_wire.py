@@ -34,8 +34,8 @@ class Wire:
     def full(self) -> bool:
         return not self.room.is_set()
 
-    def write(self, data: bytes | bytearray) -> None:
-        self.raw += bytes(data)
+    def write(self, *parts: bytes) -> None:
+        self.raw += b"".join(parts)
         *lines, self.raw = self.raw.split(b"\n")
         self.sent.extend(json.loads(line) for line in lines)
         self._changed.set()
