@@ -132,7 +132,10 @@ class Desk:
 
     @property
     def version(self) -> int:
-        return self.versions()[-1] if self.told() else 0
+        versions = self.versions()
+        if self.stand.habits.any_order:
+            versions.sort()
+        return versions[-1] if versions else 0
 
     def text(self) -> str:
         """What a server holds after all it was told, if it counts lines as the editor does, and changes by their versions."""
@@ -305,8 +308,10 @@ Client = function() return vim.lsp.get_client_by_id(id) end
 
 
 class NeovimHands:
-    def __init__(self, nvim: Neovim) -> None:
+    def __init__(self, nvim: Neovim, *, asks_later: bool = False) -> None:
+        """`asks_later`: a question waits until its user asks for it (our snippet in 0.11)."""
         self.nvim = nvim
+        self._asks_later = asks_later
 
     def open(self, path: Path) -> None:
         self.nvim.open(path)
@@ -318,7 +323,16 @@ class NeovimHands:
         self.nvim.undo()
 
     def save(self) -> None:
-        self.nvim.ex("silent write")
+        """Whatever it asks about that (a file that changed on disk): no."""
+        before = self.nvim.lua("return vim.g.taken")
+        self.nvim.raw_keys(":write<CR>")
+        eventually(lambda: self._no() and self.nvim.lua("return vim.g.taken") > before, "it goes on")
+
+    def _no(self) -> bool:
+        """Whether it waits for nothing; else it is answered."""
+        mode = self.nvim.mode()
+        self.nvim.raw_keys("n<CR>" if "?" in mode else "<CR>" if mode.endswith("!") else "<F20>")
+        return not self.nvim.mode().endswith("!")
 
     def command(self) -> None:
         self.nvim.lua(
@@ -335,9 +349,10 @@ class NeovimHands:
         """Never asked."""
 
     def dismiss(self) -> None:
+        if self._asks_later:
+            return
         eventually(lambda: self.nvim.mode() != "n", "it asks")
-        self.nvim.raw_keys("<CR>")
-        eventually(lambda: self.nvim.mode() == "n", "it goes on")
+        eventually(lambda: self._no() and self.nvim.mode() == "n", "it goes on")
 
 
 def plain_neovim(nvim: Neovim, probe: Probe, folder: Path, habits: Habits) -> Stand:
@@ -360,7 +375,7 @@ def our_neovim(nvim: Neovim, probe: Probe, folder: Path, habits: Habits) -> Stan
         "Client = function() return vim.tbl_filter(function(c) return c.name == 'acp-sidecar' end, %s)[1] end"
         % ("vim.lsp.get_clients()" if nvim.version >= (0, 10) else "vim.lsp.get_active_clients()")
     )
-    return Stand(NeovimHands(nvim), probe, folder, habits, ours=True)
+    return Stand(NeovimHands(nvim, asks_later=True), probe, folder, habits, ours=True)
 
 
 # Emacs

@@ -210,7 +210,7 @@ class FakeModel(EditorModel):
             return Answer(False)
         buffer = self.documents.get(step.uri)
         if buffer is None:
-            return Answer(False, "not open") if habits.unopened == "refused" else None
+            return Answer(False, "not-open") if habits.unopened == "refused" else None
         if step.version is None or step.version in habits.unchecked or step.version == buffer.version:
             return None
         if step.version > buffer.version and habits.newer_is_fine:

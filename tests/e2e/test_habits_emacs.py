@@ -1,0 +1,63 @@
+"""Emacs with eglot 1.9 and 1.17, as they come and with our snippet, beside the fake of the same name: the same things seen."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.e2e import stands
+from tests.e2e.emacs import Emacs
+from tests.e2e.probe import Probe
+from tests.e2e.scenes import SCENES
+from tests.e2e.stands import Stand
+from tests.support import tools
+from tests.support.editor_habits import EDITORS
+
+PAIRS = {
+    "eglot 1.9": ("emacs-28", stands.plain_emacs),
+    "eglot 1.17": ("emacs-30", stands.plain_emacs),
+    "eglot, ours": ("emacs-30", stands.our_emacs),
+}
+
+
+NOT_COMPARED = {
+    **{
+        (editor, scene): why
+        for editor in ("eglot 1.9", "eglot 1.17")
+        for scene, why in {
+            "undo_joins": "one undo takes all back that there is; the scene's second one has nothing to undo",
+            "save_fails": "it asks before typing in such a file, and these hands do not answer",
+            "messages": "a question that is not answered in time is seen as none",
+        }.items()
+    },
+    ("eglot 1.9", "creates"): "says applied and makes nothing; the fake says no",
+}
+"""(editor, scene) → why the fake is not held to it."""
+
+
+@pytest.fixture(scope="module", params=PAIRS)
+def editor(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def pair(editor: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Stand, Stand]]:
+    name, make = PAIRS[editor]
+    habits = EDITORS[editor]
+    real, fake = tmp_path_factory.mktemp("r"), tmp_path_factory.mktemp("f")
+    tool, tmux = tools.require(name), tools.require("tmux")
+    with (
+        Emacs(tool, tmux, real / "emacs", real) as emacs,
+        stands.fake(habits, fake, ours="ours" in editor) as imitation,
+    ):
+        yield make(emacs, Probe(real), real, habits), imitation
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_fake_does_as_the_real_one(request: pytest.FixtureRequest, editor: str, scene: str) -> None:
+    why = NOT_COMPARED.get((editor, scene))
+    if why:
+        pytest.xfail(why)
+    real, fake = request.getfixturevalue("pair")
+    assert SCENES[scene](fake) == SCENES[scene](real)

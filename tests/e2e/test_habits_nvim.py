@@ -1,0 +1,66 @@
+"""Both Neovims, as they come and with our snippet, beside the fake of the same name: the same scenes, the same things seen."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.e2e import stands
+from tests.e2e.nvim import Neovim
+from tests.e2e.probe import Probe
+from tests.e2e.scenes import SCENES
+from tests.e2e.stands import Stand
+from tests.support import tools
+from tests.support.editor_habits import EDITORS
+
+PAIRS = {
+    "neovim 0.7": ("nvim-0.7", stands.plain_neovim),
+    "neovim": ("nvim-0.11", stands.plain_neovim),
+    "neovim, ours": ("nvim-0.11", stands.our_neovim),
+}
+
+NOT_COMPARED = {
+    **{
+        (
+            editor,
+            "lag_restarts",
+        ): "Neovim first waits until nothing was typed for 0.15 s; once it has told anything of a document "
+        "it tells at once, and at the earliest 0.15 s after the last telling. The fake waits 0.15 s from the first change, always."
+        for editor in PAIRS
+    },
+    **{
+        (
+            editor,
+            "messages",
+        ): "the question's list in its command line is not answered reliably by these hands"
+        for editor in ("neovim", "neovim 0.7")
+    },
+}
+"""(editor, scene) → why the fake is not held to it."""
+
+
+@pytest.fixture(scope="module", params=PAIRS)
+def editor(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def pair(editor: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Stand, Stand]]:
+    name, make = PAIRS[editor]
+    habits = EDITORS[editor]
+    real, fake = tmp_path_factory.mktemp("r"), tmp_path_factory.mktemp("f")
+    with (
+        Neovim(tools.require(name), real / "nvim") as nvim,
+        stands.fake(habits, fake, ours="ours" in editor) as imitation,
+    ):
+        yield make(nvim, Probe(real), real, habits), imitation
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_fake_does_as_the_real_one(request: pytest.FixtureRequest, editor: str, scene: str) -> None:
+    why = NOT_COMPARED.get((editor, scene))
+    if why:
+        pytest.xfail(why)
+    real, fake = request.getfixturevalue("pair")
+    assert SCENES[scene](fake) == SCENES[scene](real)
