@@ -92,7 +92,7 @@ gauntlet: env-dev tools
 	@$(call by_hand,gauntlet)
 
 agents: env-dev tools
-	@$(call by_hand,agents)
+	@found=$$($(BIN)/python scripts/install_agents.py) && export AGENTS=1 $$found && $(call by_hand,agents)
 
 env-run env-dev env-bench:
 	@$(ENVIRONMENT) $(@:env-%=%)

@@ -1,0 +1,54 @@
+"""Installs the third-party agents of `make agents` into .cache/tools; apart from install_tools.py, because they are large (hundreds of MB)
+and only wanted by hand. npm is used without install scripts; versions are pinned. Each line of the output is
+`NAME=launcher` as tests/support/tools.py takes it from the environment."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent.parent / ".cache" / "tools"
+PACKAGES = {
+    "opencode": "opencode-ai@1.18.33",
+}
+COMMANDS = {
+    "OPENCODE": ("opencode", ["opencode/node_modules/opencode-linux-x64/bin/opencode"]),
+}
+
+
+def install(name: str, package: str) -> None:
+    folder = TOOLS / name
+    stamp = folder / ".installed"
+    if stamp.exists() and stamp.read_text() == package:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text('{"private": true}')
+    sys.stderr.write(f"agents: installing {package}\n")
+    npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", package]
+    subprocess.run(npm, cwd=folder, check=True, stdout=sys.stderr, timeout=900)
+    stamp.write_text(package)
+
+
+def main() -> int:
+    for name, package in PACKAGES.items():
+        try:
+            install(name, package)
+        except (OSError, subprocess.SubprocessError) as problem:
+            sys.stderr.write(f"agents: {name}: NOT INSTALLED: {problem}\n")
+    for name, (tool, parts) in COMMANDS.items():
+        words = [TOOLS / part for part in parts]
+        if not all(word.exists() for word in words):
+            sys.stderr.write(f"agents: {tool} is not there; its tests skip\n")
+            continue
+        launcher = TOOLS / "bin" / tool
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        launcher.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, words))} "$@"\n')
+        launcher.chmod(0o755)
+        sys.stdout.write(f"ACP_SIDECAR_TOOL_{name}={launcher}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

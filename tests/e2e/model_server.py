@@ -1,0 +1,211 @@
+"""A scripted model on loopback: OpenAI chat and Anthropic messages, streamed. The script rides in the prompt.
+
+    with ModelServer() as model:
+        …base_url=model.url…
+        prompt(script({"tool": "edit", "args": {…}}, {"say": "done"}))
+
+Every request is answered with the step that is due: as many as the conversation has had answers with tool calls since
+the prompt with the script. A request without a script (titles, summaries) is answered with a word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Json = dict[str, Any]
+_MARK = re.compile(r"<<script (.*?) script>>", re.DOTALL)
+
+
+def script(*steps: Json) -> str:
+    """A prompt. A step is {"tool": name, "args": {…}}, {"say": text} or {"wait": true}: no answer until the end."""
+    return f"<<script {json.dumps(steps)} script>>"
+
+
+class ModelServer:
+    def __init__(self) -> None:
+        self.requests: list[Json] = []
+        """Bodies of what was asked, with a script."""
+        self.asked = threading.Event()
+        """A request with a script has come."""
+        self.ended = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.0"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+                outer.answer(self, body)
+
+            def do_GET(self) -> None:
+                _send(self, b'{"data": []}', "application/json")
+
+            def do_HEAD(self) -> None:
+                _send(self, b"", "application/json")
+
+            def log_message(self, format: str, *args: Any) -> None: ...
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.ended.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=10)
+
+    def answer(self, handler: BaseHTTPRequestHandler, body: Json) -> None:
+        if "count_tokens" in handler.path:
+            _send(handler, b'{"input_tokens": 1}', "application/json")
+            return
+        step = due(body.get("messages", []))
+        if step is None:
+            step = {"say": "ok"}
+        else:
+            self.requests.append(body)
+            self.asked.set()
+        if step.get("wait"):
+            self.ended.wait(120)
+        anthropic = handler.path.split("?")[0].endswith("/messages")
+        events = _anthropic(step) if anthropic else _openai(step)
+        if body.get("stream"):
+            _send(handler, "".join(events).encode(), "text/event-stream")
+        else:
+            whole = _anthropic_whole(step) if anthropic else _openai_whole(step)
+            _send(handler, json.dumps(whole).encode(), "application/json")
+
+
+def due(messages: list[Json]) -> Json | None:
+    """The step for this conversation; None without a script."""
+    steps: list[Json] | None = None
+    done = 0
+    for message in messages:
+        found = _MARK.search(_text(message.get("content")))
+        if message.get("role") == "user" and found:
+            steps, done = json.loads(found[1]), 0
+        elif message.get("role") == "assistant" and _calls_tools(message):
+            done += 1
+    if steps is None:
+        return None
+    return steps[done] if done < len(steps) else {"say": "done"}
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts: list[Any] = content if isinstance(content, list) else []
+    return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+
+
+def _calls_tools(message: Json) -> bool:
+    content = message.get("content")
+    parts: list[Any] = content if isinstance(content, list) else []
+    return bool(message.get("tool_calls")) or any(
+        isinstance(part, dict) and part.get("type") == "tool_use" for part in parts
+    )
+
+
+def _send(handler: BaseHTTPRequestHandler, data: bytes, kind: str) -> None:
+    try:
+        handler.send_response(200)
+        handler.send_header("content-type", kind)
+        handler.send_header("content-length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+    except OSError:
+        pass  # it was cancelled
+
+
+def _openai_message(step: Json) -> Json:
+    if "tool" not in step:
+        return {"role": "assistant", "content": step.get("say", "")}
+    function = {"name": step["tool"], "arguments": json.dumps(step["args"])}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}],
+    }
+
+
+def _openai(step: Json) -> Iterator[str]:
+    reason = "tool_calls" if "tool" in step else "stop"
+    for delta, finish in ((_openai_message(step), None), ({}, reason)):
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        chunk = {
+            "id": "x",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+        }
+        yield f"data: {json.dumps(chunk)}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def _openai_whole(step: Json) -> Json:
+    reason = "tool_calls" if "tool" in step else "stop"
+    choice = {"index": 0, "message": _openai_message(step), "finish_reason": reason}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
+
+
+def _anthropic_whole(step: Json) -> Json:
+    block: Json = {"type": "text", "text": step.get("say", "")}
+    if "tool" in step:
+        block = {"type": "tool_use", "id": "toolu_1", "name": step["tool"], "input": step["args"]}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [block],
+        "stop_reason": "tool_use" if "tool" in step else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+def _anthropic(step: Json) -> Iterator[str]:
+    whole = _anthropic_whole(step)
+    (block,) = whole["content"]
+    if "tool" in step:
+        start = {**block, "input": {}}
+        delta: Json = {"type": "input_json_delta", "partial_json": json.dumps(step["args"])}
+    else:
+        start = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": block["text"]}
+    stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    events: list[Json] = [
+        {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": start},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+    for event in events:
+        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
