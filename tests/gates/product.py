@@ -15,7 +15,7 @@ from typing import Any
 
 from sidecar.approvals import Approvals
 from sidecar.demo.editor import HeadlessEditor, dismiss
-from sidecar.demo.wire import WAIT, ErrorAnswer, Json
+from sidecar.demo.wire import ErrorAnswer, Json
 from tests.support import agents
 
 Script = dict[str, Any]
@@ -24,7 +24,7 @@ Answer = Callable[[str, Sequence[str]], str | None]
 COMMAND = (str(Path(sys.executable).with_name("acp-sidecar")), "lsp")
 """As editors start it. (`python -m` would take modules from the folder that is open.)"""
 TURN = 120.0
-"""Seconds a turn may take before the harness gives up: a bound on hanging."""
+"""Seconds any command may take before the harness gives up: a bound on hanging, beyond every limit of the sidecar's own."""
 
 
 class Product(HeadlessEditor):
@@ -41,11 +41,7 @@ class Product(HeadlessEditor):
 
     async def tried(self, command: str, argument: object = None) -> Json:
         try:
-            return await self.execute(
-                command,
-                *([] if argument is None else [argument]),
-                timeout=TURN if "prompt" in command else WAIT,
-            )
+            return await self.execute(command, *([] if argument is None else [argument]), timeout=TURN)
         except ErrorAnswer as error:
             return {"error": str(error), "code": error.code, "data": error.data}
 
