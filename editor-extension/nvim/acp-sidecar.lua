@@ -414,6 +414,12 @@ local function start()
     get_language_id = function(_, filetype)
       return filetype == '' and 'plaintext' or filetype
     end,
+    on_attach = function(_, bufnr)
+      -- The document was just opened: what was typed while the server started is in it, and is no change
+      if state.ticks[bufnr] then
+        state.ticks[bufnr] = has_0_11 and vim.lsp.util.buf_versions[bufnr] or 0
+      end
+    end,
     on_exit = function(code)
       state.client_id = nil
       state.questions = {}

@@ -119,6 +119,14 @@ def test_typing_on_the_agents_line_is_a_conflict_and_nothing_is_lost(nvim: Neovi
     eventually(lambda: "Your text stands" in nvim.messages(), "the user hears of it", otherwise=nvim.messages)
 
 
+def test_what_was_typed_before_the_server_was_there_is_no_obstacle(nvim: Neovim, file: Path) -> None:
+    nvim.open(file)
+    nvim.setup(sidecar.COMMAND, scripted.settings(), file.parent)
+    nvim.keys("ggOtyped<Esc>")
+    prompt(nvim, scripted.read(file), scripted.write(file, "typed\n" + EDITED))
+    nvim.wait_for_text("typed\n" + EDITED)
+
+
 @pytest.mark.parametrize("name", NEOVIMS)
 def test_hunks_are_back_after_a_restart(start_nvim: Callable[[str], Neovim], file: Path, name: str) -> None:
     first = sit_down(start_nvim(name), file)
