@@ -103,7 +103,8 @@ class Beliefs:
         entry = self._entry(session, uri)
         moment = self.moment()
         entry.belief = _Belief(moment, moment if received is None else received, text=content)
-        entry.served.clear()
+        # what was served after the write was received is still to come, as for `candidates`
+        entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
 
     def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:
         """The agent was shown, or showed that it knows, this whole text: embedded in a prompt, or a full `oldText`."""
