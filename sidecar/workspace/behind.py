@@ -67,6 +67,8 @@ class Behind:
         found = self._evidence.author(tracked.document.uri)
         if found is None or before is None or disk is None:
             return None
+        if self._state.documents.disk.is_ours(tracked.document.uri, disk):
+            return None  # a save that nobody has looked at yet
         session, call = found
         reviewed = self._state.ledgers.get(tracked.document.uri)
         hunks = reviewed.ledger.hunks if reviewed is not None else ()

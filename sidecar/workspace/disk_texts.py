@@ -23,6 +23,8 @@ class _DiskText:
     """A Text is raw; a str is in the compared form of `core.normal`."""
     since: int
     """It was not there before that moment (of `core.belief`); 0 when nobody knows."""
+    by_us: bool = False
+    """The editor or we put it there last."""
 
     def compared(self) -> str:
         if isinstance(self.text, Text):
@@ -44,7 +46,7 @@ class DiskTexts:
 
     def written(self, uri: DocumentUri, text: Text | str, moment: int) -> None:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
-        self._add(self._of(uri), _DiskText(text, moment))
+        self._add(self._of(uri), _DiskText(text, moment, by_us=True))
 
     def until(self, uri: DocumentUri, moment: int) -> list[str]:
         """Every text that an agent may have read before `moment`."""
@@ -54,6 +56,11 @@ class DiskTexts:
         """What the file says as far as we know (compared form)."""
         texts = self._texts.get(uri)
         return texts[-1].compared() if texts else None
+
+    def is_ours(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
+        texts = self._texts.get(uri)
+        return bool(texts) and texts[-1].by_us and texts[-1].compared().rstrip("\n") == text.rstrip("\n")
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""
@@ -72,6 +79,7 @@ class DiskTexts:
 
     def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
         if texts and texts[-1].compared() == new.compared():
+            texts[-1].by_us = texts[-1].by_us or new.by_us
             return  # written once more
         for known in texts:
             if known.compared() == new.compared():

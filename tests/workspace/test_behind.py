@@ -383,6 +383,22 @@ def test_a_second_change_of_the_same_file_and_an_undo(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+def test_what_the_user_saves_meanwhile_is_the_user_s(tmp_path: Path) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        editor.replaces("a.txt", "four", "FOUR")
+        editor.saves("a.txt")
+        await turn.bench.read("a.txt", session=turn.session)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == []
+
+    journal = MemoryJournal()
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+    assert not journal.entries
+
+
 def test_what_is_not_text_is_said_to_be_lost(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\0\1")
 
