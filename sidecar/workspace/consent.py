@@ -30,6 +30,9 @@ _REASONS = {
     "hard link": "the file has another name, perhaps outside the workspace",
 }
 
+MOST_DECIDED = 1024
+"""Decisions that are kept: agents read the same files again and again."""
+
 OPTIONS = (
     Option("reject", "reject_once", "Reject"),
     Option("allow", "allow_once", "Allow once"),
@@ -64,6 +67,8 @@ class Consent:
         self._state = state
         self._editor = editor
         self._matchers = matchers
+        self._decided: dict[tuple[str, str, Access, tuple[str, ...], int], Decision] = {}
+        """What the policy said, which depends on nothing else."""
         self._numbers = itertools.count(1)
 
     async def to_read(self, session: Session, place: Place) -> Refusal | None:
@@ -154,7 +159,14 @@ class Consent:
     def _decide(self, place: Place, access: Access) -> Decision:
         links = 1 if isinstance(place.on_disk, Missing) else place.on_disk.links
         roots = place.on_disk.root.spellings
-        return decide(place.requested, place.path, access, self._matchers, roots=roots, links=links)
+        asked = place.requested, place.path, access, roots, links
+        decision = self._decided.get(asked)
+        if decision is None:
+            if len(self._decided) >= MOST_DECIDED:
+                self._decided.clear()
+            decision = decide(place.requested, place.path, access, self._matchers, roots=roots, links=links)
+            self._decided[asked] = decision
+        return decision
 
     async def _check(self, session: Session, place: Place, access: Access, always: str) -> Refusal | None:
         match self._decide(place, access):

@@ -61,7 +61,7 @@ class Reader:
             tracked = place.tracked
             if (
                 tracked is None
-                or not self._reconciler.is_current(tracked)
+                or not self._reconciler.is_current(tracked, place.on_disk)
                 or self._consent.must_ask(place, "read")
             ):
                 return None

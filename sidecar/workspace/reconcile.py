@@ -19,6 +19,7 @@ from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
+from sidecar.disk import Missing, Resolved
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
@@ -87,11 +88,13 @@ class Reconciler:
                 return replace(on_disk, text=on_disk.text[:-1])  # the final line end came with a save
         return on_disk
 
-    def is_current(self, tracked: Tracked) -> bool:
-        """Whether `look` would find nothing to do."""
+    def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
+        """Whether `look` would find nothing to do. `found`: what is at some path in this moment, perhaps the document's."""
         if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
             return False
         path = to_path(tracked.document.uri)
+        if isinstance(found, Resolved) and found.path == path:
+            return found.stat == tracked.stat
         return path is None or self._storage.stat(path) == tracked.stat
 
     async def look(self, tracked: Tracked) -> None:
