@@ -22,6 +22,8 @@ from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
 """Reads served before the older half is worked into the belief without a write asking for it."""
+MAX_PAST = 4
+"""Earlier beliefs that a write may still be based on."""
 MAX_EXTRA_TEXTS = 8
 """Candidates beside the belief that are kept for one session and document: the newest, the rest cannot matter much."""
 
@@ -69,6 +71,10 @@ class _Belief:
 @dataclass(slots=True)
 class _Entry:
     belief: _Belief | None = None
+    past: list[_Belief] = field(default_factory=list[_Belief])
+    """Beliefs that a later read of everything replaced, since the agent's last write, oldest first. Some agents (fast-agent) read
+    once more by themselves just before they write: their model never saw that text, and what was typed in it must not be taken
+    for something the model removed."""
     served: list[_Served] = field(default_factory=list[_Served])
     extra: list[Candidate] = field(default_factory=list[Candidate])
 
@@ -103,6 +109,7 @@ class Beliefs:
         entry = self._entry(session, uri)
         moment = self.moment()
         entry.belief = _Belief(moment, moment if received is None else received, text=content)
+        entry.past.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
 
@@ -160,6 +167,7 @@ class Beliefs:
         if entry is not None:
             _settle(entry, until)
             found += entry.extra
+            found += [belief.candidate() for belief in entry.past]
             if entry.belief is not None:
                 if entry.belief.earlier is not None:
                     found.append(entry.belief.earlier.candidate())
@@ -199,6 +207,10 @@ def _settle(entry: _Entry, until: int | None = None) -> None:
     count = sum(until is None or served.serial <= until for served in entry.served)
     settled, entry.served = entry.served[:count], entry.served[count:]
     whole = max((i for i, served in enumerate(settled) if served.count is None), default=0)
+    wholes = [_Belief(s.serial, s.serial, raw=s.text) for s in settled[:whole] if s.count is None]
+    if settled and settled[whole].count is None and entry.belief is not None:
+        wholes.insert(0, entry.belief)
+    entry.past = [*entry.past, *wholes][-MAX_PAST:]
     for served in settled[whole:]:
         entry.belief = _believed(entry.belief, served)
 

@@ -690,3 +690,22 @@ def test_typing_into_an_editor_that_refuses_every_edit_is_not_a_conflict(tmp_pat
         typing.cancel()
 
     play(tmp_path, KATE, case, custom=False)
+
+
+@every_editor
+def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, habits: Habits) -> None:
+    """fast-agent reads the file once more by itself, just before it writes what its model made of an earlier read."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+        done(await bench.write("a.txt", BASE))
+        assert editor.text("a.txt") == "typed\n" + BASE, "its own change it may take back"
+
+    play(tmp_path, habits, case)
