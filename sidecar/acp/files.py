@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sidecar.acp.errors import Failure, invalid
 from sidecar.core.refusal import Kind
@@ -22,8 +21,7 @@ _LONGEST_PATH = 4096
 """Bytes; PATH_MAX of Linux."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileParams:
+class FileParams(NamedTuple):
     """Well formed params. `content` is None for reads."""
 
     access: Literal["read", "write"]

@@ -36,7 +36,7 @@ _CHUNK = 256 * 1024
 _SMALL = 64 * 1024
 _DEEPEST = 200
 """Arrays and objects within each other."""
-_SLICE = 0.0005
+_SLICE = 0.002
 """Seconds that messages which need no handler may be dealt with before others run."""
 
 
