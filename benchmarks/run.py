@@ -97,19 +97,17 @@ def readable(amount: float, unit: str = "") -> str:
 
 
 def keep(name: str, rows: list[Row], rounds: int) -> None:
-    """Puts the rows of one benchmark into the results, with what they were measured on."""
-    results: dict[str, dict[str, object]] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    results[name] = {
-        "machine": {
-            "python": f"{platform.python_implementation()} {platform.python_version()}",
-            "system": f"{platform.system()} {platform.machine()}",
-            "cores": os.cpu_count(),
-            "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        },
-        "rounds": rounds,
-        "rows": [row.as_json() for row in rows],
+    """Replaces the rows of one benchmark in the results: `[{bench, case, ours_s, peer, peer_s, ratio, facts, rounds, machine}]`."""
+    results: list[dict[str, object]] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+    measured_on = {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }
-    ordered = {key: results[key] for key in sorted(results)}
+    new = [{**row.as_json(), "rounds": rounds, "machine": measured_on} for row in rows]
+    others = [row for row in results if row["bench"] != name]
+    ordered = sorted([*others, *new], key=lambda row: str(row["bench"]))
     RESULTS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
