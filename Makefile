@@ -37,7 +37,7 @@ endef
 help:
 	@echo "make demo       the main job in a terminal, without an account"
 	@echo "make test       lint, types, unit tests, real editors with a real agent (installs them under .cache/tools)"
-	@echo "make unit       only lint, types and unit tests: under a minute"
+	@echo "make unit       only lint, types and unit tests"
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
