@@ -122,10 +122,13 @@ class LineTransport:
         *,
         name: str,
         limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
+        together: Callable[[bool], None] = lambda _: None,
     ) -> None:
+        """`together`: told True before and False after messages that arrived together are admitted."""
         self._reader = reader
         self._sink = sink
         self._admit = admit
+        self._together = together
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         if isinstance(reader, Reader):
@@ -172,6 +175,13 @@ class LineTransport:
 
     def _work(self) -> Message | None:
         """Deals with messages that need no handler, for a while; the first one that does, or None."""
+        self._together(True)
+        try:
+            return self._work_on()
+        finally:
+            self._together(False)
+
+    def _work_on(self) -> Message | None:
         until = self._loop.time() + _SLICE
         while self._messages or self._lines:
             if not self._messages:

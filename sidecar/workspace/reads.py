@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
@@ -26,8 +24,8 @@ class Reader:
         self._state = state
         self._reconciler = reconciler
         self._consent = consent
-        self._found: dict[tuple[str, str], tuple[DocumentUri, Tracked]] = {}
-        """By session and path: what `read_now` has found in this very turn of the loop."""
+        self._found: dict[tuple[str, str], tuple[DocumentUri, Tracked]] | None = None
+        """By session and path: what was found for requests that arrived together with this one."""
 
     async def read(self, ticket: Ticket, line: int | None, limit: int | None) -> str | Refusal:
         """`line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the session's belief."""
@@ -54,19 +52,23 @@ class Reader:
                 return await self._from_buffer(session, place, line, limit)
             return await self._from_disk(session, place, line, limit)
 
+    def together(self, begin: bool) -> None:
+        """From `begin` to the end, without an await between them, `read_now` is asked for requests that had all arrived before
+        any of them was answered: one look at the disk is for all of them."""
+        self._found = {} if begin else None
+
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, in this very moment, for an open document that needs no waiting and no question; None otherwise."""
         state = self._state
         session = state.sessions.get(ticket.session_id)
         if session is None or state.queues.blocked(ticket):
             return None
-        # Requests that arrived together were all sent before any was answered: one look at the disk is for all of them.
-        found = self._found.get((session.id, ticket.path)) or self._look(session, ticket.path)
-        if not isinstance(found, tuple):
-            return found
+        found = self._found.get((session.id, ticket.path)) if self._found else None
+        if found is None:
+            found = self._look(session, ticket.path)
+            if not isinstance(found, tuple):
+                return found
         uri, tracked = found
-        if tracked.closed or tracked.document.desynchronised is not None:
-            return None
         text = tracked.document.snapshot()
         if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
             state.beliefs.served_whole(session.id, uri, text)
@@ -88,9 +90,8 @@ class Reader:
                 or self._consent.must_ask(place, "read")
             ):
                 return None
-            if not self._found:
-                asyncio.get_running_loop().call_soon(self._found.clear)
-            self._found[session.id, path] = place.uri, tracked
+            if self._found is not None:
+                self._found[session.id, path] = place.uri, tracked
             return place.uri, tracked
 
     async def _from_buffer(
