@@ -15,7 +15,7 @@ ROOT = Path(sidecar.__file__).parent
 
 LAYERS = [
     {"core"},
-    {"config", "matchers", "state_folder"},
+    {"config", "matchers", "state_folder", "stderr_log"},
     {"disk", "journal", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
