@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Assoc = Literal[-1, 1]
 
@@ -23,8 +23,7 @@ class Sliceable(Protocol):
     def slice(self, start: int, end: int, /) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the code points start..end by `new`. start == end inserts, an empty `new` deletes."""
 
     start: int

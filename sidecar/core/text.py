@@ -325,7 +325,8 @@ class Text:
         size = len(old) + gained
         if start > 0 and end < len(old) and size <= MAXIMUM and (size >= MINIMUM or len(chunks) == 1):
             chunks[number] = f"{old[:start]}{new}{old[end:]}"
-            self._changed(number, _terminators_gained(old, start, end, new), gained, new)
+            typed = start == end and "\n" not in new and "\r" not in new and old[start - 1] != "\r"
+            self._changed(number, 0 if typed else _terminators_gained(old, start, end, new), gained, new)
             # The line last asked for stays known unless something before it changes or the `\r` before it gets a `\n`.
             if line_start >= start and (line_start > start or old[start - 1] == "\r"):
                 self._near = _FIRST_LINE
