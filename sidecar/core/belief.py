@@ -272,10 +272,7 @@ def _lay_over(earlier: str, text: Text, first_line: int, count: int) -> Text:
         for edit, at, taken in _taken(diff(earlier, now.text), start, end)
         if taken != edit.new
     ]
-    rope = Rope.of(text)
-    for edit in reversed(now.changes_in_raw(ChangeSet.of(len(now.text), taken_back)).edits):
-        rope.splice(edit.start, edit.end, edit.new)
-    return rope.snapshot()
+    return text.edited(now.changes_in_raw(ChangeSet.of(len(now.text), taken_back)).edits)
 
 
 def _taken(changes: ChangeSet, start: int, end: int) -> list[tuple[Edit, int, str | None]]:

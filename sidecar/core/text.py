@@ -14,6 +14,7 @@ are found in logarithmic time; only in a line that spans chunks *and* is not all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 
@@ -91,7 +92,11 @@ class Text:
             return NotImplemented
         if self is other:
             return True
-        return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
+        if self._length != other._length:
+            return False
+        start, end = self.shared_ends(other)
+        end = self._length - end
+        return start == end or self.slice(start, end) == other.slice(start, end)
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -205,6 +210,13 @@ class Text:
             )
             low, high = (middle, high) if same else (low, middle - 1)
         return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
+
+    def edited(self, edits: Sequence[Edit]) -> Text:
+        """The text after edits that are sorted and do not overlap. Chunks without an edit are shared."""
+        rope = Rope.of(self)
+        for edit in reversed(edits):
+            rope.splice(edit.start, edit.end, edit.new)
+        return rope.snapshot()
 
     def json_escaped(self) -> bytes:
         """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, Unicode's too.
