@@ -14,8 +14,6 @@ import time
 from collections import deque
 from pathlib import Path
 
-import msgspec
-
 from sidecar.state_folder import make_private, open_private, state_folder
 
 log = logging.getLogger(__name__)
@@ -36,7 +34,7 @@ class AuditLog:
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
         self._folder = folder if folder is not None else state_folder("audit")
         self._most = most_bytes
-        self._lines: deque[tuple[float, str, dict[str, object]]] = deque()
+        self._lines: deque[dict[str, object]] = deque()
         self._left_out = 0
         self._some = threading.Event()
         self._ending = threading.Event()
@@ -47,7 +45,7 @@ class AuditLog:
         if len(self._lines) >= WAITING_LINES:
             self._left_out += 1
             return
-        self._lines.append((time.time(), event, fields))
+        self._lines.append({"at": round(time.time(), 3), "pid": os.getpid(), "event": event, **fields})
         if self._thread is None:
             self._ending.clear()
             self._thread = threading.Thread(target=self._write_all, name="audit", daemon=True)
@@ -69,18 +67,18 @@ class AuditLog:
             self._some.wait()
             ended = self._ending.wait(COLLECT_SECONDS)
             self._some.clear()  # before they are taken: what comes now sets it again
-            lines = [_line(*self._lines.popleft()) for _ in range(len(self._lines))]
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
             if self._left_out:
-                lines.append(_line(time.time(), "left_out", {"lines": self._left_out}))
+                lines.append({"event": "left_out", "lines": self._left_out})
                 self._left_out = 0
             if not lines:
                 continue
             try:
-                self._append(b"".join(lines))
+                self._append("".join(json.dumps(line, default=str) + "\n" for line in lines))
             except OSError as error:
                 log.warning("the audit log in %s cannot be written: %s", self._folder, error)
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, text: str) -> None:
         path = make_private(self._folder) / _FILE
         if path.exists() and path.stat().st_size > self._most:
             for number in range(KEPT_FILES - 1, 0, -1):
@@ -90,12 +88,4 @@ class AuditLog:
             path.replace(path.with_name(f"{_FILE}.1"))
         descriptor = open_private(path, os.O_WRONLY | os.O_APPEND)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-
-
-def _line(at: float, event: str, fields: dict[str, object]) -> bytes:
-    line = {"at": round(at, 3), "pid": os.getpid(), "event": event, **fields}
-    try:
-        return msgspec.json.encode(line, enc_hook=str) + b"\n"
-    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
-        return json.dumps(line, default=str).encode() + b"\n"
+            file.write(text.encode("utf-8", "backslashreplace"))

@@ -127,12 +127,9 @@ class AgentConnection:
     ) -> None:
         self.agent = agent
         self.facts = Facts()
+        self.transport = LineTransport(reader, sink, self._admit, name=agent, limits=limits.wire)
         self._service = service
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
-        together = _nothing if self._reads_now is None else self._reads_now.together
-        self.transport = LineTransport(
-            reader, sink, self._admit, name=agent, limits=limits.wire, together=together
-        )
         self._fs = fs
         self._env = env or {}
         # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
@@ -550,9 +547,6 @@ class AgentConnection:
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
 _TAKEN_BACK = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
-
-
-def _nothing(_: bool) -> None: ...
 
 
 def _unknown(method: str) -> Failure:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 from sidecar.acp.errors import Failure, invalid
 from sidecar.core.refusal import Kind
@@ -21,7 +22,8 @@ _LONGEST_PATH = 4096
 """Bytes; PATH_MAX of Linux."""
 
 
-class FileParams(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FileParams:
     """Well formed params. `content` is None for reads."""
 
     access: Literal["read", "write"]

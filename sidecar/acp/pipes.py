@@ -1,4 +1,4 @@
-"""Our ends of an agent's pipes: StreamReaders of a kind, and PipeWriters. Unix only.
+"""Our ends of an agent's pipes: readers are asyncio's StreamReaders, writers are PipeWriters. Unix only.
 
 asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged; these are pipes, made as large as
 Linux allows without privilege, because a file of a megabyte then crosses in one switch of processes instead of sixteen.
@@ -10,23 +10,12 @@ import asyncio
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
 from itertools import islice
 
 _ROOM = 1024 * 1024
 """Bytes in a pipe on Linux (the limit for the unprivileged), and bytes waiting before a writer counts as full."""
 _AT_ONCE = 512
 """Pieces of one system call; the least that systems allow is 16, Linux, macOS and the BSDs allow 1024."""
-
-
-class Reader(asyncio.StreamReader):
-    """A StreamReader whose data somebody may take the moment it arrives, before a task that waits for it is woken."""
-
-    take: Callable[[bytes], bytes] | None = None
-    """Given what arrived; returns what of it is to be read as usual."""
-
-    def feed_data(self, data: bytes) -> None:  # type: ignore[override]  # bytes is what a pipe's transport gives
-        super().feed_data(data if self.take is None else self.take(data))
 
 
 class PipeWriter:
@@ -116,9 +105,9 @@ class PipeWriter:
                 future.set_result(None)
 
 
-async def reader(fd: int, *, limit: int = _ROOM) -> tuple[Reader, asyncio.BaseTransport]:
+async def reader(fd: int, *, limit: int = _ROOM) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
     """Takes over the read end `fd` of a pipe. Close the transport when it is no longer wanted."""
-    stream = Reader(limit=limit)
+    stream = asyncio.StreamReader(limit=limit)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(fd, "rb", 0)
     )

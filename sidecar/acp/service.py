@@ -95,9 +95,5 @@ class ReadsNow(Protocol[T_contra]):
         """As `read`, synchronously; None when the answer has to wait for anything (then `read` is called)."""
         ...
 
-    def together(self, begin: bool) -> None:
-        """Said before and after the requests that arrived together, which are taken without an await between them."""
-        ...
-
 
 AnyService: TypeAlias = Service[Any]

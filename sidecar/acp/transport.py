@@ -24,7 +24,6 @@ import msgspec
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
-from sidecar.acp.pipes import Reader
 from sidecar.core.text import Text
 
 log = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ _CHUNK = 256 * 1024
 _SMALL = 64 * 1024
 _DEEPEST = 200
 """Arrays and objects within each other."""
-_SLICE = 0.002
+_SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""
 
 
@@ -122,26 +121,17 @@ class LineTransport:
         *,
         name: str,
         limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
-        together: Callable[[bool], None] = lambda _: None,
     ) -> None:
-        """`together`: told True before and False after messages that arrived together are admitted."""
         self._reader = reader
         self._sink = sink
         self._admit = admit
-        self._together = together
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        if isinstance(reader, Reader):
-            reader.take = self._take
         self._noise = Noise(log, name)
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
-        self._next: Message | None = None
-        """One that was looked at and needs a handler."""
-        self._waiting = False
-        """`receive` waits for data, and there is none."""
         self._asked: set[int] = set()
         self._batch: list[bytes] = []
         self._batch_size = 0
@@ -158,63 +148,32 @@ class LineTransport:
 
     async def receive(self) -> Message | None:
         """The next message for the SDK, None at the end. Other tasks run before each, and now and then in between."""
+        # the task made for the last message gets to run before the next one is looked at
+        await asyncio.sleep(0)
+        until = self._loop.time() + _SLICE
         while True:
-            # the task made for the last message gets to run before the next one is looked at
-            await asyncio.sleep(0)
             while self._busy >= self._limits.unfinished and not self._closed:
+                self._flush()
                 self._room = self._loop.create_future()
                 await self._room
             if self._closed:
                 return None
-            message, self._next = self._next or self._work(), None
-            self._flush()
-            if message is not None:
-                return message
-            if self._idle() and not await self._read():
-                return None
-
-    def _work(self) -> Message | None:
-        """Deals with messages that need no handler, for a while; the first one that does, or None."""
-        self._together(True)
-        try:
-            return self._work_on()
-        finally:
-            self._together(False)
-
-    def _work_on(self) -> Message | None:
-        until = self._loop.time() + _SLICE
-        while self._messages or self._lines:
             if not self._messages:
+                if not self._lines:
+                    self._flush()
+                    if not await self._read():
+                        return None
+                    until = self._loop.time() + _SLICE
                 self._decode(self._lines.popleft())
                 continue
             message = self._checked(self._messages.popleft())
             if message is not None:
+                self._flush()
                 return message
             if self._loop.time() > until:
-                break
-        return None
-
-    def _take(self, data: bytes) -> bytes:
-        """Looks at what arrived while `receive` waits for it; returns what is left for `receive`.
-
-        Most of what agents ask is answered at once, and to wake a task for it takes longer than to answer."""
-        if not self._waiting or self._closed or self._busy >= self._limits.unfinished:
-            return data
-        self.heard_at = self._loop.time()
-        self._split(data)
-        self._next = self._work()
-        self._flush()
-        if self._idle() and self._partial_size <= self._limits.line:
-            return b""
-        self._waiting = False
-        if 0 < self._partial_size <= self._limits.line:
-            rest = b"".join(self._partial)
-            self._partial, self._partial_size = [], 0
-            return rest
-        return b"\n"  # an empty line, to wake it
-
-    def _idle(self) -> bool:
-        return self._next is None and not self._messages and not self._lines
+                self._flush()
+                await asyncio.sleep(0)
+                until = self._loop.time() + _SLICE
 
     async def send(self, message: Message) -> None:
         """Writes one message; waits while the agent leaves too much unread.
@@ -304,18 +263,15 @@ class LineTransport:
     # bytes to lines
 
     async def _read(self) -> bool:
-        """Reads until there is something to look at; False at the end."""
-        while self._idle():
+        """Reads until there are lines; False at the end."""
+        while not self._lines:
             if self._partial_size > self._limits.line:
                 self._end(f"sent a line of more than {self._limits.line} bytes")
                 return False
-            self._waiting = True
             try:
                 data = await self._reader.read(_CHUNK)
             except ConnectionError:  # a pipe that broke says the same as one that ended
                 data = b""
-            finally:
-                self._waiting = False
             if data:
                 self.heard_at = self._loop.time()
                 self._split(data)

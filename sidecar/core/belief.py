@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import zip_longest
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
@@ -49,9 +48,6 @@ class _Served:
     count: int | None
     """None: all of it."""
     serial: int
-
-    def repeats(self, before: _Served) -> bool:
-        return self.text is before.text and (self.first, self.count) == (before.first, before.count)
 
 
 @dataclass(slots=True)
@@ -214,15 +210,9 @@ def _settle(entry: _Entry, until: int | None = None) -> None:
     wholes = [_Belief(s.serial, s.serial, raw=s.text) for s in settled[:whole] if s.count is None]
     if settled and settled[whole].count is None and entry.belief is not None:
         wholes.insert(0, entry.belief)
-    past: list[_Belief] = []
-    for belief in (*entry.past, *wholes):
-        if past and past[-1].raw is not None and past[-1].raw is belief.raw:
-            past.pop()  # what is read again and again is one text
-        past.append(belief)
-    entry.past = past[-MAX_PAST:]
-    for served, later in zip_longest(settled[whole:], settled[whole + 1 :]):
-        if later is None or not later.repeats(served):
-            entry.belief = _believed(entry.belief, served)
+    entry.past = [*entry.past, *wholes][-MAX_PAST:]
+    for served in settled[whole:]:
+        entry.belief = _believed(entry.belief, served)
 
 
 def _believed(belief: _Belief | None, served: _Served) -> _Belief:
@@ -272,7 +262,10 @@ def _lay_over(earlier: str, text: Text, first_line: int, count: int) -> Text:
         for edit, at, taken in _taken(diff(earlier, now.text), start, end)
         if taken != edit.new
     ]
-    return text.edited(now.changes_in_raw(ChangeSet.of(len(now.text), taken_back)).edits)
+    rope = Rope.of(text)
+    for edit in reversed(now.changes_in_raw(ChangeSet.of(len(now.text), taken_back)).edits):
+        rope.splice(edit.start, edit.end, edit.new)
+    return rope.snapshot()
 
 
 def _taken(changes: ChangeSet, start: int, end: int) -> list[tuple[Edit, int, str | None]]:

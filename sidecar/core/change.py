@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 Assoc = Literal[-1, 1]
 
@@ -23,7 +23,8 @@ class Sliceable(Protocol):
     def slice(self, start: int, end: int, /) -> str: ...
 
 
-class Edit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """Replace the code points start..end by `new`. start == end inserts, an empty `new` deletes."""
 
     start: int

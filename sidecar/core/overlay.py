@@ -150,10 +150,10 @@ class Overlay:
     def apply(self, modification: Modification) -> Applied:
         """Takes one event over. Raises only what a listener raised, after the whole event was applied."""
         match modification.action:
-            case Action.CHANGE:  # first: it is what most events are
-                return self._change(modification)
             case Action.OPEN:
                 return self._open(modification)
+            case Action.CHANGE:
+                return self._change(modification)
             case Action.SAVE:
                 return self._save(modification)
             case Action.CLOSE:

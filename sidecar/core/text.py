@@ -14,7 +14,6 @@ are found in logarithmic time; only in a line that spans chunks *and* is not all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 
@@ -92,11 +91,7 @@ class Text:
             return NotImplemented
         if self is other:
             return True
-        if self._length != other._length:
-            return False
-        start, end = self.shared_ends(other)
-        end = self._length - end
-        return start == end or self.slice(start, end) == other.slice(start, end)
+        return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -210,13 +205,6 @@ class Text:
             )
             low, high = (middle, high) if same else (low, middle - 1)
         return self._index.points_before(first), self._length - self._index.points_before(len(mine) - low)
-
-    def edited(self, edits: Sequence[Edit]) -> Text:
-        """The text after edits that are sorted and do not overlap. Chunks without an edit are shared."""
-        rope = Rope.of(self)
-        for edit in reversed(edits):
-            rope.splice(edit.start, edit.end, edit.new)
-        return rope.snapshot()
 
     def json_escaped(self) -> bytes:
         """The text as the inside of a JSON string: UTF-8, without the quotes. Line ends of any kind are escaped, Unicode's too.
@@ -337,8 +325,7 @@ class Text:
         size = len(old) + gained
         if start > 0 and end < len(old) and size <= MAXIMUM and (size >= MINIMUM or len(chunks) == 1):
             chunks[number] = f"{old[:start]}{new}{old[end:]}"
-            typed = start == end and "\n" not in new and "\r" not in new and old[start - 1] != "\r"
-            self._changed(number, 0 if typed else _terminators_gained(old, start, end, new), gained, new)
+            self._changed(number, _terminators_gained(old, start, end, new), gained, new)
             # The line last asked for stays known unless something before it changes or the `\r` before it gets a `\n`.
             if line_start >= start and (line_start > start or old[start - 1] == "\r"):
                 self._near = _FIRST_LINE

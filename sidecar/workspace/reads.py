@@ -6,10 +6,8 @@ from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
 from sidecar.disk import Missing
 from sidecar.workspace.consent import Consent
-from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reconcile import Reconciler
@@ -24,8 +22,6 @@ class Reader:
         self._state = state
         self._reconciler = reconciler
         self._consent = consent
-        self._found: dict[tuple[str, str], tuple[DocumentUri, Tracked]] | None = None
-        """By session and path: what was found for requests that arrived together with this one."""
 
     async def read(self, ticket: Ticket, line: int | None, limit: int | None) -> str | Refusal:
         """`line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the session's belief."""
@@ -52,34 +48,13 @@ class Reader:
                 return await self._from_buffer(session, place, line, limit)
             return await self._from_disk(session, place, line, limit)
 
-    def together(self, begin: bool) -> None:
-        """From `begin` to the end, without an await between them, `read_now` is asked for requests that had all arrived before
-        any of them was answered: one look at the disk is for all of them."""
-        self._found = {} if begin else None
-
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, in this very moment, for an open document that needs no waiting and no question; None otherwise."""
         state = self._state
         session = state.sessions.get(ticket.session_id)
         if session is None or state.queues.blocked(ticket):
             return None
-        found = self._found.get((session.id, ticket.path)) if self._found else None
-        if found is None:
-            found = self._look(session, ticket.path)
-            if not isinstance(found, tuple):
-                return found
-        uri, tracked = found
-        text = tracked.document.snapshot()
-        if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
-            state.beliefs.served_whole(session.id, uri, text)
-            session.served()
-            return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
-        return self._give(session, uri, text, tracked.saved, line, limit)
-
-    def _look(self, session: Session, path: str) -> tuple[DocumentUri, Tracked] | Refusal | None:
-        """The open document at a path, if it is as the disk was last seen and may be read without a question."""
-        state = self._state
-        found = locate(state.storage, state.documents, session.roots, path, "read")
+        found = locate(state.storage, state.documents, session.roots, ticket.path, "read")
         if isinstance(found, Refusal):
             return found
         with found as place:
@@ -90,9 +65,12 @@ class Reader:
                 or self._consent.must_ask(place, "read")
             ):
                 return None
-            if self._found is not None:
-                self._found[session.id, path] = place.uri, tracked
-            return place.uri, tracked
+            text = tracked.document.snapshot()
+            if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
+                state.beliefs.served_whole(session.id, place.uri, text)
+                session.served()
+                return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
+            return self._give(session, place, text, tracked.saved, line, limit)
 
     async def _from_buffer(
         self, session: Session, place: Place, line: int | None, limit: int | None
@@ -109,7 +87,7 @@ class Reader:
         text = document.snapshot()
         if len(text) > self._state.settings.max_file_bytes and line is None and limit is None:
             return too_large(place.requested, len(text), self._state.settings.max_file_bytes)
-        return self._give(session, place.uri, text, current.saved, line, limit)
+        return self._give(session, place, text, current.saved, line, limit)
 
     async def _from_disk(
         self, session: Session, place: Place, line: int | None, limit: int | None
@@ -126,12 +104,12 @@ class Reader:
         decoded = await self._state.storage.read(file)
         if isinstance(decoded, Refusal):
             return decoded
-        return self._give(session, place.uri, Text.of(decoded.text), normal(decoded.text), line, limit)
+        return self._give(session, place, Text.of(decoded.text), normal(decoded.text), line, limit)
 
     def _give(
         self,
         session: Session,
-        uri: DocumentUri,
+        place: Place,
         text: Text,
         disk: str | None,
         line: int | None,
@@ -140,18 +118,16 @@ class Reader:
         served = serve(text, line, limit)
         if isinstance(served, Refusal):
             return served
-        self._believe(session, uri, text, disk, served)
+        self._believe(session, place, text, disk, served)
         session.served()
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
-    def _believe(
-        self, session: Session, uri: DocumentUri, text: Text, disk: str | None, served: Served
-    ) -> None:
+    def _believe(self, session: Session, place: Place, text: Text, disk: str | None, served: Served) -> None:
         beliefs = self._state.beliefs
         if served.whole:
-            beliefs.served_whole(session.id, uri, text)
+            beliefs.served_whole(session.id, place.uri, text)
         elif served.count:
-            beliefs.served_slice(session.id, uri, text, disk, served.first, served.count)
+            beliefs.served_slice(session.id, place.uri, text, disk, served.first, served.count)
 
 
 def not_found(path: str) -> Refusal:

@@ -189,7 +189,7 @@ class Sender:
         before = document.snapshot()
         can = self._editor.capabilities
         edits = text_edits(before, changes, can.encoding, can.lf_lines)
-        expected = before.edited(changes.edits)
+        expected = Text.of(changes.apply(before))
         watch = tracked.watch = Watch(document, expected)
         request = self.dispatch(label, DocumentEdit(document.client_uri, document.version, edits))
         sending = _Sending(tracked, watch, request, edits, changes, before, expected, applied)

@@ -270,10 +270,6 @@ class Workspace:
             self._note("read", ticket, answer)
         return answer
 
-    def together(self, begin: bool) -> None:
-        """See `Reader.together`."""
-        self._reader.together(begin)
-
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         answer = await self._writer.write(ticket, content)
         self._note("write", ticket, answer)

@@ -38,8 +38,6 @@ class State:
         uri = modification.uri
         applied = self.overlay.apply(modification)
         match modification.action:
-            case Action.CHANGE if self.documents.get(uri) is not None:  # first: it is what most events are
-                return None, applied.note
             case Action.OPEN if applied.document is not None:
                 return self._opened(applied.document), applied.note
             case Action.CLOSE:
@@ -53,7 +51,7 @@ class State:
                         tracked.text_at_save = text
                     self.documents.disk.written(uri, text, self.beliefs.moment())
                 return tracked, applied.note
-            case Action.CHANGE if applied.document is not None:
+            case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
                 self._opened(applied.document)
                 return None, applied.note

@@ -424,8 +424,6 @@ async def test_pipelined_write_write_read() -> None:
 class ReadsNow(FakeWorkspace):
     """Answers reads at once unless the file's queue is not empty."""
 
-    def together(self, begin: bool) -> None: ...
-
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         if any(
             not other.released for other in self.tickets if other is not ticket and other.path == ticket.path

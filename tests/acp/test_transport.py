@@ -18,12 +18,6 @@ from tests.support.acp_wire import HANGS, Wire
 LIMITS = WireLimits(line=10_000, unfinished=8, stalled=0.2)
 
 
-@pytest.fixture(autouse=True, params=[True, False], ids=["at once", "by a task"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways in which what arrives is looked at."""
-    monkeypatch.setattr(Wire, "eager", request.param)
-
-
 class Side:
     """A connection over the transport that answers `ping` and notes notifications."""
 

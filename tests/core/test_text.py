@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from sidecar.core import chunks
 from sidecar.core import text as text_module
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import Edit
 from sidecar.core.chunks import MAXIMUM, ChunkIndex, common_prefix, common_suffix
 from sidecar.core.text import Encoding, Position, Range, Rope, Text
 from tests.support import oracle
@@ -613,19 +613,3 @@ def test_shared_ends_reach_to_the_edited_chunk() -> None:
     start, end = before.shared_ends(rope.snapshot())
     assert 0 < start <= 50_000
     assert len(before) - start - end <= MAXIMUM
-
-
-@given(TEXTS, st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), TEXTS), max_size=4))
-def test_an_edited_text_is_what_its_edits_make_of_it(text: str, gaps: list[tuple[int, int, str]]) -> None:
-    edits: list[Edit] = []
-    at = 0
-    for gap, size, new in gaps:
-        start = min(at + gap, len(text))
-        at = min(start + size, len(text))
-        edits.append(Edit(start, at, new))
-    with chunk_size(4):
-        before = Text(text)
-        after = before.edited(edits)
-        assert str(before) == text
-        assert str(after) == ChangeSet(len(text), tuple(edits)).apply(text)
-        assert after == Text(str(after))

@@ -35,15 +35,23 @@ def noise_is_fatal() -> None:
     """What the SDK's transport does: a line that is JSON and no object ends the connection."""
     from sidecar.acp.transport import LineTransport
 
-    lenient = LineTransport._decode_leniently
+    lenient, read = LineTransport._decode_leniently, LineTransport._read
+    ended: set[LineTransport] = set()
 
     def strict(self: LineTransport, line: bytes) -> None:
         lenient(self, line)
         if line in (b"42", b"null", b"[]"):
+            ended.add(self)
             self._lines.clear()
+
+    async def fragile(self: LineTransport) -> bool:
+        if self in ended:
             self._end("sent a line that is no message")
+            return False
+        return await read(self)
 
     LineTransport._decode_leniently = strict
+    LineTransport._read = fragile
 
 
 def wrong_params_go_unanswered() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidecar.acp.pipes import Reader
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports import Json, Question
 
@@ -19,11 +18,8 @@ HANGS = 10.0
 class Wire:
     """`reader` and itself as the sink go to the code under test; `feed` and `sent` are the agent's."""
 
-    eager = True
-    """What arrives is looked at before a task is woken, as where the pipes are ours; False: as on Windows."""
-
     def __init__(self) -> None:
-        self.reader = Reader() if self.eager else asyncio.StreamReader()
+        self.reader = asyncio.StreamReader()
         self.sent: list[dict[str, Any]] = []
         self.raw = b""
         self.closed = False

@@ -80,11 +80,7 @@ async def test_what_has_to_wait_or_ask_is_not_answered_at_once(tmp_path: Path) -
 
         assert str(now("a.txt")) == "disk\n"
         assert now(".env") is None, "the user is asked"
-        bench.workspace.together(True)
-        assert str(now("a.txt")) == "disk\n"
         (tmp_path / "a.txt").write_text("changed behind the editor\n")
-        assert str(now("a.txt")) == "disk\n", "requests that arrived together are answered for one moment"
-        bench.workspace.together(False)
         assert now("a.txt") is None, "the disk is looked at first"
         write = bench.workspace.ticket(bench.session, bench.path("a.txt"), "write")
         assert now("a.txt") is None, "an earlier write comes first"
