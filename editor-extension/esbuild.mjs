@@ -1,0 +1,45 @@
+// Bundles the extension, the panel's page and, with --test, the unit tests into dist/. The tests get a stand-in for `vscode`.
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import * as esbuild from "esbuild";
+
+const flags = new Set(process.argv.slice(2));
+const production = flags.has("--production");
+
+const shared = { bundle: true, logLevel: "warning", legalComments: "none", minify: production, sourcemap: !production };
+const onNode = { ...shared, platform: "node", format: "cjs", target: "node22" };
+
+const bundles = [
+  { ...onNode, entryPoints: ["src/extension.ts"], outfile: "dist/extension.js", external: ["vscode"] },
+  {
+    ...shared,
+    platform: "browser",
+    format: "iife",
+    target: "es2023",
+    entryPoints: ["src/panel/webview/main.ts"],
+    outfile: "dist/webview.js",
+  },
+];
+
+if (flags.has("--test")) {
+  rmSync("dist/test", { recursive: true, force: true });
+  bundles.push({
+    ...onNode,
+    target: "node20",
+    sourcemap: "inline",
+    entryPoints: readdirSync("test", { recursive: true })
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join("test", name)),
+    outdir: "dist/test",
+    outbase: "test",
+    alias: { vscode: "./test/support/vscode.ts" },
+  });
+}
+
+if (flags.has("--watch")) {
+  for (const options of bundles) {
+    await (await esbuild.context(options)).watch();
+  }
+} else {
+  await Promise.all(bundles.map((options) => esbuild.build(options)));
+}

@@ -1,0 +1,11 @@
+/** Commands to start a session, prompt, stop, and look after the server. */
+
+import * as vscode from "vscode";
+import type { ClientFlags } from "../lsp_ext";
+import type { Session } from "../session";
+
+export const flags: Partial<ClientFlags> = {};
+
+export function register(_session: Session): vscode.Disposable {
+  return new vscode.Disposable(() => undefined);
+}

@@ -1,0 +1,181 @@
+/**
+ * What acp-sidecar adds to LSP, as this extension uses it: the mirror of `sidecar/lsp/ext.py`. A test of the project keeps
+ * names and flags of the two equal; shapes are described in docs/reference.md.
+ */
+
+import { NotificationType, RequestType, type Range, type TextEdit } from "vscode-languageclient/node";
+
+/** What `initializationOptions.client` announces: custom methods that a part of this extension handles. */
+export interface ClientFlags {
+  save: boolean;
+  open: boolean;
+  reload: boolean;
+  sessionUpdates: boolean;
+  permissions: boolean;
+  changes: boolean;
+}
+
+// Commands: workspace/executeCommand with one argument object
+
+/** A server command with the types of its argument and result. */
+export class ServerCommand<A, R> {
+  /** Never set: carries the types. */
+  declare readonly _types?: [A, R];
+  constructor(readonly name: string) {}
+}
+
+export interface NewSessionArguments {
+  agent?: string;
+  /** An absolute path; the first workspace folder when absent. */
+  cwd?: string;
+  additionalDirectories?: string[];
+  mcpServers?: Record<string, unknown>[];
+}
+export interface NewSessionResult {
+  sessionId: string;
+  agent: string;
+  modes?: unknown;
+  configOptions?: unknown;
+}
+export const newSession = new ServerCommand<NewSessionArguments, NewSessionResult>("sidecar.newSession");
+
+export interface PromptArguments {
+  /** Text, or ACP content blocks. */
+  prompt: string | Record<string, unknown>[];
+  sessionId?: string;
+  wait?: boolean;
+}
+export interface PromptResult {
+  sessionId: string;
+  turn: number;
+}
+export const prompt = new ServerCommand<PromptArguments, PromptResult>("sidecar.prompt");
+
+export interface OfSession {
+  sessionId?: string;
+}
+export const openChat = new ServerCommand<OfSession, { uri: string; sessionId?: string }>("sidecar.openChat");
+export const send = new ServerCommand<{ uri?: string }, { uri: string }>("sidecar.send");
+export const answer = new ServerCommand<{ questionId: string; optionId: string }, null>("sidecar.answer");
+export const cancel = new ServerCommand<OfSession, null>("sidecar.cancel");
+export const closeSession = new ServerCommand<OfSession, null>("sidecar.closeSession");
+
+export interface AgentInfo {
+  id: string;
+  name: string;
+  source: "configured" | "found" | "registry" | "demo";
+  installed: boolean;
+  version?: string;
+  /** What is missing, for a person. */
+  needs?: string;
+}
+export const listAgents = new ServerCommand<Record<string, never>, AgentInfo[]>("sidecar.listAgents");
+export const status = new ServerCommand<Record<string, never>, Record<string, unknown>>("sidecar.status");
+
+export interface ListChangesArguments {
+  sessionId?: string;
+  uri?: string;
+}
+/** A hunk of an agent's in the current text. */
+export interface Change {
+  changeId: string;
+  uri: string;
+  range: Range;
+  oldText: string;
+  newText: string;
+  sessionId: string;
+  turn: number;
+  toolCallId?: string;
+  state: string;
+}
+export const listChanges = new ServerCommand<ListChangesArguments, Change[]>("sidecar.listChanges");
+
+/** One hunk, one file, one session or turn, or everything. */
+export interface ChangesArguments {
+  changeId?: string;
+  uri?: string;
+  sessionId?: string;
+  turn?: number;
+  all?: boolean;
+}
+export interface Impossible {
+  changeId: string;
+  reason: string;
+}
+export const keep = new ServerCommand<ChangesArguments, { kept: string[]; impossible: Impossible[] }>("sidecar.keep");
+export interface Rejected {
+  rejected: string[];
+  impossible: Impossible[];
+}
+export const reject = new ServerCommand<ChangesArguments, Rejected>("sidecar.reject");
+export const revertTurn = new ServerCommand<{ sessionId: string; turn: number }, Rejected>("sidecar.revertTurn");
+
+// Methods: server → client
+
+/** Announced by `sessionUpdates`; the update is in ACP's shape. */
+export const sessionUpdate = new NotificationType<{ sessionId: string; update: Record<string, unknown> }>(
+  "sidecar/sessionUpdate",
+);
+/** Announced by `sessionUpdates`: what an agent's command said since the last one. */
+export const terminalOutput = new NotificationType<{ sessionId: string; terminalId: string; output: string }>(
+  "sidecar/terminalOutput",
+);
+
+export interface TurnEnded {
+  sessionId: string;
+  turn: number;
+  stopReason: string;
+  changes: { uri: string; added: number; removed: number }[];
+  error?: string;
+}
+/** Sent to every client. */
+export const turnEnded = new NotificationType<TurnEnded>("sidecar/turnEnded");
+
+export interface PermissionParams {
+  sessionId: string;
+  requestId: string;
+  action: "read" | "write" | "execute" | "start" | "other";
+  text: string;
+  reason: string;
+  options: { optionId: string; kind: string; label: string }[];
+  /** The canonical path. */
+  target?: string;
+  argv?: string[];
+  cwd?: string;
+  /** Names only. */
+  env?: string[];
+  diff?: unknown;
+}
+/** Announced by `permissions`; withdrawn by its cancellation token. */
+export const requestPermission = new RequestType<
+  PermissionParams,
+  { optionId: string } | { cancelled: true },
+  void
+>("sidecar/requestPermission");
+
+/** Announced by `save`. */
+export const save = new RequestType<{ uri: string; version: number }, { saved: boolean }, void>("sidecar/save");
+/** Announced by `open`: opens the document without showing it. */
+export const open = new RequestType<{ uri: string }, { version: number }, void>("sidecar/open");
+/** Announced by `open`: closes what was opened so, unless somebody looks at it. */
+export const close = new RequestType<{ uri: string }, null, void>("sidecar/close");
+
+export interface ReloadParams {
+  uri: string;
+  version: number;
+  edits: TextEdit[];
+}
+/** Announced by `reload`: take the disk's text, then apply these edits. */
+export const reload = new RequestType<
+  ReloadParams,
+  { version: number } | { refused: "version" | "not-active" },
+  void
+>("sidecar/reload");
+
+/** Announced by `changes`: the hunks of these documents moved; this client shows them itself. */
+export const changes = new NotificationType<{ uris: string[] }>("sidecar/changes");
+
+// Methods: client → server
+
+/** A file that is open where text sync does not reach: notebooks, custom editors. */
+export const opaque = new NotificationType<{ uri: string; dirty: boolean }>("sidecar/opaque");

@@ -1,0 +1,3 @@
+/** The panel's own page: a second bundle, which knows no `vscode` module. */
+
+export {};

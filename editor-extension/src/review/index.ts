@@ -1,0 +1,11 @@
+/** Hunks under review: decorations, lenses, the view of agents' changes. */
+
+import * as vscode from "vscode";
+import type { ClientFlags } from "../lsp_ext";
+import type { Session } from "../session";
+
+export const flags: Partial<ClientFlags> = {};
+
+export function register(_session: Session): vscode.Disposable {
+  return new vscode.Disposable(() => undefined);
+}

@@ -1,0 +1,212 @@
+/**
+ * The connection to the server as the parts see it: handlers are registered once and survive restarts of the server; requests
+ * fail in words while there is none. Each start makes a new LanguageClient, because one that failed to start cannot start again.
+ */
+
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  RevealOutputChannelOn,
+  Trace,
+  type GenericRequestHandler,
+  type InitializeResult,
+  type Middleware,
+  type NotificationType,
+  type RequestType,
+  type ServerOptions,
+} from "vscode-languageclient/node";
+import type { ServerCommand } from "../lsp_ext";
+import { merge } from "./middleware";
+
+export type ServerState = "stopped" | "starting" | "running" | "failed";
+
+/** No server is running; the message says so to a person. */
+export class NotRunning extends Error {
+  constructor() {
+    super(vscode.l10n.t("acp-sidecar is not running. Start it with the command “ACP Sidecar: Restart Server”."));
+  }
+}
+
+type Attach = (client: LanguageClient) => vscode.Disposable;
+
+export interface ClientOptions {
+  readonly log: vscode.LogOutputChannel;
+  readonly trace: vscode.LogOutputChannel;
+  /** Evaluated at each start. */
+  readonly initializationOptions: () => unknown;
+}
+
+export class Client implements vscode.Disposable {
+  private current: LanguageClient | undefined;
+  private state_: ServerState = "stopped";
+  private tracing = false;
+  private readonly attached = new Map<Attach, vscode.Disposable | undefined>();
+  private readonly middleware: Middleware[] = [];
+  private readonly states = new vscode.EventEmitter<ServerState>();
+  private readonly closings = new vscode.EventEmitter<void>();
+
+  constructor(private readonly options: ClientOptions) {}
+
+  get state(): ServerState {
+    return this.state_;
+  }
+
+  /** Fires with the new state. At "running" a new server runs that knows nothing of what the last one told. */
+  readonly onDidChangeState = this.states.event;
+
+  /** The server went away without being asked to. */
+  readonly onDidClose = this.closings.event;
+
+  /** What the server said of itself; undefined while none runs. */
+  get initializeResult(): InitializeResult | undefined {
+    return this.current?.initializeResult;
+  }
+
+  /** To be called by a part's `register`: it holds for servers started later. */
+  use(middleware: Middleware): void {
+    this.middleware.push(middleware);
+    merge(this.middleware); // a clash is loud at once
+  }
+
+  /** Throws NotRunning, or the server's ResponseError, whose message is for people. */
+  async request<P, R, E>(type: RequestType<P, R, E>, params: P, token?: vscode.CancellationToken): Promise<R> {
+    return this.running().sendRequest<R>(type.method, params, token);
+  }
+
+  /** Runs a server command; throws as `request`. */
+  async command<A, R>(command: ServerCommand<A, R>, argument: A, token?: vscode.CancellationToken): Promise<R> {
+    const params = { command: command.name, arguments: [argument] };
+    return (await this.running().sendRequest(ExecuteCommandRequest.type, params, token)) as R;
+  }
+
+  /** Dropped while no server runs: parts tell the state again at "running". */
+  async notify<P>(type: NotificationType<P>, params: P): Promise<void> {
+    if (this.state_ === "running") {
+      await this.running().sendNotification(type.method, params);
+    }
+  }
+
+  onRequest<P, R, E>(
+    type: RequestType<P, R, E>,
+    handler: (params: P, token: vscode.CancellationToken) => R | Promise<R>,
+  ): vscode.Disposable {
+    return this.attach((client) => client.onRequest(type.method, handler as GenericRequestHandler<R, E>));
+  }
+
+  onNotification<P>(type: NotificationType<P>, handler: (params: P) => void): vscode.Disposable {
+    return this.attach((client) => client.onNotification(type.method, handler));
+  }
+
+  /** Conversions between the protocol's and the editor's types. They need no server. */
+  readonly fromProtocol = {
+    uri: (uri: string): vscode.Uri => vscode.Uri.parse(uri),
+    range: (range: import("vscode-languageclient/node").Range): vscode.Range =>
+      new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character),
+  };
+  readonly toProtocol = {
+    uri: (uri: vscode.Uri): string => uri.toString(),
+  };
+
+  /** Resolves when the server has answered `initialize`; rejects when it cannot be started. */
+  async start(server: ServerOptions): Promise<void> {
+    await this.stop();
+    const client = new LanguageClient(
+      "acpSidecar",
+      "ACP Sidecar",
+      server,
+      {
+        documentSelector: [{ scheme: "file" }],
+        outputChannel: this.options.log,
+        traceOutputChannel: this.options.trace,
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        initializationOptions: this.options.initializationOptions,
+        initializationFailedHandler: () => false,
+        middleware: merge(this.middleware),
+        // Restarting is the supervisor's, which knows of back-off and asks the user
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => {
+            if (this.current === client && this.state_ === "running") {
+              this.current = undefined;
+              this.set("stopped");
+              this.closings.fire();
+            }
+            return { action: CloseAction.DoNotRestart, handled: true };
+          },
+        },
+      },
+    );
+    this.current = client;
+    for (const attach of this.attached.keys()) {
+      this.attached.set(attach, attach(client));
+    }
+    this.set("starting");
+    try {
+      await client.start();
+      await client.setTrace(this.tracing ? Trace.Verbose : Trace.Off);
+    } catch (error) {
+      if (this.current === client) {
+        this.current = undefined;
+        this.set("failed");
+      }
+      throw error;
+    }
+    this.set("running");
+  }
+
+  /** Asks the server to end; a server that does not is ended. Never rejects. */
+  async stop(): Promise<void> {
+    const client = this.current;
+    this.current = undefined;
+    if (client === undefined) {
+      return;
+    }
+    this.set("stopped");
+    try {
+      await client.dispose();
+    } catch (error) {
+      this.options.log.warn(`stopping the server: ${String(error)}`);
+    }
+  }
+
+  /** Whether every message goes to the trace channel. */
+  get protocolLog(): boolean {
+    return this.tracing;
+  }
+
+  async setProtocolLog(on: boolean): Promise<void> {
+    this.tracing = on;
+    await this.current?.setTrace(on ? Trace.Verbose : Trace.Off);
+  }
+
+  dispose(): void {
+    void this.stop();
+    this.states.dispose();
+    this.closings.dispose();
+  }
+
+  private attach(attach: Attach): vscode.Disposable {
+    this.attached.set(attach, this.current === undefined ? undefined : attach(this.current));
+    return new vscode.Disposable(() => {
+      this.attached.get(attach)?.dispose();
+      this.attached.delete(attach);
+    });
+  }
+
+  private running(): LanguageClient {
+    if (this.current === undefined || this.state_ !== "running") {
+      throw new NotRunning();
+    }
+    return this.current;
+  }
+
+  private set(state: ServerState): void {
+    if (state !== this.state_) {
+      this.state_ = state;
+      this.states.fire(state);
+    }
+  }
+}
