@@ -38,6 +38,11 @@ class ClientFlags:
     session_updates: bool = False
     permissions: bool = False
     changes: bool = False
+    agent_state: bool = False
+    activity: bool = False
+    elicitation: bool = False
+    terminal_login: bool = False
+    """It runs a command in a terminal for a person to log in (no method of its own)."""
     name: str = ""
     """Who it is, where the editor's own `clientInfo` does not say (eglot 1.9)."""
 
@@ -184,6 +189,10 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
     "sessionUpdates": ("session_updates", _boolean),
     "permissions": ("permissions", _boolean),
     "changes": ("changes", _boolean),
+    "agentState": ("agent_state", _boolean),
+    "activity": ("activity", _boolean),
+    "elicitation": ("elicitation", _boolean),
+    "terminalLogin": ("terminal_login", _boolean),
     "name": ("name", _text),
 }
 

@@ -30,6 +30,7 @@ from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
 from sidecar.lsp.review import ReviewFeatures
 from sidecar.lsp.server import SidecarServer
+from sidecar.lsp.session_commands import SessionCommands
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
@@ -151,6 +152,32 @@ class Connection:
     # lsp.review.ReviewService
 
     def changes(self, selector: Selector) -> list[Json]:
+    # lsp.session_commands.SessionService
+
+    async def list_sessions(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
+        raise AgentFailed("refused", "sessions cannot be listed yet")
+
+    async def load_session(self, session_id: str, replay: bool) -> Json:
+        raise AgentFailed("refused", "sessions cannot be loaded yet")
+
+    async def delete_sessions(self, session_id: str | None) -> Json:
+        raise AgentFailed("refused", "sessions cannot be deleted yet")
+
+    async def transcript(self, session_id: str) -> Json:
+        raise AgentFailed("refused", "conversations are not recorded yet")
+
+    async def set_mode(self, session_id: str, mode_id: str) -> Json:
+        raise AgentFailed("refused", "modes cannot be set yet")
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        raise AgentFailed("refused", "options cannot be set yet")
+
+    async def authenticate(self, agent: str, method_id: str | None, finished: bool) -> Json:
+        raise AgentFailed("refused", "logging in is not possible yet")
+
+    async def logout(self, agent: str) -> None:
+        raise AgentFailed("refused", "logging out is not possible yet")
+
         return [] if self._workspace is None else self._workspace.review.changes(selector)
 
     def keep(self, selector: Selector) -> Result:
@@ -189,6 +216,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             commands,
             [transcripts, review],
             on_initialize=lambda: connection.initialize(server, editor),
+        SessionCommands(connection).add_to(commands)
             on_renamed=connection.renamed,
             watched=WatchedFiles(server, background, connection.files_changed),
         )

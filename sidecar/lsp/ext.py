@@ -24,6 +24,14 @@ ANSWER: Final = "sidecar.answer"
 CANCEL: Final = "sidecar.cancel"
 CLOSE_SESSION: Final = "sidecar.closeSession"
 LIST_AGENTS: Final = "sidecar.listAgents"
+AUTHENTICATE: Final = "sidecar.authenticate"
+LOGOUT: Final = "sidecar.logout"
+LIST_SESSIONS: Final = "sidecar.listSessions"
+LOAD_SESSION: Final = "sidecar.loadSession"
+DELETE_SESSION: Final = "sidecar.deleteSession"
+TRANSCRIPT: Final = "sidecar.transcript"
+SET_MODE: Final = "sidecar.setMode"
+SET_CONFIG_OPTION: Final = "sidecar.setConfigOption"
 STATUS: Final = "sidecar.status"
 LIST_CHANGES: Final = "sidecar.listChanges"
 KEEP: Final = "sidecar.keep"
@@ -40,6 +48,14 @@ COMMANDS: Final = (
     CLOSE_SESSION,
     LIST_AGENTS,
     STATUS,
+    AUTHENTICATE,
+    LOGOUT,
+    LIST_SESSIONS,
+    LOAD_SESSION,
+    DELETE_SESSION,
+    TRANSCRIPT,
+    SET_MODE,
+    SET_CONFIG_OPTION,
     LIST_CHANGES,
     KEEP,
     REJECT,
@@ -103,6 +119,75 @@ class Answer(Arguments, frozen=True, rename="camel"):
 
 class ListChanges(Arguments, frozen=True, rename="camel"):
     """→ `[{changeId, uri, range, oldText, newText, sessionId, turn, toolCallId?, state}]`. A plain string is a document's URI."""
+class OfAgent(Arguments, frozen=True, rename="camel"):
+    """`sidecar.logout` → null. A plain string is the agent's id."""
+
+    TEXT: ClassVar[str] = "agent"
+    agent: str
+
+
+class Authenticate(Arguments, frozen=True, rename="camel"):
+    """→ `AuthenticateAnswer`. A plain string is the agent's id."""
+
+    TEXT: ClassVar[str] = "agent"
+    agent: str
+    method_id: str | None = None
+    """One of the agent's `methods`; may be left out where it offers one."""
+    finished: bool = False
+    """A login in a terminal has ended with exit code 0: the agent is to be started anew."""
+
+
+class ListSessions(Arguments, frozen=True, rename="camel"):
+    """→ list of `SessionRow`, the last used first: those in the editor's folders. A plain string is the agent's id."""
+
+    TEXT: ClassVar[str] = "agent"
+    agent: str | None = None
+    """Only this agent's; it is started if need be and asked for those it keeps. Without: agents that run are asked."""
+    all: bool = False
+    """Those of other folders too."""
+
+
+class LoadSession(Arguments, frozen=True, rename="camel"):
+    """→ `LoadSessionAnswer`, after its history went by `sidecar/sessionUpdate` with `replay`. A plain string is the session's id."""
+
+    TEXT: ClassVar[str] = "sessionId"
+    session_id: str
+    replay: bool = True
+    """False: the client shows the history already; it is not sent."""
+
+
+class DeleteSession(Arguments, frozen=True, rename="camel"):
+    """→ `{deleted: [sessionId], kept: [{sessionId, reason}]}`: with the agent where it can, and the sidecar's own record.
+    A plain string is the session's id."""
+
+    TEXT: ClassVar[str] = "sessionId"
+    session_id: str | None = None
+    all: bool = False
+    """Every record of the sidecar's on this machine, of sessions that are not open."""
+
+
+class TranscriptOf(Arguments, frozen=True, rename="camel"):
+    """→ `TranscriptAnswer`. A plain string is the session's id."""
+
+    TEXT: ClassVar[str] = "sessionId"
+    session_id: str
+
+
+class SetMode(Arguments, frozen=True, rename="camel"):
+    """→ `{modes}`, ACP's shape, with the new `currentModeId`."""
+
+    session_id: str
+    mode_id: str
+
+
+class SetConfigOption(Arguments, frozen=True, rename="camel"):
+    """→ `{configOptions}`, ACP's shape. An agent's models are an option of category `model`, also where it sends them the older way."""
+
+    session_id: str
+    config_id: str
+    value: str | bool
+
+
 
     TEXT: ClassVar[str] = "uri"
     session_id: str | None = None
@@ -131,11 +216,12 @@ class Turn(Arguments, frozen=True, rename="camel"):
 # Methods: server → client
 
 SESSION_UPDATE: Final = "sidecar/sessionUpdate"
-"""Notification, `client.sessionUpdates`: `{sessionId, update}`, the update in ACP's shape [window/logMessage]."""
+"""Notification, `client.sessionUpdates`: `{sessionId, update, replay?}`, the update in ACP's shape; `replay: true` is history
+[window/logMessage, history nowhere]."""
 TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"
-"""Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`."""
+"""Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}], error?, errorKind?, methods?}`."""
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"
 """Request, `client.permissions` [window/showMessageRequest, or code actions in the transcript]."""
 SAVE: Final = "sidecar/save"
@@ -162,6 +248,14 @@ class OpaqueParams(msgspec.Struct, frozen=True):
     dirty: bool = True
 
 
+AGENT_STATE: Final = "sidecar/agentState"
+"""Notification, `client.agentState`: `AgentStateParams` [nothing]."""
+ACTIVITY: Final = "sidecar/activity"
+"""Notification, `client.activity`: `ActivityParams`, reads and writes for follow mode [nothing]."""
+ELICITATION: Final = "sidecar/elicitation"
+"""Request, `client.elicitation`: `ElicitationParams` → `ElicitationAnswer` [agents are told that they cannot ask]."""
+ELICITATION_COMPLETE: Final = "sidecar/elicitationComplete"
+"""Notification, `client.elicitation`: `{agent, elicitationId}`: what happened at an elicitation's URL has ended [nothing]."""
 # Payloads
 
 
@@ -206,3 +300,151 @@ class ReloadAnswer(msgspec.Struct, frozen=True):
 class PermissionAnswer(msgspec.Struct, frozen=True, rename="camel"):
     option_id: str | None = None
     cancelled: bool = False
+
+
+class AuthMethod(TypedDict):
+    """One way to log in to an agent."""
+
+    id: str
+    name: str
+    description: NotRequired[str]
+    type: Literal["agent", "terminal", "env_var"]
+    """agent: `sidecar.authenticate` does it · terminal: a command for a person to run · env_var: variables for the settings."""
+
+
+class TerminalLogin(TypedDict):
+    """What to run in a terminal, as it is, without a shell."""
+
+    command: str
+    args: Sequence[str]
+    env: Mapping[str, str]
+    """Beside the editor's own environment; may hold what the settings hold."""
+    cwd: NotRequired[str]
+
+
+class AuthenticateAnswer(TypedDict):
+    """`done`: prompts work now. `choose`: again, with one of `methods`. `terminal`: run `terminal`, then again with `finished`
+    when it exits with 0. `env`: `message` says which variables to set under the agent's `env`."""
+
+    agent: str
+    state: Literal["done", "choose", "terminal", "env"]
+    methods: NotRequired[Sequence[AuthMethod]]
+    terminal: NotRequired[TerminalLogin]
+    message: NotRequired[str]
+    vars: NotRequired[Sequence[Mapping[str, object]]]
+    """env: `{name, label?, secret, optional}`."""
+    link: NotRequired[str]
+    """env: where to get them."""
+
+
+class SessionRow(TypedDict):
+    """One conversation, open or not."""
+
+    sessionId: str
+    agent: str
+    cwd: str
+    title: NotRequired[str]
+    updatedAt: NotRequired[str]
+    """ISO 8601."""
+    open: bool
+    running: bool
+    """A turn is under way."""
+    turn: int
+    """How many there were since it was opened."""
+    transcript: bool
+    """The sidecar has a record of it."""
+    listed: bool
+    """Its agent says that it keeps it."""
+    modes: NotRequired[Mapping[str, object]]
+    """This and the following: of open ones, as ACP has them."""
+    configOptions: NotRequired[Sequence[Mapping[str, object]]]
+
+
+class LoadSessionAnswer(TypedDict):
+    sessionId: str
+    agent: str
+    history: Literal["agent", "transcript", "none"]
+    """Whose record of the conversation it is that was replayed."""
+    remembers: bool
+    """False: the agent cannot take it up again; its next prompt opens a new conversation with it."""
+    note: NotRequired[str]
+    """For a person: why not."""
+    title: NotRequired[str]
+    modes: NotRequired[Mapping[str, object]]
+    configOptions: NotRequired[Sequence[Mapping[str, object]]]
+
+
+class TranscriptEntry(TypedDict):
+    """`prompt`: `{turn, prompt}` · `update`: `{turn, update}`, joined chunks, in ACP's shape · `end`: `{turn, stopReason, changes,
+    error?}` · `omitted`: older ones are no longer kept."""
+
+    at: str
+    """ISO 8601."""
+    type: Literal["prompt", "update", "end", "omitted"]
+    turn: NotRequired[int]
+    prompt: NotRequired[Sequence[Mapping[str, object]]]
+    update: NotRequired[Mapping[str, object]]
+    stopReason: NotRequired[str]
+    changes: NotRequired[Sequence[Mapping[str, object]]]
+    error: NotRequired[str]
+
+
+class TranscriptAnswer(TypedDict):
+    sessionId: str
+    agent: str
+    cwd: str
+    title: NotRequired[str]
+    createdAt: str
+    updatedAt: str
+    entries: Sequence[TranscriptEntry]
+
+
+class AgentStateParams(TypedDict):
+    """`sidecar/agentState`: an agent's process."""
+
+    agent: str
+    state: Literal["starting", "running", "stopped", "failed"]
+    name: NotRequired[str]
+    version: NotRequired[str]
+    message: NotRequired[str]
+    """failed: why, and what to do, for a person."""
+    sessions: Sequence[str]
+    """failed: the open sessions that lost their conversation with it."""
+
+
+class ActivityParams(TypedDict):
+    """`sidecar/activity`: one read or write of an agent's, after it was answered."""
+
+    sessionId: str
+    turn: int
+    kind: Literal["read", "write"]
+    uri: str
+    line: NotRequired[int]
+    """From 0: the first line that was read or changed, where that is known."""
+    outcome: str
+    """`ok`, or the `errorKind` that the agent was told."""
+    toolCallId: NotRequired[str]
+
+
+class ElicitationParams(TypedDict):
+    """`sidecar/elicitation`; withdrawn by `$/cancelRequest`."""
+
+    requestId: str
+    agent: str
+    sessionId: NotRequired[str]
+    """Absent: it belongs to no session (a login)."""
+    toolCallId: NotRequired[str]
+    mode: Literal["form", "url"]
+    message: str
+    requestedSchema: NotRequired[Mapping[str, object]]
+    """form: ACP's restricted JSON Schema."""
+    url: NotRequired[str]
+    """url: https, or http of this machine; to be shown with its host and opened after a click only."""
+    elicitationId: NotRequired[str]
+
+
+class ElicitationAnswer(msgspec.Struct, frozen=True):
+    """`{action: "accept", content?}` · `{action: "decline"}` · `{action: "cancel"}` (closed without an answer)."""
+
+    action: Literal["accept", "decline", "cancel"] = "cancel"
+    content: dict[str, Any] | None = None
