@@ -87,6 +87,8 @@ class Connection:
         self._journal.tell = lambda sentence: editor.show("warning", sentence)
         for sentence in await at_start(self._journal):
             editor.show("warning", sentence)
+        if self._workspace is not None:
+            self._tasks.start_soon(self._workspace.restore_reviews)
         self._tasks.start_soon(sweep_at_start, self._journal)
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
@@ -102,6 +104,7 @@ class Connection:
     def folders_changed(self, folders: Sequence[str]) -> None:
         if self._workspace is not None:
             self._workspace.roots_changed(folder_paths(folders))
+            self._tasks.start_soon(self._workspace.restore_reviews)
         if self._bridge is not None:
             self._bridge.roots_changed(folder_paths(folders))
 
@@ -149,9 +152,6 @@ class Connection:
     def list_agents(self) -> Sequence[AgentInfo]:
         return [] if self._agents is None else self._agents.list()
 
-    # lsp.review.ReviewService
-
-    def changes(self, selector: Selector) -> list[Json]:
     # lsp.session_commands.SessionService
 
     async def list_sessions(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
@@ -178,7 +178,13 @@ class Connection:
     async def logout(self, agent: str) -> None:
         raise AgentFailed("refused", "logging out is not possible yet")
 
+    # lsp.review.ReviewService
+
+    def changes(self, selector: Selector) -> list[Json]:
         return [] if self._workspace is None else self._workspace.review.changes(selector)
+
+    def text_before(self, selector: Selector) -> str | None:
+        return None if self._workspace is None else self._workspace.review.text_before(selector)
 
     def keep(self, selector: Selector) -> Result:
         return self._ready().review.keep(selector)
@@ -210,13 +216,13 @@ async def build() -> AsyncGenerator[SidecarServer]:
         commands = Commands(connection, transcripts, editor, background)
         review = ReviewFeatures(connection, editor, server)
         review.add_to(commands)
+        SessionCommands(connection).add_to(commands)
         editor.on_changes_moved = review.moved
         features = Features(
             editor,
             commands,
             [transcripts, review],
             on_initialize=lambda: connection.initialize(server, editor),
-        SessionCommands(connection).add_to(commands)
             on_renamed=connection.renamed,
             watched=WatchedFiles(server, background, connection.files_changed),
         )

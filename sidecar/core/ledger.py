@@ -38,6 +38,8 @@ class Author:
     tool_call: str | None = None
     created: bool = False
     """The file did not exist before this write."""
+    agent: str = ""
+    """Its name, for people; "" where the journal is older than this field."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn

@@ -65,6 +65,9 @@ class SqliteJournal:
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return await self._try(self._store.load_ledger, uri)
 
+    async def ledger_uris(self) -> list[str]:
+        return await self._try(self._store.ledger_uris) or []
+
     async def forget_ledger(self, uri: str) -> None:
         await self._try(self._store.forget_ledger, uri)
 

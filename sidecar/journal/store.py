@@ -117,6 +117,12 @@ class Store:
 
         return self._do(work)
 
+    def ledger_uris(self) -> list[str]:
+        """The documents with unreviewed hunks, of all workspaces."""
+        return self._do(
+            lambda db: [row[0] for row in db.connection.execute("SELECT uri FROM ledgers ORDER BY uri")]
+        )
+
     def entries(self, selection: Selection | None = None) -> list[Recorded]:
         """Newest first."""
         return self._do(lambda db: selecting.entries(db.connection, selection or Selection()))

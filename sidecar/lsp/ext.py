@@ -34,6 +34,7 @@ SET_MODE: Final = "sidecar.setMode"
 SET_CONFIG_OPTION: Final = "sidecar.setConfigOption"
 STATUS: Final = "sidecar.status"
 LIST_CHANGES: Final = "sidecar.listChanges"
+TEXT_BEFORE: Final = "sidecar.textBefore"
 KEEP: Final = "sidecar.keep"
 REJECT: Final = "sidecar.reject"
 REVERT_TURN: Final = "sidecar.revertTurn"
@@ -47,7 +48,6 @@ COMMANDS: Final = (
     CANCEL,
     CLOSE_SESSION,
     LIST_AGENTS,
-    STATUS,
     AUTHENTICATE,
     LOGOUT,
     LIST_SESSIONS,
@@ -56,7 +56,9 @@ COMMANDS: Final = (
     TRANSCRIPT,
     SET_MODE,
     SET_CONFIG_OPTION,
+    STATUS,
     LIST_CHANGES,
+    TEXT_BEFORE,
     KEEP,
     REJECT,
     REVERT_TURN,
@@ -117,8 +119,6 @@ class Answer(Arguments, frozen=True, rename="camel"):
     option_id: str
 
 
-class ListChanges(Arguments, frozen=True, rename="camel"):
-    """→ `[{changeId, uri, range, oldText, newText, sessionId, turn, toolCallId?, state}]`. A plain string is a document's URI."""
 class OfAgent(Arguments, frozen=True, rename="camel"):
     """`sidecar.logout` → null. A plain string is the agent's id."""
 
@@ -188,10 +188,23 @@ class SetConfigOption(Arguments, frozen=True, rename="camel"):
     value: str | bool
 
 
+class ListChanges(Arguments, frozen=True, rename="camel"):
+    """→ `[{changeId, uri, version?, range, oldText, newText, sessionId, turn, agent, toolCallId?, created?, state}]`. `version`: of the
+    document in which `range` lies, when it is open; `created`: the agent made the file. A plain string is a document's URI."""
 
     TEXT: ClassVar[str] = "uri"
     session_id: str | None = None
     uri: str | None = None
+
+
+class TextBefore(Arguments, frozen=True, rename="camel"):
+    """→ `{text}`: the document without its unreviewed work, or that of a session or turn; null when it has none. A plain string is
+    a document's URI."""
+
+    TEXT: ClassVar[str] = "uri"
+    uri: str
+    session_id: str | None = None
+    turn: int | None = None
 
 
 class Changes(Arguments, frozen=True, rename="camel"):
@@ -235,6 +248,14 @@ RELOAD: Final = "sidecar/reload"
 [workspace/applyEdit]."""
 CHANGES: Final = "sidecar/changes"
 """Notification, `client.changes`: `{uris}`, the documents whose hunks moved [code lens and diagnostic refresh]."""
+AGENT_STATE: Final = "sidecar/agentState"
+"""Notification, `client.agentState`: `AgentStateParams` [nothing]."""
+ACTIVITY: Final = "sidecar/activity"
+"""Notification, `client.activity`: `ActivityParams`, reads and writes for follow mode [nothing]."""
+ELICITATION: Final = "sidecar/elicitation"
+"""Request, `client.elicitation`: `ElicitationParams` → `ElicitationAnswer` [agents are told that they cannot ask]."""
+ELICITATION_COMPLETE: Final = "sidecar/elicitationComplete"
+"""Notification, `client.elicitation`: `{agent, elicitationId}`: what happened at an elicitation's URL has ended [nothing]."""
 
 
 # Methods: client → server
@@ -248,14 +269,6 @@ class OpaqueParams(msgspec.Struct, frozen=True):
     dirty: bool = True
 
 
-AGENT_STATE: Final = "sidecar/agentState"
-"""Notification, `client.agentState`: `AgentStateParams` [nothing]."""
-ACTIVITY: Final = "sidecar/activity"
-"""Notification, `client.activity`: `ActivityParams`, reads and writes for follow mode [nothing]."""
-ELICITATION: Final = "sidecar/elicitation"
-"""Request, `client.elicitation`: `ElicitationParams` → `ElicitationAnswer` [agents are told that they cannot ask]."""
-ELICITATION_COMPLETE: Final = "sidecar/elicitationComplete"
-"""Notification, `client.elicitation`: `{agent, elicitationId}`: what happened at an elicitation's URL has ended [nothing]."""
 # Payloads
 
 

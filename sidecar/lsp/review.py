@@ -30,6 +30,7 @@ class ReviewService(Protocol):
     """The workspace's review; before `initialize` it has no changes."""
 
     def changes(self, selector: Selector) -> list[Json]: ...
+    def text_before(self, selector: Selector) -> str | None: ...
     def keep(self, selector: Selector) -> Result: ...
     async def reject(self, selector: Selector) -> Result: ...
     async def revert_turn(self, session_id: str, turn: int) -> Result: ...
@@ -47,6 +48,7 @@ class ReviewFeatures:
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
+        commands.add(ext.TEXT_BEFORE, ext.TextBefore, self._text_before)
         commands.add(
             ext.KEEP, ext.Changes, lambda which: result_json(self._service.keep(selector(which)), "kept")
         )
@@ -114,6 +116,13 @@ class ReviewFeatures:
         return self._service.changes(
             Selector(session_id=which.session_id, uri=None if which.uri is None else normalise(which.uri))
         )
+
+    def _text_before(self, which: ext.TextBefore) -> Json:
+        return {
+            "text": self._service.text_before(
+                Selector(uri=normalise(which.uri), session_id=which.session_id, turn=which.turn)
+            )
+        }
 
     async def _reject(self, which: ext.Changes) -> Json:
         return result_json(await self._service.reject(selector(which)), "rejected")

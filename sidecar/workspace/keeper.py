@@ -1,18 +1,21 @@
 """Keeper: ledgers survive the editor and the sidecar, in the journal.
 
 Whenever hunks come, go or are reviewed, the document's ledger is stored with the text its hunks lie in; when the document
-is opened again, after a crash too, it is taken from there and brought up to the text the editor has now.
+is opened again, after a crash too, it is taken from there and brought up to the text the editor has now. Those of files in
+the workspace's folders that are not open come back with the sidecar, brought up to the disk's text.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import anyio
 
+from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Resolved
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import Reviewed, from_json, to_json
@@ -56,13 +59,35 @@ class Keeper:
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
 
-    async def restore_all(self, uris: Iterable[str]) -> None:
-        """Ledgers of documents that need not be open."""
-        for uri in map(DocumentUri, uris):
-            if self._state.ledgers.get(uri) is None and self._state.documents.get(uri) is None:
-                kept = await self._journal.load_ledger(uri)
-                if kept is not None and self._state.ledgers.get(uri) is None:
-                    self._restored(uri, kept)
+    async def restore_all(self, folders: Sequence[str]) -> None:
+        """Ledgers of files beneath `folders` (absolute paths) that are not open. Files that are gone or are not text are left alone."""
+        if not folders:
+            return
+        storage = self._state.storage
+        roots = storage.roots(folders)
+        if isinstance(roots, Refusal):
+            return
+        with roots:
+            for uri in map(DocumentUri, await self._journal.ledger_uris()):
+                path = to_path(uri)
+                if path is None or self._is_known(uri):
+                    continue
+                file = storage.resolve(roots, path, "read")
+                if not isinstance(file, Resolved):
+                    continue
+                with file:
+                    kept = await self._journal.load_ledger(uri)
+                    decoded = await storage.read(file)
+                if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
+                    continue
+                reviewed = self._restored(uri, kept)
+                if reviewed is not None:
+                    reviewed.seen(Text.of(decoded.text))
+                    self.moved(reviewed)
+
+    def _is_known(self, uri: DocumentUri) -> bool:
+        """An open document restores its own ledger."""
+        return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
 
     def _restored(self, uri: DocumentUri, kept: tuple[str, bytes]) -> Reviewed | None:
         text, hunks = kept

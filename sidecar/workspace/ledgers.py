@@ -126,6 +126,7 @@ def to_json(hunks: Sequence[Hunk]) -> bytes:
                         v.author.write,
                         v.author.tool_call,
                         v.author.created,
+                        v.author.agent,
                         v.text,
                     ]
                     for v in h.versions

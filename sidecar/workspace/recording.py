@@ -56,7 +56,7 @@ class Recorder:
                 Kind.JOURNAL_FAILED,
                 f"{path} was not written, because it could not be journalled first: {failed}",
             )
-        return Author(session.id, session.turn, entry_id, entry.tool_call, before is None)
+        return Author(session.id, session.turn, entry_id, entry.tool_call, before is None, session.agent)
 
     async def finish(self, author: Author, state: EntryState) -> None:
         await self._journal.finish(author.write, state)

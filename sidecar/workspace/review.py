@@ -81,8 +81,19 @@ class Review:
             tracked = self._state.documents.get(reviewed.uri)
             uri = tracked.document.client_uri if tracked is not None else reviewed.uri
             place = places(text, self._editor.capabilities.encoding, self._editor.capabilities.lf_lines)
-            rows += [_row(reviewed, uri, hunk, place) for hunk in hunks]
+            version = tracked.document.version if tracked is not None and reviewed.live else None
+            rows += [_row(reviewed, uri, version, hunk, place) for hunk in hunks]
         return rows
+
+    def text_before(self, selector: Selector) -> str | None:
+        """The text of the one document that `selector` names as it would be without the unreviewed work it names; None: there is none.
+
+        What later work stands on stays in it."""
+        for reviewed, hunks in self._selected(selector):
+            text = str(self._keeper.text_of(reviewed))
+            ids = [hunk.id for hunk in hunks]
+            return reviewed.ledger.reject(len(text), ids, selector.whose).changes.apply(text)
+        return None
 
     def keep(self, selector: Selector) -> Result:
         """Takes hunks out of review as they are."""
@@ -156,7 +167,9 @@ def change_id(uri: DocumentUri, hunk: int) -> str:
     return f"{hunk}@{uri}"
 
 
-def _row(reviewed: Reviewed, uri: str, hunk: Hunk, place: Callable[[int], Position]) -> Json:
+def _row(
+    reviewed: Reviewed, uri: str, version: int | None, hunk: Hunk, place: Callable[[int], Position]
+) -> Json:
     start, end = place(hunk.start), place(hunk.end)
     row: dict[str, object] = {
         "changeId": change_id(reviewed.uri, hunk.id),
@@ -169,8 +182,13 @@ def _row(reviewed: Reviewed, uri: str, hunk: Hunk, place: Callable[[int], Positi
         "newText": hunk.text,
         "sessionId": hunk.author.session,
         "turn": hunk.author.turn,
+        "agent": hunk.author.agent,
         "state": "unreviewed",
     }
+    if version is not None:
+        row["version"] = version
+    if hunk.versions[0].author.created and not hunk.old:
+        row["created"] = True
     if hunk.author.tool_call is not None:
         row["toolCallId"] = hunk.author.tool_call
     return row

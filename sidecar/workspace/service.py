@@ -81,7 +81,7 @@ class Workspace:
         self._folders: list[str] = []
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
-        keeper = Keeper(self.state, journal, editor, tasks)
+        self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
         behind = Behind(self.state, editor, recorder, self._evidence)
@@ -131,6 +131,10 @@ class Workspace:
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
         self._folders = list(folders)
+
+    async def restore_reviews(self) -> None:
+        """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
+        await self._keeper.restore_all(self._folders)
 
     async def new_session(
         self,

@@ -29,6 +29,7 @@ async def test_it_is_what_the_workspace_needs(tmp_path: Path) -> None:
         await port.finish(write, "done")
         await port.save_ledger("file:///a", "b", b"hunks")
         assert await port.load_ledger("file:///a") == ("b", b"hunks")
+        assert await port.ledger_uris() == ["file:///a"]
         await port.forget_ledger("file:///a")
         assert await port.load_ledger("file:///a") is None
         assert [found.state for found in await journal.entries()] == ["done"]

@@ -251,5 +251,8 @@ class MemoryJournal:
     async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
         return self.ledgers.get(uri)
 
+    async def ledger_uris(self) -> list[str]:
+        return list(self.ledgers)
+
     async def forget_ledger(self, uri: str) -> None:
         self.ledgers.pop(uri, None)

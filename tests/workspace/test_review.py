@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from sidecar.core.uri import from_path
+from sidecar.core.ledger import Author
+from sidecar.core.uri import DocumentUri, from_path
+from sidecar.workspace.ledgers import from_json
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_time import run
-from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, QuietEditor, a_workspace
 from tests.workspace.test_writes import BASE, done, every_editor, play
 
 ALL = Selector(everything=True)
@@ -274,3 +277,84 @@ def test_the_journal_knows_what_was_kept_and_rejected(tmp_path: Path) -> None:
         assert [journal.states[i] for i in agents] == ["kept", "rejected"]
 
     run(main())
+
+
+def test_files_that_are_not_open_come_back_under_review_with_the_sidecar(tmp_path: Path) -> None:
+    """Each brought up to the disk's text; what is gone, elsewhere or open is left alone."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    for name in ("a.txt", "gone.txt", "open.txt"):
+        (inside / name).write_text(BASE)
+    journal = MemoryJournal()
+
+    async def first() -> None:
+        async with a_workspace(inside, QuietEditor(), journal=journal) as bench:
+            for name in ("a.txt", "gone.txt", "open.txt"):
+                await bench.read(name)
+                done(await bench.write(name, WANTED))
+            await asyncio.sleep(1)
+
+    async def second() -> None:
+        (inside / "a.txt").write_text("zero\n" + WANTED)
+        (inside / "gone.txt").unlink()
+        journal.ledgers[from_path(str(tmp_path / "elsewhere.txt"))] = next(iter(journal.ledgers.values()))
+        (tmp_path / "elsewhere.txt").write_text(WANTED)
+        editor = TellingEditor()
+        async with a_workspace(inside, editor, journal=journal) as bench:
+            bench.open("open.txt", WANTED)
+            await bench.workspace.restore_reviews()
+            await asyncio.sleep(1)
+            rows = sorted(bench.workspace.review.changes(ALL), key=lambda row: str(row["uri"]))
+            assert [(Path(str(r["uri"])).name, r["agent"], r.get("version")) for r in rows] == [
+                ("a.txt", "agent", None),
+                ("a.txt", "agent", None),
+                ("open.txt", "agent", 1),
+                ("open.txt", "agent", 1),
+            ]
+            assert rows[0]["range"] == {
+                "start": {"line": 2, "character": 0},
+                "end": {"line": 2, "character": 3},
+            }
+            assert editor.moved == {bench.uri("a.txt"), bench.uri("open.txt")}
+            bench.type("open.txt", 2, 0, 0, "mine\n")  # the ledger of the open one is told of changes
+            opened = Selector(uri=DocumentUri(bench.uri("open.txt")))
+            assert bench.workspace.review.changes(opened)[0]["range"] == rows[0]["range"]
+
+    run(first())
+    run(second())
+    assert from_path(str(inside / "gone.txt")) in journal.ledgers, "it may be on another branch"
+
+
+class TellingEditor(QuietEditor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved: set[str] = set()
+
+    def changes_moved(self, client_uris: Sequence[str]) -> None:
+        self.moved |= set(client_uris)
+
+
+def test_a_review_of_a_journal_without_agents_names_is_still_read() -> None:
+    raw = b'[{"id": 1, "start": 0, "end": 1, "old": "", "versions": [["s", 2, "w", null, true, "x"]]}]'
+    (hunk,) = from_json(raw)
+    assert (hunk.author, hunk.text) == (Author("s", 2, "w", None, True), "x")
+
+
+def test_the_text_before_a_turn_and_before_all_of_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        other = await bench.another_session()
+        await agent_writes(bench, WANTED)
+        await agent_writes(bench, WANTED + "more\n", other)
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        uri = DocumentUri(bench.uri("a.txt"))
+        before = bench.workspace.review.text_before
+        assert before(Selector(uri=uri)) == "typed\n" + BASE
+        assert before(Selector(uri=uri, session_id=other)) == "typed\n" + WANTED
+        assert before(Selector(uri=uri, session_id="nobody")) is None
+        assert editor.text("a.txt") == "typed\n" + WANTED + "more\n", "looking changes nothing"
+
+    play(tmp_path, VSCODE, case)
