@@ -213,6 +213,8 @@ class Changes(Arguments, frozen=True, rename="camel"):
 
     TEXT: ClassVar[str] = "changeId"
     change_id: str | None = None
+    change_ids: list[str] | None = None
+    """Several at once: those of one document are put back in one undo step."""
     uri: str | None = None
     session_id: str | None = None
     turn: int | None = None

@@ -138,10 +138,15 @@ class ReviewFeatures:
 
 def selector(which: ext.Changes) -> Selector:
     """Raises ValueError, in words, for an argument that names nothing: `{all: true}` must be said."""
-    if which.change_id is None and which.uri is None and which.session_id is None and not which.all:
-        raise ValueError("name a changeId, a uri, a sessionId (with or without a turn), or say {all: true}")
+    ids = which.change_ids
+    if which.change_id is not None:
+        ids = [*(ids or ()), which.change_id]
+    if ids is None and which.uri is None and which.session_id is None and not which.all:
+        raise ValueError(
+            "name a changeId, changeIds, a uri, a sessionId (with or without a turn), or say {all: true}"
+        )
     uri: DocumentUri | None = None if which.uri is None else normalise(which.uri)
-    return Selector(which.change_id, uri, which.session_id, which.turn, which.all)
+    return Selector(None if ids is None else frozenset(ids), uri, which.session_id, which.turn, which.all)
 
 
 def result_json(result: Result, verb: str) -> Json:

@@ -30,9 +30,9 @@ CANCEL_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Which hunks: one change, a document's, a turn's, a session's, or all."""
+    """Which hunks: certain ones, a document's, a turn's, a session's, or all."""
 
-    change_id: str | None = None
+    change_ids: frozenset[str] | None = None
     uri: DocumentUri | None = None
     session_id: str | None = None
     turn: int | None = None
@@ -155,8 +155,8 @@ class Review:
             if selector.uri is not None and reviewed.uri != selector.uri:
                 continue
             hunks = [h for h in reviewed.ledger.hunks if any(selector.whose(v.author) for v in h.versions)]
-            if selector.change_id is not None:
-                hunks = [h for h in hunks if change_id(reviewed.uri, h.id) == selector.change_id]
+            if selector.change_ids is not None:
+                hunks = [h for h in hunks if change_id(reviewed.uri, h.id) in selector.change_ids]
             if hunks:
                 found.append((reviewed, hunks))
         return found

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from sidecar.core.ledger import Author
 from sidecar.core.uri import DocumentUri, from_path
+from sidecar.lsp import ext
+from sidecar.lsp.commands import parse
+from sidecar.lsp.review import selector
 from sidecar.workspace.ledgers import from_json
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
@@ -27,6 +30,10 @@ async def agent_writes(bench: Bench, content: str, session: str | None = None) -
     done(await bench.write("a.txt", content, session))
 
 
+def only(*rows: Mapping[str, object]) -> Selector:
+    return Selector(change_ids=frozenset(str(row["changeId"]) for row in rows))
+
+
 def texts(bench: Bench, selector: Selector = ALL) -> list[tuple[object, object]]:
     return [(row["oldText"], row["newText"]) for row in bench.workspace.review.changes(selector)]
 
@@ -40,7 +47,7 @@ def test_a_rejected_hunk_is_put_back_and_the_other_stays(tmp_path: Path, habits:
         await agent_writes(bench, WANTED)
         first, second = bench.workspace.review.changes(ALL)
         assert (first["oldText"], first["newText"], second["newText"]) == ("two", "TWO", "FIVE")
-        result = await bench.workspace.review.reject(Selector(change_id=str(first["changeId"])))
+        result = await bench.workspace.review.reject(only(first))
         assert (result.done, result.impossible) == ([first["changeId"]], [])
         assert editor.text("a.txt") == BASE.replace("five", "FIVE")
         assert texts(bench) == [("five", "FIVE")]
@@ -94,9 +101,7 @@ def test_kept_hunks_leave_the_review_and_stay(tmp_path: Path) -> None:
         editor.opens("a.txt")
         await agent_writes(bench, WANTED)
         first = bench.workspace.review.changes(ALL)[0]
-        assert bench.workspace.review.keep(Selector(change_id=str(first["changeId"]))).done == [
-            first["changeId"]
-        ]
+        assert bench.workspace.review.keep(only(first)).done == [first["changeId"]]
         assert texts(bench) == [("five", "FIVE")]
         await bench.workspace.review.reject(ALL)
         assert editor.text("a.txt") == BASE.replace("two", "TWO")
@@ -358,3 +363,39 @@ def test_the_text_before_a_turn_and_before_all_of_them(tmp_path: Path) -> None:
         assert editor.text("a.txt") == "typed\n" + WANTED + "more\n", "looking changes nothing"
 
     play(tmp_path, VSCODE, case)
+
+
+def test_several_hunks_of_a_document_are_put_back_in_one_undo_step(tmp_path: Path) -> None:
+    before, after = "a\n-\n-\nb\n-\n-\nc\n", "A\n-\n-\nB\n-\n-\nC\n"
+    (tmp_path / "a.txt").write_text(before)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, after)
+        first, _, third = bench.workspace.review.changes(ALL)
+        assert len((await bench.workspace.review.reject(only(first, third))).done) == 2
+        assert editor.text("a.txt") == before.replace("b", "B")
+        await asyncio.sleep(1)
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == after
+
+    play(tmp_path, VSCODE, case)
+
+
+@pytest.mark.parametrize(
+    ("argument", "ids"),
+    [
+        ({"changeId": "1@u"}, {"1@u"}),
+        ({"changeIds": ["1@u", "2@u"]}, {"1@u", "2@u"}),
+        ({"changeIds": ["1@u"], "changeId": "2@u"}, {"1@u", "2@u"}),
+        ({"changeIds": []}, set[str]()),
+        ({"all": True}, None),
+    ],
+)
+def test_which_changes_a_command_names(argument: object, ids: set[str] | None) -> None:
+    assert selector(parse(ext.KEEP, ext.Changes, argument)).change_ids == ids
+
+
+def test_a_command_that_names_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="all: true"):
+        selector(parse(ext.KEEP, ext.Changes, {}))
