@@ -38,6 +38,7 @@ class ClientFlags:
     session_updates: bool = False
     permissions: bool = False
     changes: bool = False
+    conflicts: bool = False
     agent_state: bool = False
     activity: bool = False
     elicitation: bool = False
@@ -189,6 +190,7 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
     "sessionUpdates": ("session_updates", _boolean),
     "permissions": ("permissions", _boolean),
     "changes": ("changes", _boolean),
+    "conflicts": ("conflicts", _boolean),
     "agentState": ("agent_state", _boolean),
     "activity": ("activity", _boolean),
     "elicitation": ("elicitation", _boolean),

@@ -7,7 +7,7 @@ the settings they are made with.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -26,6 +26,7 @@ from sidecar.core.uri import DocumentUri, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.journal import SqliteJournal
 from sidecar.lsp.commands import Commands
+from sidecar.lsp.conflicts import ConflictFeatures
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
 from sidecar.lsp.review import ReviewFeatures
@@ -38,6 +39,7 @@ from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.resolving import Take
 from sidecar.workspace.review import Result, Selector
 from sidecar.workspace.service import Workspace
 from sidecar.workspace.storage import Storage
@@ -56,6 +58,8 @@ class Connection:
         self._agents: HostedAgents | None = None
         self._bridge: BridgeServer | None = None
         self._bridge_id = new_id()
+        self.on_conflict: Callable[[Json], None] = lambda row: None
+        """Told of every conflict that is found, changes or ends."""
 
     def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
         """Builds the rest, with the settings that came with `initialize`."""
@@ -75,6 +79,7 @@ class Connection:
         )
         workspace.state.overlay.encoding = server.encoding
         workspace.roots_changed(folder_paths(server.folders))
+        workspace.conflicts.moved = self.on_conflict
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
         self._bridge = BridgeServer(methods(workspace), folder_paths(server.folders), self._bridge_id)
@@ -195,6 +200,14 @@ class Connection:
     async def revert_turn(self, session_id: str, turn: int) -> Result:
         return await self._ready().review.revert_turn(session_id, turn)
 
+    # lsp.conflicts.ConflictService
+
+    def conflicts(self, uri: DocumentUri | None) -> list[Json]:
+        return [] if self._workspace is None else self._workspace.conflicts.rows(uri)
+
+    async def resolve_conflict(self, conflict_id: str, take: Take) -> Json:
+        return await self._ready().resolve_conflict(conflict_id, take)
+
     def _ready(self) -> Workspace:
         if self._workspace is None:
             raise AgentFailed("refused", "the editor has not sent `initialize` yet")
@@ -218,10 +231,14 @@ async def build() -> AsyncGenerator[SidecarServer]:
         review.add_to(commands)
         SessionCommands(connection).add_to(commands)
         editor.on_changes_moved = review.moved
+        conflicts = ConflictFeatures(connection, editor, server, review.moved)
+        conflicts.add_to(commands)
+        review.others = conflicts.diagnostics
+        connection.on_conflict = conflicts.moved
         features = Features(
             editor,
             commands,
-            [transcripts, review],
+            [transcripts, conflicts, review],
             on_initialize=lambda: connection.initialize(server, editor),
             on_renamed=connection.renamed,
             watched=WatchedFiles(server, background, connection.files_changed),

@@ -53,6 +53,13 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     return plan
 
 
+def conflicting_base(candidates: Sequence[Candidate], current: str, new: str) -> str | None:
+    """The base from which `new` is a conflict with `current`, when `plan_write` says that it is one."""
+    newest = sorted(candidates, key=lambda c: -c.serial)
+    texts = dict.fromkeys([closest(candidates, new), *(c.text for c in newest)])
+    return next((text for text in texts if isinstance(merge(text, current, new), Conflict)), None)
+
+
 def closest(candidates: Iterable[Candidate], new: str) -> str:
     """The candidate with the smallest difference to `new`, the newest among equals; "" when there is none.
 

@@ -64,6 +64,7 @@ def editor_capabilities(
         session_updates=flags.session_updates,
         permissions=flags.permissions,
         changes=flags.changes,
+        conflicts=flags.conflicts,
         lf_lines=known in _LF_LINES,
         in_any_order=known in _IN_ANY_ORDER,
         keeps_lines=known in _KEEPS_LINES,

@@ -38,6 +38,8 @@ TEXT_BEFORE: Final = "sidecar.textBefore"
 KEEP: Final = "sidecar.keep"
 REJECT: Final = "sidecar.reject"
 REVERT_TURN: Final = "sidecar.revertTurn"
+LIST_CONFLICTS: Final = "sidecar.listConflicts"
+RESOLVE_CONFLICT: Final = "sidecar.resolveConflict"
 
 COMMANDS: Final = (
     NEW_SESSION,
@@ -62,6 +64,8 @@ COMMANDS: Final = (
     KEEP,
     REJECT,
     REVERT_TURN,
+    LIST_CONFLICTS,
+    RESOLVE_CONFLICT,
 )
 """All of them, as `executeCommandProvider` announces them."""
 
@@ -228,6 +232,24 @@ class Turn(Arguments, frozen=True, rename="camel"):
     turn: int
 
 
+Take = Literal["mine", "agent", "ask"]
+
+
+class ListConflicts(Arguments, frozen=True, rename="camel"):
+    """→ the open conflicts, each as `sidecar/conflict` tells it, as they lie now. A plain string is a document's URI."""
+
+    TEXT: ClassVar[str] = "uri"
+    uri: str | None = None
+
+
+class ResolveConflict(Arguments, frozen=True, rename="camel"):
+    """→ `{conflictId, outcome}`: `mine`, `agent`, `asked`, or `gone` when it no longer is one. One undoable edit, not saved: where both
+    changed the same lines, those named stand; what else the agent changed comes along. `ask` prompts the agent to do it again."""
+
+    conflict_id: str
+    take: Take
+
+
 # Methods: server → client
 
 SESSION_UPDATE: Final = "sidecar/sessionUpdate"
@@ -250,6 +272,8 @@ RELOAD: Final = "sidecar/reload"
 [workspace/applyEdit]."""
 CHANGES: Final = "sidecar/changes"
 """Notification, `client.changes`: `{uris}`, the documents whose hunks moved [code lens and diagnostic refresh]."""
+CONFLICT: Final = "sidecar/conflict"
+"""Notification, `client.conflicts`: `ConflictParams`, when a conflict is found, changes or ends [a message, warnings, lenses, code actions]."""
 AGENT_STATE: Final = "sidecar/agentState"
 """Notification, `client.agentState`: `AgentStateParams` [nothing]."""
 ACTIVITY: Final = "sidecar/activity"
@@ -296,6 +320,35 @@ class PermissionParams(TypedDict):
     env: NotRequired[Sequence[str]]
     """Names only."""
     diff: NotRequired[object]
+
+
+class ConflictHunk(TypedDict):
+    """One place that both changed, as whole lines of the three texts; each may be empty. Line ends are "\\n"."""
+
+    range: Mapping[str, object]
+    """Where `mine` lies in the document, of that version."""
+    base: str
+    mine: str
+    agent: str
+
+
+class ConflictParams(TypedDict):
+    """`sidecar/conflict`, and a row of `sidecar.listConflicts`."""
+
+    conflictId: str
+    uri: str
+    version: int
+    state: Literal["open", "closed"]
+    origin: Literal["disk", "write"]
+    """disk: the file says what the agent wants and the buffer does not; write: the agent's write was refused, and it was told."""
+    asked: bool
+    """The agent was asked to do it again."""
+    hunks: Sequence[ConflictHunk]
+    sessionId: NotRequired[str]
+    """This and `agent` are absent when nobody knows whose change it is."""
+    agent: NotRequired[str]
+    outcome: NotRequired[Literal["mine", "agent", "saved", "closed", "gone"]]
+    """With `closed`: decided; the user saved over it or closed the document; or both fit together again."""
 
 
 class SaveAnswer(msgspec.Struct, frozen=True):

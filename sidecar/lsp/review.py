@@ -6,7 +6,7 @@ types, editors move lenses and hints along until they are told anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from lsprotocol import types
@@ -45,6 +45,8 @@ class ReviewFeatures:
         self._wire = wire
         self._hinted: set[str] = set()
         """Documents that have hints now."""
+        self.others: Callable[[str], list[Json]] = lambda uri: []
+        """Diagnostics of a document beside the hints: a publication replaces all of them."""
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
@@ -98,12 +100,10 @@ class ReviewFeatures:
 
     def moved(self, uris: Sequence[str]) -> None:
         """Hunks of these documents came, went or were reviewed: new hints."""
-        if self._editor.capabilities.changes:
-            return
         for uri in uris:
-            rows = self._service.changes(Selector(uri=normalise(uri)))
+            rows = self._rows(uri)
             client_uri = str(rows[0]["uri"]) if rows else uri
-            hints = [_hint(row) for row in rows]
+            hints = [*map(_hint, rows), *self.others(uri)]
             if hints or uri in self._hinted:
                 self._wire.notify(
                     "textDocument/publishDiagnostics", {"uri": client_uri, "diagnostics": hints}

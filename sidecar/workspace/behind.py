@@ -21,6 +21,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, Missing
+from sidecar.workspace.conflicts import Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.ledgers import changes_as_steps
@@ -94,6 +95,15 @@ class Behind:
             self._editor.show("warning", author.message)
             return None
         return Seen(session, author, raw, hunks, changes, writes)
+
+    def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
+        """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
+        disk was journalled when it was found; None: it was nobody's."""
+        if conflict.session is None or conflict.author is None:
+            return None
+        reviewed = self._state.ledgers.get(tracked.document.uri)
+        hunks = reviewed.ledger.hunks if reviewed is not None else ()
+        return Seen(conflict.session, conflict.author, before, hunks, changes, tracked.agents_edits)
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""

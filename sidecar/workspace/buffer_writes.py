@@ -20,8 +20,9 @@ from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, to_path
-from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.core.writes import EditText, NoChange, conflicting_base, plan_write
 from sidecar.workspace.background import Background
+from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
@@ -84,6 +85,8 @@ class BufferWriter:
         self._recorder = recorder
         self._put_right = PutRight(state, editor, sender, recorder)
         self._tasks = tasks
+        self.conflicts: Conflicts | None = None
+        """Told of writes that were refused because the user changed the same lines, and of those that were made."""
 
     async def write(
         self, task: WriteTask, place: Place, tracked: Tracked
@@ -96,6 +99,8 @@ class BufferWriter:
             return result
         uri = tracked.document.uri
         self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
+        if self.conflicts is not None:
+            self.conflicts.written(task.session, uri)
         now = self._state.documents.get(uri)
         if now is not None and now is not tracked:  # closed by the user, and opened by the edit
             return await self._save_and_close(now)
@@ -247,7 +252,7 @@ class BufferWriter:
             case NoChange():
                 return None
             case Conflict():
-                self._tell(task.session, tracked, plan)
+                self._tell(task, tracked, plan)
                 return conflict(place.requested, plan)
             case EditText():
                 changes = now.changes_in_raw(plan.changes)
@@ -257,10 +262,14 @@ class BufferWriter:
             case _:
                 assert_never(plan)
 
-    def _tell(self, session: Session, tracked: Tracked, found: Conflict) -> None:
+    def _tell(self, task: WriteTask, tracked: Tracked, found: Conflict) -> None:
         """The user hears of a conflict once a turn and document: the agent will read again and retry."""
-        uri = tracked.document.uri
-        if uri in session.told:
+        session, uri = task.session, tracked.document.uri
+        if self.conflicts is not None:
+            base = conflicting_base(self._candidates(task, tracked), tracked.text(), task.wanted)
+            if base is not None:
+                self.conflicts.found(tracked, "write", base, task.wanted, session)
+        if uri in session.told or self._editor.capabilities.conflicts:
             return
         session.told.add(uri)
         line = found.hunks[0].start_line + 1

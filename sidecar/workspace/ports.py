@@ -41,6 +41,7 @@ class EditorCapabilities:
     session_updates: bool = False
     permissions: bool = False
     changes: bool = False
+    conflicts: bool = False
     lf_lines: bool = False
     """This and the following: known of an editor by its name. Only "\\n" ends a line (core/lf_lines.py)."""
     in_any_order: bool = False

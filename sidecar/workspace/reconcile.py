@@ -8,6 +8,7 @@ user's unsaved lines stay. When both changed the same place the buffer stays as 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import anyio
 
@@ -17,14 +18,23 @@ from sidecar.core.final_end import keep_final_end
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal, normal
+from sidecar.core.settle import settle
 from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.disk import Missing, Resolved
-from sidecar.workspace.behind import Behind
+from sidecar.workspace.behind import Behind, Seen
+from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
-from sidecar.workspace.sending import MIRROR_SECONDS, RELOAD_SECONDS, Outcome, Sender, text_edits
+from sidecar.workspace.sending import (
+    ANSWER_SECONDS,
+    MIRROR_SECONDS,
+    RELOAD_SECONDS,
+    Outcome,
+    Sender,
+    text_edits,
+)
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
@@ -34,8 +44,11 @@ OBSERVE_SECONDS = 5.0
 class Reconciler:
     """Looks at the disk beside open documents."""
 
-    def __init__(self, storage: Storage, editor: Editor, sender: Sender, keeper: Keeper) -> None:
+    def __init__(
+        self, storage: Storage, editor: Editor, sender: Sender, keeper: Keeper, conflicts: Conflicts
+    ) -> None:
         self._keeper = keeper
+        self._conflicts = conflicts
         self._storage = storage
         self._editor = editor
         self._sender = sender
@@ -63,6 +76,7 @@ class Reconciler:
     async def saved(self, tracked: Tracked, text: Text) -> None:
         """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
         tracked.apart = False
+        self._conflicts.ended(tracked, "saved")
         path = to_path(tracked.document.uri)
         on_disk = await self._peek(tracked, path) if path is not None else None
         saved = Normal(str(text)).text
@@ -123,12 +137,56 @@ class Reconciler:
             return  # touched only
         behind = self.behind
         seen = await behind.seen(tracked, path, before, on_disk.text) if behind is not None else None
+        # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
+        undecided = self._conflicts.on_disk(tracked)
+        base = before if undecided is None else undecided.base
         try:
-            await self._bring_together(tracked, before, on_disk)
+            await self._bring_together(tracked, base, on_disk)
+            self._told_apart(tracked, base, on_disk.text, seen)
         finally:
             if behind is not None and seen is not None:
                 with anyio.CancelScope(shield=True):
                     await behind.settle(tracked, seen, on_disk.text)
+
+    def _told_apart(self, tracked: Tracked, base: str | None, disk: str | None, seen: Seen | None) -> None:
+        """Mirror and disk were brought together, or are a conflict now."""
+        if not tracked.apart or base is None or disk is None:
+            self._conflicts.ended(tracked, "gone")
+            return
+        if seen is None:
+            self._conflicts.found(tracked, "disk", base, disk, None)
+        else:
+            seen.changes = None  # also where the newest change alone would have fitted
+            self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author)
+
+    async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
+        """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""
+        tracked = conflict.tracked
+        if not await tracked.rest(ANSWER_SECONDS):
+            return False
+        async with tracked.looking:
+            path = to_path(tracked.document.uri)
+            if path is None or tracked.closed or tracked.document.desynchronised is not None:
+                return False
+            on_disk = await self._peek(tracked, path)
+            if on_disk is None or on_disk.text is None or on_disk.text != conflict.theirs:
+                return False
+            now = Normal(str(tracked.document.snapshot()))
+            side = "ours" if take == "mine" else "theirs"
+            settled = settle(conflict.base, now.text, on_disk.text, side)
+            if settled is None:
+                return False
+            raw = now.changes_in_raw(settled)
+            if self._editor.capabilities.keeps_lines:
+                raw = keep_final_end(now.raw, raw)
+            tracked.on_disk(on_disk.text, on_disk.stat)
+            seen = None if self.behind is None else self.behind.resolving(tracked, conflict, now.raw, raw)
+            if not await self._take(tracked, conflict.base, now, on_disk, raw):
+                return False
+            tracked.apart = False
+            if self.behind is not None and seen is not None:
+                await self.behind.settle(tracked, seen, on_disk.text)
+            return True
 
     async def _bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
         tracked.apart = False
@@ -146,11 +204,13 @@ class Reconciler:
                     changes = merged.changes
                 case Conflict() as found:
                     tracked.apart = True
+                    if self._editor.capabilities.conflicts:
+                        return  # it shows them itself
                     lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
                     self._editor.show(
                         "warning",
                         f"{to_path(document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
-                        "Your text is untouched; compare before you save.",
+                        "Your text is untouched; decide there (lenses and code actions), or compare before you save.",
                     )
                     return
         if changes.is_empty:
@@ -161,23 +221,29 @@ class Reconciler:
             raw = keep_final_end(now.raw, raw)
             if raw.is_empty:
                 return
-        sent = None
-        if self._is_unmoved(tracked, now, on_disk):
-            # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
-            countable = not (capabilities.lf_lines and "\r" in now.raw)
-            if (
-                capabilities.reload
-                and countable
-                and await self._reload(tracked, before, now, on_disk.text, raw)
-            ):
-                return
-            unmoved = self._is_unmoved(tracked, now, on_disk)
-            if unmoved and capabilities.apply_edit and capabilities.document_changes:
-                sent = await self._sender.send(tracked, raw, "Changed on disk")
-        if sent is None or sent.outcome is not Outcome.APPLIED:
+        if not await self._take(tracked, before, now, on_disk, raw):
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
-        if sent is not None and sent.outcome is Outcome.UNCLEAR:
+
+    async def _take(
+        self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet
+    ) -> bool:
+        """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""
+        if on_disk.text is None or not self._is_unmoved(tracked, now, on_disk):
+            return False
+        capabilities = self._editor.capabilities
+        # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
+        countable = not (capabilities.lf_lines and "\r" in now.raw)
+        if capabilities.reload and countable and await self._reload(tracked, before, now, on_disk.text, raw):
+            return True
+        if raw.is_empty:
+            return True
+        unmoved = self._is_unmoved(tracked, now, on_disk)
+        if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
+            return False
+        sent = await self._sender.send(tracked, raw, "Changed on disk")
+        if sent.outcome is Outcome.UNCLEAR:
             await self._sender.take_back(sent, "Changed on disk, taken back")
+        return sent.outcome is Outcome.APPLIED
 
     def _is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
         """Whether both are still what they were when they were compared."""

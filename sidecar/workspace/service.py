@@ -18,6 +18,7 @@ from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.commands import Commands
+from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.disk_watch import DiskWatch
 from sidecar.workspace.disk_writes import DiskWriter
@@ -41,6 +42,7 @@ from sidecar.workspace.reads import Reader
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
 from sidecar.workspace.rejecting import Rejecter
+from sidecar.workspace.resolving import Resolver, Take
 from sidecar.workspace.review import Review
 from sidecar.workspace.sending import Sender
 from sidecar.workspace.sessions import Session
@@ -85,12 +87,17 @@ class Workspace:
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
         behind = Behind(self.state, editor, recorder, self._evidence)
-        self._reconciler = Reconciler(storage, editor, self._sender, keeper)
+        self.conflicts = Conflicts(lambda: editor.capabilities)
+        self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts)
         self._reconciler.behind = behind
         self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, tasks)
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
+        buffers.conflicts = self.conflicts
+        self._resolver = Resolver(
+            self.conflicts, editor, self._sender, self._reconciler, recorder, self._prompt_when_free
+        )
         files = DiskWriter(self.state, recorder, self._sender)
         self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
@@ -108,9 +115,12 @@ class Workspace:
 
     def apply(self, modification: Modification) -> None:
         """One change of the editor's. Synchronous: it is in force when this returns."""
+        closing = self.state.documents.get(modification.uri) if modification.action is Action.CLOSE else None
         tracked, note = self.state.apply(modification)
         if note:
             log.warning("%s: %s", modification.uri, note)
+        if closing is not None:
+            self.conflicts.ended(closing, "closed")
         if tracked is None:
             return
         text = tracked.document.snapshot()
@@ -206,6 +216,18 @@ class Workspace:
             self.state.sessions.remove(session.id)
             raise
         return session.opened
+
+    async def resolve_conflict(self, conflict_id: str, take: Take) -> Json:
+        """Decides a conflict → `{conflictId, outcome}`. Raises AgentFailed with words for a person."""
+        return await self._resolver.resolve(conflict_id, take)
+
+    def _prompt_when_free(self, session: Session, blocks: Sequence[Json]) -> None:
+        async def prompt() -> None:
+            await self._turns.end_of(session)
+            if session.alive and not session.running:
+                await self.start_prompt(session.id, blocks)[2]
+
+        self._tasks.start_soon(prompt)
 
     def cancel(self, session_id: str | None = None) -> None:
         """Cancels the turn of a session, or of every session."""

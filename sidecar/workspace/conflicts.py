@@ -1,0 +1,169 @@
+"""Conflicts: places where an agent and the user changed the same lines, as long as nobody has decided between them.
+
+Two kinds. `disk`: an agent (or anybody) wrote the file where the user has unsaved changes; the buffer stands, the file says
+otherwise. `write`: an agent's write through us was refused for that reason, and the agent was told. Each holds the text both began
+with and the one the agent wants; the user's is the document's as it is now, so that the places are worked out when somebody
+asks. A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when it no longer is one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecar.core.hunks import lines_of
+from sidecar.core.ledger import Author
+from sidecar.core.lf_lines import places
+from sidecar.core.merge import Conflict, merge
+from sidecar.core.normal import Normal
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ports import EditorCapabilities, Json
+from sidecar.workspace.sessions import Session
+
+Origin = Literal["disk", "write"]
+Outcome = Literal["mine", "agent", "saved", "closed", "gone"]
+"""How a conflict ended: decided for one side; the user saved over it or closed the document; both sides fit together again."""
+
+MAX_OPEN = 200
+"""Conflicts that are kept at once: the newest."""
+
+
+@dataclass(slots=True)
+class Open:
+    """One document's conflict with one session, or with nobody known. Texts are in the compared form."""
+
+    id: str
+    tracked: Tracked
+    origin: Origin
+    base: str
+    theirs: str
+    """What the agent wants the document to say."""
+    session: Session | None
+    author: Author | None = None
+    """Of the change on the disk, journalled already."""
+    asked: bool = False
+    """The agent was asked to make its change again."""
+
+
+class Conflicts:
+    """All open ones of a workspace. Synchronous."""
+
+    def __init__(self, capabilities: Callable[[], EditorCapabilities]) -> None:
+        self._capabilities = capabilities
+        self._open: dict[str, Open] = {}
+        self._ids = itertools.count(1)
+        self.moved: Callable[[Json], None] = lambda row: None
+        """Told of each conflict that is found, changes or ends, in the shape of `rows`, with `outcome` at its end."""
+
+    def __iter__(self) -> Iterator[Open]:
+        return iter(list(self._open.values()))
+
+    def get(self, conflict_id: str) -> Open | None:
+        return self._open.get(conflict_id)
+
+    def on_disk(self, tracked: Tracked) -> Open | None:
+        """The document's conflict with its file."""
+        return next((c for c in self if c.tracked is tracked and c.origin == "disk"), None)
+
+    def found(
+        self,
+        tracked: Tracked,
+        origin: Origin,
+        base: str,
+        theirs: str,
+        session: Session | None,
+        author: Author | None = None,
+    ) -> Open:
+        """A conflict of this document; one of the same kind with the same session becomes this one."""
+        known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
+        if known is None:
+            known = Open(f"c{next(self._ids)}", tracked, origin, base, theirs, session, author)
+            self._open[known.id] = known
+            while len(self._open) > MAX_OPEN:
+                self.end(next(iter(self._open.values())), "gone")
+        else:
+            known.base, known.theirs, known.asked = base, theirs, False
+            if session is not None:
+                known.session, known.author = session, author or known.author
+        self.moved(self.row(known))
+        return known
+
+    def written(self, session: Session, uri: DocumentUri) -> None:
+        """A write of this session's to this document was made: what it was refused before is over."""
+        for conflict in self:
+            if (
+                conflict.origin == "write"
+                and conflict.session is session
+                and conflict.tracked.document.uri == uri
+            ):
+                self.end(conflict, "gone")
+
+    def ended(self, tracked: Tracked, outcome: Outcome) -> None:
+        """Every conflict of this document with its file is over; closed, also those about writes."""
+        for conflict in self:
+            if conflict.tracked is tracked and (conflict.origin == "disk" or outcome == "closed"):
+                self.end(conflict, outcome)
+
+    def end(self, conflict: Open, outcome: Outcome) -> None:
+        if self._open.pop(conflict.id, None) is not None:
+            self.moved({**self.row(conflict), "state": "closed", "outcome": outcome})
+
+    def rows(self, uri: DocumentUri | None = None) -> list[Json]:
+        """Open conflicts as they lie in the documents now. Those that no longer are any end here."""
+        found: list[Json] = []
+        for conflict in self:
+            if uri is not None and conflict.tracked.document.uri != uri:
+                continue
+            row = self.row(conflict)
+            if row["hunks"]:
+                found.append(row)
+            elif conflict.origin == "write":
+                self.end(conflict, "gone")
+        return found
+
+    def row(self, conflict: Open) -> dict[str, object]:
+        """`{conflictId, uri, version, state, origin, sessionId?, agent?, asked, hunks: [{range, base, mine, agent}]}`."""
+        document = conflict.tracked.document
+        snapshot = document.snapshot()
+        row: dict[str, object] = {
+            "conflictId": conflict.id,
+            "uri": document.client_uri or document.uri,
+            "version": document.version,
+            "state": "open",
+            "origin": conflict.origin,
+            "asked": conflict.asked,
+        }
+        if conflict.session is not None:
+            row |= {"sessionId": conflict.session.id, "agent": conflict.session.agent}
+        now = Normal(str(snapshot))
+        merged = merge(conflict.base, now.text, conflict.theirs)
+        hunks = merged.hunks if isinstance(merged, Conflict) else ()
+        can = self._capabilities()
+        place = places(snapshot, can.encoding, can.lf_lines)
+        starts = list(itertools.accumulate(map(len, lines_of(now.text)), initial=0)) if hunks else []
+        shown: list[Json] = []
+        for hunk in hunks:
+            start = starts[hunk.start_line]
+            first = place(now.offset_in_raw(start))
+            last = place(now.offset_in_raw(start + len(hunk.ours)))
+            shown.append(
+                {
+                    "range": {
+                        "start": {"line": first.line, "character": first.character},
+                        "end": {"line": last.line, "character": last.character},
+                    },
+                    "base": hunk.base,
+                    "mine": hunk.ours,
+                    "agent": hunk.theirs,
+                }
+            )
+        row["hunks"] = shown
+        return row
+
+    def _of_write(self, tracked: Tracked, session: Session | None) -> Open | None:
+        return next(
+            (c for c in self if c.tracked is tracked and c.origin == "write" and c.session is session), None
+        )
