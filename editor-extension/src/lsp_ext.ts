@@ -85,14 +85,30 @@ export interface Change {
   newText: string;
   sessionId: string;
   turn: number;
+  /** The agent's name; "" where that is no longer known. */
+  agent: string;
   toolCallId?: string;
   state: string;
+  /** Of the document in which `range` lies, when it is open. */
+  version?: number;
+  /** The agent made the file. */
+  created?: boolean;
 }
 export const listChanges = new ServerCommand<ListChangesArguments, Change[]>("sidecar.listChanges");
+
+export interface TextBeforeArguments {
+  uri: string;
+  sessionId?: string;
+  turn?: number;
+}
+/** The document without its unreviewed work, or that of a session or turn; null when it has none. */
+export const textBefore = new ServerCommand<TextBeforeArguments, { text: string | null }>("sidecar.textBefore");
 
 /** One hunk, one file, one session or turn, or everything. */
 export interface ChangesArguments {
   changeId?: string;
+  /** Those of one document are put back in one undo step. */
+  changeIds?: string[];
   uri?: string;
   sessionId?: string;
   turn?: number;

@@ -1,0 +1,121 @@
+/**
+ * A block: hunks of one document that lie on the same or on neighbouring lines, which a person sees as one change and keeps or
+ * rejects as one. Lines are counted from 0. Nothing here knows the editor.
+ */
+
+import type { Change } from "../lsp_ext";
+
+export interface Block {
+  readonly uri: string;
+  /** In the order of their place; never empty. */
+  readonly changes: readonly Change[];
+  readonly ids: readonly string[];
+  /** The first line that an agent wrote, or the line before which it removed some. */
+  readonly line: number;
+  /** One past the last line that it wrote; `line` when it only removed some. */
+  readonly end: number;
+  /** Lines that it wrote, and lines that were there instead. */
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** What one hunk says, in whole lines. */
+interface Extent {
+  line: number;
+  end: number;
+  added: number;
+  removed: number;
+}
+
+/** The blocks of one document's hunks. */
+export function blocks(changes: readonly Change[]): Block[] {
+  const sorted = [...changes].sort(byPlace);
+  const found: Block[] = [];
+  for (const change of sorted) {
+    const extent = extentOf(change);
+    const last = found.at(-1);
+    if (last !== undefined && extent.line <= last.end) {
+      found[found.length - 1] = joined(last, change, extent);
+    } else {
+      found.push({ uri: change.uri, changes: [change], ids: [change.changeId], ...extent });
+    }
+  }
+  return found;
+}
+
+/** Whether the block is on this line. One that only removed lines is on the line that follows them. */
+export function isOn(block: Block, line: number): boolean {
+  return line === block.line || (block.line <= line && line < block.end);
+}
+
+/** `+3 −1`, in lines. */
+export function counts(of: { readonly added: number; readonly removed: number }): string {
+  const parts = [of.added > 0 ? `+${of.added}` : "", of.removed > 0 ? `−${of.removed}` : ""];
+  return parts.filter((part) => part !== "").join(" ") || "±0";
+}
+
+export function byPlace(a: Change, b: Change): number {
+  const [one, other] = [a.range.start, b.range.start];
+  return one.line - other.line || one.character - other.character;
+}
+
+function joined(block: Block, change: Change, extent: Extent): Block {
+  const shared = sharedLines(block, extent);
+  return {
+    uri: block.uri,
+    changes: [...block.changes, change],
+    ids: [...block.ids, change.changeId],
+    line: block.line,
+    end: Math.max(block.end, extent.end),
+    added: block.added + extent.added - shared,
+    removed: block.removed + extent.removed - shared,
+  };
+}
+
+/** Lines that both count: two words changed in one line are one line changed. */
+function sharedLines(block: Block, extent: Extent): number {
+  return Math.max(0, Math.min(block.end, extent.end) - extent.line);
+}
+
+/**
+ * Hunks are as small as the server can make them: whole lines with their ends where lines came or went, words where a line was
+ * modified. A hunk of whole lines may also begin with a line end, at the end of a text whose last line has none.
+ */
+function extentOf(change: Change): Extent {
+  const { start, end } = change.range;
+  const written = lineEnds(change.newText);
+  const replaced = lineEnds(change.oldText);
+  const atLineEnd = startsWithLineEnd(change.newText) || startsWithLineEnd(change.oldText);
+  const whole =
+    (start.character === 0 && isWholeLines(change.newText) && isWholeLines(change.oldText)) ||
+    (atLineEnd && startsOrEmpty(change.newText) && startsOrEmpty(change.oldText));
+  if (whole) {
+    const line = atLineEnd && start.character > 0 ? start.line + 1 : start.line;
+    return { line, end: line + written, added: written, removed: replaced };
+  }
+  const endsALine = endsWithLineEnd(change.newText) && endsWithLineEnd(change.oldText);
+  const touched = end.line - start.line + (endsALine ? 0 : 1);
+  const wasNothing = change.created === true && change.oldText === "";
+  const removed = wasNothing ? 0 : Math.max(0, touched + replaced - written);
+  return { line: start.line, end: start.line + touched, added: touched, removed };
+}
+
+function lineEnds(text: string): number {
+  return text.match(/\r\n|\r|\n/g)?.length ?? 0;
+}
+
+function isWholeLines(text: string): boolean {
+  return text === "" || endsWithLineEnd(text);
+}
+
+function endsWithLineEnd(text: string): boolean {
+  return /[\r\n]$/.test(text);
+}
+
+function startsWithLineEnd(text: string): boolean {
+  return /^[\r\n]/.test(text);
+}
+
+function startsOrEmpty(text: string): boolean {
+  return text === "" || startsWithLineEnd(text);
+}

@@ -1,0 +1,166 @@
+/**
+ * What the server says is under review, by document, and where to go from here. The server decides; this remembers its last
+ * answer, so that lenses, keys and the view can be drawn without asking. Nothing here knows the editor.
+ */
+
+import type { Change } from "../lsp_ext";
+import { type Block, blocks, byPlace, isOn } from "./block";
+
+/** Everything that one turn of a session left to review, by file. */
+export interface Turn {
+  readonly sessionId: string;
+  readonly turn: number;
+  /** The agent's name; "" where the server no longer knows it. */
+  readonly agent: string;
+  readonly files: readonly TurnFile[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+export interface TurnFile {
+  readonly uri: string;
+  readonly blocks: readonly Block[];
+  readonly added: number;
+  readonly removed: number;
+  /** The agent made the file: without this work it would not be there. */
+  readonly created: boolean;
+}
+
+export interface Place {
+  readonly uri: string;
+  readonly line: number;
+}
+
+export class Model {
+  private readonly documents = new Map<string, readonly Change[]>();
+  /** In the order in which they were heard of. */
+  private readonly sessions = new Set<string>();
+  private readonly listeners = new Set<(uris: readonly string[]) => void>();
+
+  /** Told the documents whose changes are others now. */
+  onDidChange(listener: (uris: readonly string[]) => void): { dispose(): void } {
+    this.listeners.add(listener);
+    return { dispose: () => this.listeners.delete(listener) };
+  }
+
+  /** The documents with changes, in the order of their names. */
+  get uris(): readonly string[] {
+    return [...this.documents.keys()].sort();
+  }
+
+  get isEmpty(): boolean {
+    return this.documents.size === 0;
+  }
+
+  of(uri: string): readonly Change[] {
+    return this.documents.get(uri) ?? [];
+  }
+
+  blocks(uri: string): Block[] {
+    return blocks(this.of(uri));
+  }
+
+  /** How many blocks there are in all. */
+  get size(): number {
+    return this.uris.reduce((sum, uri) => sum + this.blocks(uri).length, 0);
+  }
+
+  /** The changes of one document are these now. */
+  set(uri: string, changes: readonly Change[]): void {
+    if (this.put(uri, changes)) {
+      this.tell([uri]);
+    }
+  }
+
+  /** The changes of all documents are these now; `changes` have the URIs that documents are asked for by. */
+  reset(changes: readonly Change[]): void {
+    const now = new Map<string, Change[]>();
+    for (const change of changes) {
+      now.set(change.uri, [...(now.get(change.uri) ?? []), change]);
+    }
+    const moved = [...new Set([...this.documents.keys(), ...now.keys()])].filter((uri) => this.put(uri, now.get(uri) ?? []));
+    if (moved.length > 0) {
+      this.tell(moved);
+    }
+  }
+
+  at(uri: string, line: number): Block | undefined {
+    return this.blocks(uri).find((block) => isOn(block, line));
+  }
+
+  /** The first block after `from`, in this document or the next one; after the last one the first. */
+  next(from?: Place): Block | undefined {
+    return this.from(from, (block, place) => block.line > place.line, 1);
+  }
+
+  previous(from?: Place): Block | undefined {
+    return this.from(from, (block, place) => Math.max(block.line, block.end - 1) < place.line, -1);
+  }
+
+  /** The last turn first, and the session first that was heard of last. */
+  turns(): Turn[] {
+    const found = new Map<string, Change[]>();
+    for (const uri of this.uris) {
+      for (const change of this.of(uri)) {
+        const key = JSON.stringify([change.sessionId, change.turn]);
+        found.set(key, [...(found.get(key) ?? []), change]);
+      }
+    }
+    const sessions = [...this.sessions];
+    return [...found.values()].map(asTurn).sort((a, b) => sessions.indexOf(b.sessionId) - sessions.indexOf(a.sessionId) || b.turn - a.turn);
+  }
+
+  private from(from: Place | undefined, isPast: (block: Block, place: Place) => boolean, step: 1 | -1): Block | undefined {
+    const uris = step === 1 ? this.uris : [...this.uris].reverse();
+    const ordered = (uri: string): Block[] => (step === 1 ? this.blocks(uri) : this.blocks(uri).reverse());
+    if (from !== undefined && this.documents.has(from.uri)) {
+      const here = ordered(from.uri).find((block) => isPast(block, from));
+      if (here !== undefined) {
+        return here;
+      }
+    }
+    const after = from === undefined ? undefined : uris.find((uri) => (step === 1 ? uri > from.uri : uri < from.uri));
+    const target = after ?? uris[0];
+    return target === undefined ? undefined : ordered(target)[0];
+  }
+
+  private put(uri: string, changes: readonly Change[]): boolean {
+    if (JSON.stringify(this.of(uri)) === JSON.stringify(changes)) {
+      return false;
+    }
+    for (const change of changes) {
+      this.sessions.add(change.sessionId);
+    }
+    if (changes.length === 0) {
+      this.documents.delete(uri);
+    } else {
+      this.documents.set(uri, [...changes].sort(byPlace));
+    }
+    return true;
+  }
+
+  private tell(uris: readonly string[]): void {
+    for (const listener of [...this.listeners]) {
+      listener(uris);
+    }
+  }
+}
+
+function asTurn(changes: readonly Change[]): Turn {
+  const { sessionId, turn, agent } = changes[0]!;
+  const uris = [...new Set(changes.map((change) => change.uri))];
+  const files = uris.map((uri) => asFile(uri, changes.filter((change) => change.uri === uri)));
+  return { sessionId, turn, agent, files, ...sum(files) };
+}
+
+function asFile(uri: string, changes: readonly Change[]): TurnFile {
+  const found = blocks(changes);
+  return { uri, blocks: found, ...sum(found), created: changes.some((change) => change.created === true) };
+}
+
+function sum(parts: readonly { added: number; removed: number }[]): { added: number; removed: number } {
+  return {
+    added: parts.reduce((all, part) => all + part.added, 0),
+    removed: parts.reduce((all, part) => all + part.removed, 0),
+  };
+}
