@@ -1,0 +1,244 @@
+"""Conflicts: found on the disk and in refused writes, told with three texts, and decided: nothing of either side is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import KATE, VSCODE, WELL_BEHAVED, Habits
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import BASE, Turn, every_editor, listed, opened, opened_and_typed, play
+
+MINE = BASE.replace("one", "mine")
+THEIRS = BASE.replace("one", "theirs").replace("five", "FIVE")
+Step = Callable[[Bench, FakeEditor], Awaitable[None]]
+Rows = list[Mapping[str, Any]]
+
+
+def told(bench: Bench) -> Rows:
+    """What `sidecar/conflict` would say, from now on."""
+    rows: Rows = []
+    bench.workspace.conflicts.moved = lambda row: rows.append(dict(row))
+    return rows
+
+
+async def puts_theirs(turn: Turn, editor: FakeEditor) -> None:
+    turn.says("edit", "a.txt")
+    turn.puts("a.txt", THEIRS)
+    await asyncio.sleep(2)
+
+
+async def the_conflict(bench: Bench) -> Mapping[str, Any]:
+    (row,) = bench.workspace.conflicts.rows()
+    return dict(row)
+
+
+@every_editor
+def test_the_disk_s_is_told_with_the_three_texts(tmp_path: Path, habits: Habits) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        row = await the_conflict(bench)
+        assert (row["state"], row["origin"], row["agent"]) == ("open", "disk", "agent")
+        assert row["sessionId"] == bench.session
+        assert row["uri"].endswith("a.txt")
+        (hunk,) = row["hunks"]
+        assert (hunk["base"], hunk["mine"], hunk["agent"]) == ("one\n", "mine\n", "theirs\n")
+        assert hunk["range"] == {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after)
+
+
+@every_editor
+@pytest.mark.parametrize("take", ["mine", "agent"])
+def test_a_decision_about_the_disk(tmp_path: Path, habits: Habits, take: Any) -> None:
+    """What does not clash comes along either way; one undo takes it back; the agent's part is under review."""
+    decided = {"mine": MINE, "agent": BASE.replace("one", "theirs")}[take].replace("five", "FIVE")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        conflict = await the_conflict(bench)
+        answer = await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        assert answer == {"conflictId": conflict["conflictId"], "outcome": take}
+        assert editor.text("a.txt") == decided
+        assert [(r["state"], r["outcome"]) for r in rows] == [("closed", take)]
+        assert bench.workspace.conflicts.rows() == []
+        news = {new.strip() for _, _, new in listed(bench)}
+        assert news == {"FIVE", "theirs"} if take == "agent" else {"FIVE"}
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == decided, "decided once and for all"
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after)
+
+
+@pytest.mark.parametrize("take", ["mine", "agent"])
+def test_a_decision_is_one_undo_step(tmp_path: Path, take: Any) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_conflict(bench)
+        await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        editor.undoes("a.txt")
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, WELL_BEHAVED, puts_theirs, before=opened_and_typed, after=after, custom=False)
+
+
+def test_a_later_change_of_the_disk_is_the_same_conflict(tmp_path: Path) -> None:
+    """Measured from where it began: what the agent did first is neither lost nor taken for the user's."""
+    again = THEIRS.replace("three", "THREE")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await puts_theirs(turn, editor)
+        turn.puts("a.txt", again)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == MINE
+        conflict = await the_conflict(bench)
+        assert [h["agent"] for h in conflict["hunks"]] == ["theirs\n"]
+        await bench.workspace.resolve_conflict(conflict["conflictId"], "mine")
+        assert editor.text("a.txt") == again.replace("theirs", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened_and_typed, after=after)
+
+
+async def takes_it_back(bench: Bench, editor: FakeEditor) -> None:
+    Path(bench.path("a.txt")).write_text(BASE.replace("five", "FIVE"))
+    bench.workspace.files_changed([bench.uri("a.txt")])  # type: ignore[list-item]  # a URI in its normal form
+    await bench.read("a.txt")
+
+
+async def saves(bench: Bench, editor: FakeEditor) -> None:
+    editor.saves("a.txt")
+
+
+async def closes(bench: Bench, editor: FakeEditor) -> None:
+    editor.closes("a.txt")
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome"), [(takes_it_back, "gone"), (saves, "saved"), (closes, "closed")], ids=str
+)
+def test_ends_without_a_decision(tmp_path: Path, step: Step, outcome: str) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        await step(bench, editor)
+        await asyncio.sleep(3)
+        assert [r["outcome"] for r in rows if r["state"] == "closed"] == [outcome]
+        assert bench.workspace.conflicts.rows() == []
+
+    play(tmp_path, WELL_BEHAVED, puts_theirs, before=opened_and_typed, after=after)
+
+
+async def refused_write(turn: Turn, editor: FakeEditor) -> None:
+    assert await turn.bench.read("a.txt") == BASE
+    editor.replaces("a.txt", "one", "mine")
+    await asyncio.sleep(1)
+    answer = await turn.bench.write("a.txt", THEIRS, session=turn.session)
+    assert isinstance(answer, Refusal)
+    assert answer.kind.value == "conflict"
+
+
+@every_editor
+@pytest.mark.parametrize("take", ["mine", "agent"])
+def test_a_decision_about_a_refused_write(tmp_path: Path, habits: Habits, take: Any) -> None:
+    decided = {"mine": MINE, "agent": THEIRS}[take]
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_conflict(bench)
+        assert conflict["origin"] == "write"
+        await bench.workspace.resolve_conflict(conflict["conflictId"], take)
+        assert editor.text("a.txt") == decided
+        assert bench.workspace.conflicts.rows() == []
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, habits, refused_write, before=opened, after=after)
+
+
+def test_a_write_that_succeeds_after_all_ends_it(tmp_path: Path) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        rows = told(turn.bench)
+        await refused_write(turn, editor)
+        await turn.bench.read("a.txt")
+        answer = await turn.bench.write("a.txt", MINE.replace("five", "FIVE"), session=turn.session)
+        assert not isinstance(answer, Refusal)
+        assert [(r["state"], r.get("outcome")) for r in rows] == [("open", None), ("closed", "gone")]
+
+    play(tmp_path, VSCODE, script, before=opened)
+
+
+@pytest.mark.parametrize("script", [puts_theirs, refused_write])
+def test_the_agent_is_asked_once_its_turn_is_over(tmp_path: Path, script: Any) -> None:
+    prompts: list[Sequence[Mapping[str, Any]]] = []
+
+    async def asks(turn: Turn, editor: FakeEditor) -> None:
+        if prompts:
+            return
+        prompts.append([])
+        await script(turn, editor)
+        agents = turn.bench.workspace._agents
+        heard = agents.prompt
+
+        async def hears(session_id: str, blocks: Sequence[Mapping[str, Any]]) -> str:
+            prompts.append(blocks)
+            return await heard(session_id, blocks)
+
+        agents.prompt = hears  # type: ignore[method-assign]
+        (row,) = turn.bench.workspace.conflicts.rows()
+        answer = await turn.bench.workspace.resolve_conflict(str(row["conflictId"]), "ask")
+        assert answer["outcome"] == "asked"
+        assert len(prompts) == 1, "not while it works"
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        words = str(prompts[1][0]["text"])
+        assert [w for w in ("a.txt", "one", "mine", "theirs") if w not in words] == []
+        assert editor.text("a.txt") == MINE
+        left = [row["asked"] for row in bench.workspace.conflicts.rows()]
+        assert left == ([True] if script is puts_theirs else [])
+
+    before = opened_and_typed if script is puts_theirs else opened
+    play(tmp_path, WELL_BEHAVED, asks, before=before, after=after)
+
+
+def test_what_cannot_be_decided_says_why(tmp_path: Path) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        with pytest.raises(AgentFailed, match="no open conflict"):
+            await bench.workspace.resolve_conflict("c99", "mine")
+        conflict = await the_conflict(bench)
+        bench.workspace.agent_died([bench.session], "it crashed")
+        with pytest.raises(AgentFailed, match="no agent to ask"):
+            await bench.workspace.resolve_conflict(conflict["conflictId"], "ask")
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, WELL_BEHAVED, puts_theirs, before=opened_and_typed, after=after)
+
+
+def test_an_editor_that_takes_no_edits_keeps_the_conflict(tmp_path: Path) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_conflict(bench)
+        with pytest.raises(AgentFailed, match="your text is untouched"):
+            await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+        assert editor.text("a.txt") == MINE
+        assert await the_conflict(bench) == conflict
+
+    play(tmp_path, KATE, puts_theirs, before=opened_and_typed, after=after, custom=False)
+
+
+def test_the_change_on_the_disk_is_journalled_once(tmp_path: Path) -> None:
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_conflict(bench)
+        await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+
+    journal = MemoryJournal()
+    play(tmp_path, VSCODE, puts_theirs, before=opened_and_typed, after=after, journal=journal)
+    assert [(e.before, e.after) for e in journal.entries.values()] == [(BASE, THEIRS)]
+    assert list(journal.states.values()) == ["done"]
