@@ -332,7 +332,8 @@ class AgentConnection:
         ) from None
 
     def _notify(self, method: str, params: dict[str, object]) -> None:
-        self.transport.post({"jsonrpc": "2.0", "method": method, "params": params})
+        # not at once: a request whose task has only been made is not to be overtaken by what cancels it
+        self._loop.call_soon(self.transport.post, {"jsonrpc": "2.0", "method": method, "params": params})
 
     def _servers(self, request: SessionRequest) -> list[Json]:
         """The MCP servers the agent can take (ACP, "session/new": stdio always, http and sse where it says so)."""

@@ -20,6 +20,8 @@ Outcome = dict[str, object]
 
 FAILED = "failed"
 """The stop reason of a turn that ended without one: the agent died, or answered with an error."""
+CANCELLED = "cancelled"
+"""ACP's stop reason."""
 
 
 class Turns:
@@ -32,6 +34,8 @@ class Turns:
         self._tasks = tasks
         self._progress: dict[str, Progress] = {}
         self._done: dict[str, anyio.Event] = {}
+        self._preparing: dict[str, anyio.CancelScope] = {}
+        """Of turns whose prompt the agent does not have yet: it cannot be asked to stop, so they are stopped here."""
         self.finishing: list[Callable[[Session], Awaitable[None]]] = []
         """Awaited once the agent has ended a turn, as its last part."""
         self.ended: list[Callable[[Session, Outcome], None]] = []
@@ -49,6 +53,7 @@ class Turns:
         turn = session.begin_turn()
         self._sessions.used(session)
         done = self._done[session.id] = anyio.Event()
+        self._preparing[session.id] = anyio.CancelScope()
         outcome: Outcome = {"sessionId": session.id, "turn": turn}
         self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
 
@@ -74,8 +79,10 @@ class Turns:
             await done.wait()
 
     def cancel(self, session: Session) -> None:
-        """Asks the agent to stop; open questions are withdrawn at once."""
+        """Asks the agent to stop; open questions are withdrawn at once. A turn that has not reached the agent ends here."""
         if session.running:
+            if session.id in self._preparing:
+                self._preparing[session.id].cancel()
             session.withdraw_questions()
             self._agents.cancel(session.id)
 
@@ -97,8 +104,8 @@ class Turns:
         failure = ""
         stop_reason = FAILED
         try:
-            blocks = await before()
-            stop_reason = await self._agents.prompt(session.id, blocks)
+            blocks = await self._prepared(session, before)
+            stop_reason = CANCELLED if blocks is None else await self._agents.prompt(session.id, blocks)
             for finish in self.finishing:
                 await finish(session)
         except AgentFailed as failed:
@@ -120,6 +127,22 @@ class Turns:
                 progress.end(failure or summary(stop_reason, outcome["changes"]))
             with contextlib.suppress(Exception):
                 self._editor.turn_ended(outcome)
+
+    async def _prepared(
+        self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
+    ) -> Sequence[Json] | None:
+        """The prompt as it is sent; None when the turn was cancelled first. Nothing may be awaited between this and sending it."""
+        scope = self._preparing[session.id]
+        blocks = None
+        try:
+            with scope:
+                blocks = await before()
+        except AgentFailed:
+            if not scope.cancel_called:  # else it is about what the cancel took away: a question, a start
+                raise
+        finally:
+            del self._preparing[session.id]
+        return None if scope.cancel_called else blocks
 
 
 def _change(uri: DocumentUri, counts: tuple[int, int]) -> Json:

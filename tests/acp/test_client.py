@@ -636,6 +636,21 @@ async def test_cancel_withdraws_open_questions_and_further_ones() -> None:
         assert await turn == "cancelled"
 
 
+@pytest.mark.parametrize("later", range(4))
+async def test_a_cancel_does_not_overtake_its_prompt(later: int) -> None:
+    """An agent that is asked to stop before it has the prompt works on."""
+    async with opened() as side:
+        turn = asyncio.ensure_future(side.agent.prompt("a1", []))
+        for _ in range(1 + later):  # the first lets `prompt` begin
+            await asyncio.sleep(0)
+        side.agent.cancel("a1")
+        await side.wire.asked("session/cancel")
+        methods = [message["method"] for message in side.wire.sent]
+        assert methods == ["session/new", "session/prompt", "session/cancel"]
+        await side.wire.reply("session/prompt", {"stopReason": "cancelled"})
+        assert await turn == "cancelled"
+
+
 async def test_a_question_can_be_taken_back_by_the_agent() -> None:
     async with opened() as side:
         ask(side, "q")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sidecar.acp.limits import Limits
-from tests.gates.product import Product, Script, a_product, all_wrong, in_folder
+from tests.gates.product import TURN, Product, Script, a_product, all_wrong, in_folder
 from tests.gates.size import size
 from tests.support.agents import until_written
 
@@ -171,8 +171,8 @@ BURST: Steps = [{"repeat": 300, "steps": [{"read": "$folder/large.txt", "as": "r
 LATE: list[tuple[str, Script, float, str]] = [
     ("never answers initialize", {"initialize": [{"never": True}]}, Limits().initialize, "`initialize` within"),
     ("never answers session/new", {"session/new": [{"never": True}]}, Limits().silence, "`session/new` within"),
-    ("never ends a cancelled turn", turn({"never": True}), Limits().cancel, "was asked to stop"),
-    ("asks for much and stops reading", turn(*BURST, {"signal": 19}), Limits().wire.stalled, "has not read its input"),
+    ("never ends a cancelled turn", turn({"say": "at work"}, {"never": True}), Limits().cancel, "was asked to stop"),
+    ("asks for much and stops reading", turn({"deaf": True}, *BURST, {"never": True}), Limits().wire.stalled, "has not read its input"),
 ]  # fmt: skip
 
 HANGS = 30.0
@@ -212,7 +212,7 @@ async def is_late(product: Product, name: str, limit: float, reason: str) -> lis
     if "sessionId" in session:
         turn = asyncio.ensure_future(product.prompt(session))
         if "cancelled" in name:
-            await product.wait_for(lambda: product.progress)
+            await product.wait_for(lambda: product.said(session), TURN)
             await product.tried("sidecar.cancel", {"sessionId": session["sessionId"]})
         outcome = await turn
     took = loop.time() - began
@@ -254,6 +254,17 @@ async def test_nothing_hangs_past_its_limit(tmp_path: Path, record_property: Rec
         rows = [is_late(product, name, limit, reason) for name, _, limit, reason in LATE]
         assert await all_wrong(rows) == []
     record_property("inputs", len(LATE))
+
+
+async def test_a_stop_right_behind_the_prompt(tmp_path: Path) -> None:
+    """Both in one write to the sidecar: the agent gets neither, or first the one and then the other."""
+    script: Script = {"turns": [[{"say": "at work"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]]}
+    async with a_product(tmp_path, {"it": script}) as product:
+        session = await product.session("it")
+        turn = asyncio.ensure_future(product.prompt(session))
+        await asyncio.sleep(0)  # it is written now
+        await product.tried("sidecar.cancel", {"sessionId": session["sessionId"]})
+        assert (await turn)["stopReason"] == "cancelled"
 
 
 async def test_a_question_dies_with_its_agent(tmp_path: Path) -> None:

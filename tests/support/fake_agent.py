@@ -22,6 +22,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"wait_for": METHOD, "count": 1}  until that many have arrived   {"sleep": SECONDS}
     {"stderr": TEXT | N}              text, or N bytes               {"repeat": N, "steps": [..]}            `$n` is the round
     {"exit": CODE}  {"signal": NUMBER}  {"close": "stdout" | "stdin"}  {"never": true}      blocks this message for ever
+    {"deaf": true}                    no line is read after the next one
     {"ignore": "SIGTERM"}             (start only)                   {"ignore": "eof"}  {"ignore": "input"}  stays, never reads
     {"spawn": "child" | "setsid" | "daemon" | "stubborn", "pids": FILE}   leaves a process behind; its pid is appended to FILE
     {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
@@ -64,6 +65,7 @@ class FakeAgent:
         self.sessions = 0
         self.turns = 0
         self.ignores_eof = False
+        self.deaf = False
 
     # bytes
 
@@ -78,6 +80,8 @@ class FakeAgent:
     def main(self) -> None:
         self.run(self.script.get("start", []), {})
         while line := self.stdin.readline():
+            if self.deaf:
+                time.sleep(600)
             if self.trace:
                 self.trace.write(line)
             message = json.loads(line)
@@ -181,6 +185,8 @@ class FakeAgent:
             os.close({"stdin": 0, "stdout": 1}[value])
         elif verb == "ignore":
             self.ignore(value)
+        elif verb == "deaf":
+            self.deaf = True
         elif verb == "spawn":
             self.spawn(value, step["pids"])
         elif verb == "pid":
