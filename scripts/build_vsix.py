@@ -1,0 +1,295 @@
+"""Builds the VS Code extension: one .vsix for each target, with the server and its libraries in it, into dist/.
+
+    build_vsix.py                    for this machine
+    build_vsix.py all                for every target (make vsix)
+    build_vsix.py linux-x64 …        for these
+
+Nothing is compiled and nothing of a target is run: the wheels of other platforms come from the package index, in the versions of
+constraints.txt. In the .vsix, `bundled/` holds
+
+    boot.py       starts the server with the Python it is run by
+    lib/          the server and the libraries that are Python only
+    cp311/ …      the libraries with machine code, once for each CPython
+
+Run by a Python of .venv (the level "dev": it needs `packaging`), with npm's packages installed in editor-extension.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import zipfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTENSION = ROOT / "editor-extension"
+WHEELS = ROOT / ".cache" / "wheels"
+OUT = ROOT / "dist"
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+NOT_SERVED = frozenset({"rich"})
+"""Needed by commands for a terminal only; the extension starts nothing but `acp-sidecar lsp`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a .vsix runs: the tags that pip may take wheels of, and what markers of requirements are asked about."""
+
+    wheels: tuple[str, ...]
+    platform_system: str
+    sys_platform: str
+    machine: str
+
+
+def _linux(machine: str) -> Target:
+    # VS Code itself needs glibc 2.28
+    tags = (f"manylinux_2_28_{machine}", f"manylinux_2_17_{machine}", f"manylinux2014_{machine}")
+    return Target(tags, "Linux", "linux", machine)
+
+
+def _alpine(machine: str) -> Target:
+    return Target((f"musllinux_1_2_{machine}", f"musllinux_1_1_{machine}"), "Linux", "linux", machine)
+
+
+TARGETS = {
+    "linux-x64": _linux("x86_64"),
+    "linux-arm64": _linux("aarch64"),
+    "alpine-x64": _alpine("x86_64"),
+    "alpine-arm64": _alpine("aarch64"),
+    # pip takes wheels of older systems too
+    "darwin-x64": Target(("macosx_11_0_x86_64",), "Darwin", "darwin", "x86_64"),
+    "darwin-arm64": Target(("macosx_11_0_arm64",), "Darwin", "darwin", "arm64"),
+    "win32-x64": Target(("win_amd64",), "Windows", "win32", "AMD64"),
+    "win32-arm64": Target(("win_arm64",), "Windows", "win32", "ARM64"),
+}
+
+
+class Problem(Exception):
+    """A .vsix cannot be built; the message says why and what a person can do."""
+
+
+def say(message: str) -> None:
+    sys.stderr.write(f"vsix: {message}\n")
+    sys.stderr.flush()
+
+
+def here() -> str:
+    """This machine's target."""
+    system = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}.get(platform.system(), "")
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}.get(
+        platform.machine().lower(), ""
+    )
+    if system == "linux" and Path("/etc/alpine-release").exists():
+        system = "alpine"
+    if f"{system}-{machine}" not in TARGETS:
+        raise Problem(f"there is no target for {platform.system()} on {platform.machine()}; name one")
+    return f"{system}-{machine}"
+
+
+def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
+    environment = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_UPDATE_NOTIFIER": "1"}
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+    if done.returncode != 0:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
+        raise Problem(f"{Path(command[0]).name} {' '.join(map(str, command[1:4]))} … failed:\n{last}")
+
+
+# --- which libraries --------------------------------------------------------------------------------------------------
+
+
+def pins() -> dict[str, str]:
+    """Canonical name → version, from constraints.txt."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    named = (line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))
+    return {canonicalize_name(name): version.strip() for name, version in named}
+
+
+def needed(target: Target, python: str) -> set[str]:
+    """Canonical names of everything the server needs there. Read from what is installed in .venv, whose versions are the pinned ones."""
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "platform_system": target.platform_system,
+        "sys_platform": target.sys_platform,
+        "platform_machine": target.machine,
+        "os_name": "nt" if target.sys_platform == "win32" else "posix",
+        "extra": "",
+    }
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        waiting: list[str] = tomllib.load(file)["project"]["dependencies"]
+    found: set[str] = set()
+    while waiting:
+        requirement = Requirement(waiting.pop())
+        name = canonicalize_name(requirement.name)
+        if name in found or name in NOT_SERVED:
+            continue
+        if requirement.marker is not None and not requirement.marker.evaluate(environment):
+            continue
+        found.add(name)
+        try:
+            waiting += importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            raise Problem(
+                f"{name} is needed for {target.sys_platform} and not in .venv: name it in constraints.txt"
+            ) from None
+    return found
+
+
+# --- wheels -----------------------------------------------------------------------------------------------------------
+
+
+def download(names: Iterable[str], target: Target, python: str) -> list[Path]:
+    """The wheels of these libraries for that target and Python, from .cache/wheels or the package index."""
+    versions = pins()
+    wanted = {name: versions[name] for name in names}
+    folder = WHEELS / target.wheels[0] / python
+    folder.mkdir(parents=True, exist_ok=True)
+    there = {name: path for path in folder.glob("*.whl") for name in [_of(path)]}
+    missing = [
+        f"{name}=={version}" for name, version in sorted(wanted.items()) if (name, version) not in there
+    ]
+    if missing:
+        platforms = [word for tag in target.wheels for word in ("--platform", tag)]
+        run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary=:all:",
+                *platforms,
+            ]
+            + ["--python-version", python, "--implementation", "cp", "--dest", str(folder), *missing]
+        )
+        there = {name: path for path in folder.glob("*.whl") for name in [_of(path)]}
+    return [there[item] for item in sorted(wanted.items())]
+
+
+def _of(wheel: Path) -> tuple[str, str]:
+    name, version, _, _ = parse_wheel_filename(wheel.name)
+    return name, str(version)
+
+
+def is_pure(wheel: Path) -> bool:
+    return all(tag.platform == "any" and tag.abi == "none" for tag in parse_wheel_filename(wheel.name)[3])
+
+
+def unpack(wheel: Path, into: Path) -> None:
+    """What pip would install into site-packages, without the programs that a wheel may bring along."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if not re.match(r"[^/]+\.data/", name) and not name.endswith(("/RECORD", "/")):
+                archive.extract(name, into)
+
+
+# --- the .vsix --------------------------------------------------------------------------------------------------------
+
+
+def libraries(target: Target, into: Path) -> None:
+    """`lib` and `cp3xx` of the bundle."""
+    pure: dict[str, Path] = {}
+    with ThreadPoolExecutor(max_workers=len(PYTHONS)) as pool:
+        sets = list(pool.map(lambda python: download(needed(target, python), target, python), PYTHONS))
+    for python, wheels in zip(PYTHONS, sets, strict=True):
+        for wheel in wheels:
+            if is_pure(wheel):
+                pure[wheel.name] = wheel
+            else:
+                unpack(wheel, into / ("cp" + python.replace(".", "")))
+    for wheel in pure.values():
+        unpack(wheel, into / "lib")
+    shutil.copytree(
+        ROOT / "sidecar", into / "lib" / "sidecar", ignore=shutil.ignore_patterns("__pycache__", "ruff.toml")
+    )
+
+
+def stage(target: str, into: Path) -> None:
+    """The folder that the .vsix is made of."""
+    for name in ("package.json", "package.nls.json", ".vscodeignore", "README.md"):
+        shutil.copy(EXTENSION / name, into)
+    for name in ("l10n", "media"):
+        shutil.copytree(EXTENSION / name, into / name)
+    (into / "dist").mkdir()
+    for path in (EXTENSION / "dist").iterdir():
+        if path.suffix in (".js", ".css"):
+            shutil.copy(path, into / "dist")
+    for name in ("LICENSE", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, into)
+    bundled = into / "bundled"
+    bundled.mkdir()
+    shutil.copy(EXTENSION / "boot.py", bundled)
+    libraries(TARGETS[target], bundled)
+
+
+def build(target: str) -> Path:
+    """The .vsix for a target."""
+    manifest = json.loads((EXTENSION / "package.json").read_text())
+    OUT.mkdir(exist_ok=True)
+    vsix = OUT / f"{manifest['name']}-{target}-{manifest['version']}.vsix"
+    node = shutil.which("node")
+    assert node is not None  # main asked
+    with tempfile.TemporaryDirectory(prefix="acp-vsix-") as folder:
+        stage(target, Path(folder))
+        vsce = EXTENSION / "node_modules" / "@vscode" / "vsce" / "vsce"
+        # The libraries are in the bundles: there is no node_modules to look through
+        options = [
+            "--no-dependencies",
+            "--allow-missing-repository",
+            "--no-rewrite-relative-links",
+            "--skip-license",
+        ]
+        run([node, vsce, "package", "--target", target, "--out", vsix, *options], cwd=Path(folder))
+    return vsix
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Builds the VS Code extension into dist/.")
+    parser.add_argument("target", nargs="*", help=f"{', '.join(TARGETS)}, or all; without: this machine's")
+    arguments = parser.parse_args()
+    try:
+        wanted = list(TARGETS) if arguments.target == ["all"] else arguments.target or [here()]
+        if unknown := sorted(set(wanted) - set(TARGETS)):
+            raise Problem(f"there is no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+        node = shutil.which("node")
+        if node is None or not (EXTENSION / "node_modules").exists():
+            raise Problem(
+                "needs node and npm's packages: install Node 20 or newer, and run `npm ci --ignore-scripts` in editor-extension"
+            )
+        run([node, "esbuild.mjs", "--production"], cwd=EXTENSION)
+        for target in wanted:
+            started = time.monotonic()
+            vsix = build(target)
+            say(
+                f"{vsix.relative_to(ROOT)}: {vsix.stat().st_size / 1e6:.1f} MB ({time.monotonic() - started:.0f} s)"
+            )
+    except Problem as problem:
+        say(str(problem))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
