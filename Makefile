@@ -65,7 +65,7 @@ format: env-dev
 	$(BIN)/ruff format $(CHECKED)
 	$(BIN)/ruff check --fix $(CHECKED)
 
-# Neovim, Emacs, Helix, tmux and fast-agent; a part that cannot be had is named here and by the test that skips (with CI=true: fails)
+# Neovim, Emacs, Helix, tmux, VS Code, chromium and fast-agent; a part that cannot be had is named here and by the test that skips (with CI=true: fails)
 tools: env-dev
 	@$(BIN)/python scripts/install_tools.py
 

