@@ -13,6 +13,7 @@ export interface ClientFlags {
   sessionUpdates: boolean;
   permissions: boolean;
   changes: boolean;
+  conflicts: boolean;
 }
 
 // Commands: workspace/executeCommand with one argument object
@@ -126,6 +127,36 @@ export interface Rejected {
 export const reject = new ServerCommand<ChangesArguments, Rejected>("sidecar.reject");
 export const revertTurn = new ServerCommand<{ sessionId: string; turn: number }, Rejected>("sidecar.revertTurn");
 
+/** A place that the user and an agent both changed, as whole lines; each text may be empty, with "\n" as line ends. */
+export interface ConflictHunk {
+  /** Where `mine` lies in the document, of the conflict's version. */
+  range: Range;
+  base: string;
+  mine: string;
+  agent: string;
+}
+/** `sidecar/conflict`, and a row of `sidecar.listConflicts`. */
+export interface Conflict {
+  conflictId: string;
+  uri: string;
+  version: number;
+  state: "open" | "closed";
+  /** disk: the file says what the agent wants and the buffer does not; write: the agent's write was refused, and it was told. */
+  origin: "disk" | "write";
+  /** The agent was asked to do it again. */
+  asked: boolean;
+  hunks: ConflictHunk[];
+  /** Absent, as `agent`, when nobody knows whose change it is. */
+  sessionId?: string;
+  agent?: string;
+  outcome?: "mine" | "agent" | "saved" | "closed" | "gone";
+}
+export const listConflicts = new ServerCommand<{ uri?: string }, Conflict[]>("sidecar.listConflicts");
+export const resolveConflict = new ServerCommand<
+  { conflictId: string; take: "mine" | "agent" | "ask" },
+  { conflictId: string; outcome: "mine" | "agent" | "asked" | "gone" }
+>("sidecar.resolveConflict");
+
 // Methods: server → client
 
 /** Announced by `sessionUpdates`; the update is in ACP's shape. */
@@ -190,6 +221,9 @@ export const reload = new RequestType<
 
 /** Announced by `changes`: the hunks of these documents moved; this client shows them itself. */
 export const changes = new NotificationType<{ uris: string[] }>("sidecar/changes");
+
+/** Announced by `conflicts`: a conflict was found, changed or ended. */
+export const conflict = new NotificationType<Conflict>("sidecar/conflict");
 
 // Methods: client → server
 

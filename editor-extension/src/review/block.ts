@@ -119,3 +119,25 @@ function startsWithLineEnd(text: string): boolean {
 function startsOrEmpty(text: string): boolean {
   return text === "" || startsWithLineEnd(text);
 }
+
+/**
+ * What a block's lines said before, for showing. `lineAt` gives a line of the document without its end; lines past the last are
+ * not asked for.
+ */
+export function oldLines(block: Block, lineAt: (line: number) => string, lineCount: number): string[] {
+  const starts: number[] = [];
+  let text = "";
+  for (let line = block.line; line < Math.min(block.end, lineCount); line++) {
+    starts.push(text.length);
+    text += `${lineAt(line)}\n`;
+  }
+  const offset = (line: number, character: number): number =>
+    line < block.line ? 0 : Math.min(text.length, (starts[line - block.line] ?? text.length) + character);
+  for (const { range, oldText } of [...block.changes].reverse()) {
+    const [from, to] = [offset(range.start.line, range.start.character), offset(range.end.line, range.end.character)];
+    text = text.slice(0, from) + oldText.replace(/\r\n|\r/g, "\n") + text.slice(to);
+  }
+  const first = block.changes[0]!;
+  const before = first.range.start.line < block.line ? text.replace(/^\n/, "") : text;
+  return before === "" ? [] : before.replace(/\n$/, "").split("\n");
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocks, counts, isOn } from "../../src/review/block";
+import { blocks, counts, isOn, oldLines } from "../../src/review/block";
 import { change } from "./change";
 
 /** place, old text, new text → first line, end, counts */
@@ -52,3 +52,23 @@ test("a block is on its lines, and one that removed lines on the line after them
   assert.deepEqual([2, 3, 4, 5].map((line) => isOn(written!, line)), [false, true, true, false]);
   assert.deepEqual([2, 3, 4].map((line) => isOn(removed!, line)), [false, true, false]);
 });
+
+/** text now, hunks → what the block's lines said */
+const old: [string, string, [string, string, string][], string[]][] = [
+  ["a word", "0\nx TWO y\n", [["1:2-1:5", "two", "TWO"]], ["x two y"]],
+  ["two words", "A b C\n", [["0:0-0:1", "a", "A"], ["0:4-0:5", "c", "C"]], ["a b c"]],
+  ["lines added", "0\nx\ny\n", [["1:0-3:0", "", "x\ny\n"]], []],
+  ["lines removed", "0\n1\n", [["1:0-1:0", "a\n\tb\n", ""]], ["a", "\tb"]],
+  ["lines removed at the end", "0\n1", [["1:1-1:1", "\na\nb", ""]], ["a", "b"]],
+  ["a line added at the end", "0\n1", [["0:1-1:1", "", "\n1"]], []],
+  ["an empty line removed", "0\n1\n", [["1:0-1:0", "\n", ""]], [""]],
+  ["CR LF", "x\ny\n", [["0:0-1:0", "a\r\nb\r\n", "x\r\n"]], ["a", "b"]],
+  ["neighbours", "A\nB\nc\n", [["0:0-0:1", "a", "A"], ["1:0-2:0", "b\nb2\n", "B\n"]], ["a", "b", "b2"]],
+];
+for (const [name, text, hunks, expected] of old) {
+  test(`what was there: ${name}`, () => {
+    const [block] = blocks(hunks.map(([place, oldText, newText], i) => change(place, oldText, newText, { changeId: `${i}` })));
+    const lines = text.split("\n");
+    assert.deepEqual(oldLines(block!, (line) => lines[line]!, lines.length), expected);
+  });
+}

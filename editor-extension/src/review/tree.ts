@@ -1,0 +1,144 @@
+/** The view "Agent Changes": conflicts, then turns, files and places, with what is said of each. Pure but for the words. */
+
+import { l10n } from "vscode";
+import type { Conflict } from "../lsp_ext";
+import { type Block, counts } from "./block";
+import type { Conflicts } from "./conflict";
+import type { Model, Turn, TurnFile } from "./model";
+
+export type Node =
+  | { readonly kind: "conflicts"; readonly conflicts: readonly Conflict[] }
+  | { readonly kind: "conflict"; readonly conflict: Conflict }
+  | { readonly kind: "turn"; readonly turn: Turn }
+  | { readonly kind: "file"; readonly turn: Turn; readonly file: TurnFile }
+  | { readonly kind: "block"; readonly turn: Turn; readonly file: TurnFile; readonly block: Block };
+
+/** How a node looks. `id` is the same while the node stands for the same thing, so that it stays expanded. */
+export interface Look {
+  readonly id: string;
+  readonly label: string;
+  readonly description: string;
+  readonly accessible: string;
+  readonly icon?: string;
+  /** The icon is this file's. */
+  readonly uri?: string;
+  readonly state: "expanded" | "collapsed" | "leaf";
+}
+
+export function roots(model: Model, conflicts: Conflicts): Node[] {
+  const open = conflicts.all;
+  const turns = model.turns().map((turn): Node => ({ kind: "turn", turn }));
+  return open.length === 0 ? turns : [{ kind: "conflicts", conflicts: open }, ...turns];
+}
+
+export function children(node: Node): Node[] {
+  switch (node.kind) {
+    case "conflicts":
+      return node.conflicts.map((conflict) => ({ kind: "conflict", conflict }));
+    case "turn":
+      return node.turn.files.map((file) => ({ kind: "file", turn: node.turn, file }));
+    case "file":
+      return node.file.blocks.map((block) => ({ kind: "block", turn: node.turn, file: node.file, block }));
+    default:
+      return [];
+  }
+}
+
+/** `path` gives a file's path as people of this workspace say it, with `/`. */
+export function look(node: Node, path: (uri: string) => string): Look {
+  switch (node.kind) {
+    case "conflicts":
+      return {
+        id: "conflicts",
+        label: l10n.t("Conflicts"),
+        description: String(node.conflicts.length),
+        accessible: l10n.t("{0} conflicts", node.conflicts.length),
+        icon: "warning",
+        state: "expanded",
+      };
+    case "conflict": {
+      const { conflict } = node;
+      const [name, folder] = nameAndFolder(path(conflict.uri));
+      const who = conflict.agent ?? l10n.t("the disk");
+      const said = conflict.asked ? l10n.t("{0}, asked again", who) : who;
+      return {
+        id: `conflict ${conflict.conflictId}`,
+        label: name,
+        description: join(folder, said),
+        accessible: l10n.t("{0}: you and {1} changed the same lines", path(conflict.uri), who),
+        uri: conflict.uri,
+        state: "leaf",
+      };
+    }
+    case "turn": {
+      const { turn } = node;
+      const said = `${counts(turn)} · ${files(turn.files.length)}`;
+      return {
+        id: turnId(turn),
+        label: titleOf(turn),
+        description: said,
+        accessible: `${titleOf(turn)}, ${spoken(turn)}, ${files(turn.files.length)}`,
+        icon: "sparkle",
+        state: "expanded",
+      };
+    }
+    case "file": {
+      const [name, folder] = nameAndFolder(path(node.file.uri));
+      const said = node.file.created ? l10n.t("new {0}", counts(node.file)) : counts(node.file);
+      return {
+        id: `${turnId(node.turn)} ${node.file.uri}`,
+        label: name,
+        description: join(folder, said),
+        accessible: `${path(node.file.uri)}, ${spoken(node.file)}`,
+        uri: node.file.uri,
+        state: "collapsed",
+      };
+    }
+    case "block": {
+      const { block } = node;
+      const text = firstLine(block);
+      const label = l10n.t("Line {0}", block.line + 1);
+      return {
+        id: `${turnId(node.turn)} ${block.ids[0]}`,
+        label,
+        description: join(counts(block), text),
+        accessible: `${label}, ${spoken(block)}, ${text}`,
+        icon: block.added === 0 ? "diff-removed" : block.removed === 0 ? "diff-added" : "diff-modified",
+        state: "leaf",
+      };
+    }
+  }
+}
+
+/** `fast-agent · turn 2` */
+export function titleOf(turn: { readonly agent: string; readonly turn: number }): string {
+  return l10n.t("{0} · turn {1}", turn.agent === "" ? l10n.t("Agent") : turn.agent, turn.turn);
+}
+
+/** Counts as words, for screen readers. */
+export function spoken(of: { readonly added: number; readonly removed: number }): string {
+  return l10n.t("{0} lines added, {1} removed", of.added, of.removed);
+}
+
+export function files(count: number): string {
+  return count === 1 ? l10n.t("1 file") : l10n.t("{0} files", count);
+}
+
+function turnId(turn: Turn): string {
+  return `turn ${turn.sessionId} ${turn.turn}`;
+}
+
+function firstLine(block: Block): string {
+  const texts = block.changes.map((change) => (block.added > 0 ? change.newText : change.oldText));
+  const line = texts.join("\n").split(/[\r\n]+/).find((one) => one.trim() !== "")?.trim() ?? "";
+  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
+}
+
+function nameAndFolder(path: string): [string, string] {
+  const at = path.lastIndexOf("/");
+  return [path.slice(at + 1), path.slice(0, Math.max(at, 0))];
+}
+
+function join(...parts: string[]): string {
+  return parts.filter((part) => part !== "").join(" · ");
+}
