@@ -110,7 +110,8 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
     )
     if done.returncode != 0:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
-        raise Problem(f"{Path(command[0]).name} {' '.join(map(str, command[1:4]))} … failed:\n{last}")
+        words = " ".join(str(word) for word in command[1:4])
+        raise Problem(f"{Path(command[0]).name} {words} … failed:\n{last}")
 
 
 # --- which libraries --------------------------------------------------------------------------------------------------
@@ -171,19 +172,9 @@ def download(names: Iterable[str], target: Target, python: str) -> list[Path]:
     ]
     if missing:
         platforms = [word for tag in target.wheels for word in ("--platform", tag)]
-        run(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--only-binary=:all:",
-                *platforms,
-            ]
-            + ["--python-version", python, "--implementation", "cp", "--dest", str(folder), *missing]
-        )
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        tags = ["--python-version", python, "--implementation", "cp", *platforms]
+        run([*command, *tags, "--dest", str(folder), *missing])
         there = {name: path for path in folder.glob("*.whl") for name in [_of(path)]}
     return [there[item] for item in sorted(wanted.items())]
 
