@@ -207,6 +207,8 @@ class HostedAgents:
         assert host is not None
         from sidecar.acp.client import Gone
 
+        if session.cancelled.is_set():
+            return CANCELLED  # while this task waited for its first step: nobody could tell the agent then
         session.prompting = True
         try:
             return await host.connection.prompt(session.agent_session_id, blocks)
