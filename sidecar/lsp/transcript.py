@@ -78,8 +78,12 @@ class Transcripts:
     # What commands call
 
     def open(self, session_id: str | None = None) -> dict[str, object]:
-        """Shows the session's transcript, the last one, or a new one → `{uri, sessionId?}` at once. Raises OSError."""
+        """Shows the session's transcript, the last one, or a new one → `{uri, sessionId?}` at once. Raises OSError, and LookupError with words."""
         if session_id is not None:
+            if not self._session(session_id):
+                raise LookupError(
+                    f'there is no session "{one_line(session_id, 60)}"; without one, sidecar.openChat opens the last chat or a new one'
+                )
             chat = self._of(session_id) or self._create(session_id)
         elif self._last_session is not None and self._of(self._last_session) is None:
             chat = self._create(self._last_session)

@@ -43,6 +43,8 @@ class Desk:
     uri: str = ""
 
     def opened(self, session_id: str | None = None) -> str:
+        if session_id is not None and session_id not in self.service.sessions:
+            self.service.sessions.append(session_id)
         self.uri = str(self.transcripts.open(session_id)["uri"])
         self.buffers.show(self.uri, self.file.read_text())
         return self.uri
@@ -236,6 +238,7 @@ async def test_show_document_or_the_path_by_message(desk: Desk) -> None:
 async def test_which_transcript_is_opened(desk: Desk) -> None:
     first = desk.opened()
     assert desk.transcripts.open() == {"uri": first}, "the last one again"
+    desk.service.sessions += ["s7", "s8"]
     desk.transcripts.session_used("s7")
     second = desk.transcripts.open()
     assert second["sessionId"] == "s7", "a session that has none yet"
@@ -244,8 +247,14 @@ async def test_which_transcript_is_opened(desk: Desk) -> None:
     third = desk.transcripts.open("s8")
     assert third["sessionId"] == "s8"
     assert desk.transcripts.open("s7") == second
+    desk.service.sessions.remove("s7")
     desk.transcripts.session_closed("s7")
-    assert desk.transcripts.open("s7")["uri"] != second["uri"]
+    files = list(desk.folder.iterdir())
+    for nobody in ("s7", "", "x" * 1000):
+        with pytest.raises(LookupError, match="there is no session"):
+            desk.transcripts.open(nobody)
+    assert list(desk.folder.iterdir()) == files
+    assert desk.transcripts.open("s8") == third
 
 
 CANNOT_SEND = {
@@ -333,6 +342,7 @@ async def test_a_failure_is_told_and_the_next_prompt_makes_a_session(
 
 async def test_a_session_that_is_gone_is_replaced(desk: Desk) -> None:
     desk.opened("s-old")
+    desk.service.sessions.clear()
     desk.buffers.type(desk.uri, "do it")
     desk.transcripts.send()
     await until(lambda: len(desk.service.calls) == 2)
