@@ -1,0 +1,75 @@
+/** Lenses above blocks and conflicts. A convenience: keys, code actions, the title bar and the view do the same without them. */
+
+import * as vscode from "vscode";
+import type { Conflict } from "../lsp_ext";
+import type { Block } from "./block";
+import { commands, type Review } from "./state";
+import { agentOf, removedLines, whatAndWho } from "./words";
+
+/** From this many blocks on, the first lens offers all of them at once. */
+const FEW = 3;
+
+export function lenses(review: Review): vscode.Disposable {
+  const moved = new vscode.EventEmitter<void>();
+  const provider: vscode.CodeLensProvider = {
+    onDidChangeCodeLenses: moved.event,
+    provideCodeLenses: (document) => {
+      const uri = document.uri.toString();
+      const lastLine = document.lineCount - 1;
+      const blocks = review.model.blocks(uri);
+      const found = blocks.flatMap((block, at) => ofBlock(block, lastLine, at === 0 && blocks.length >= FEW ? blocks.length : 0));
+      return [...review.conflicts.of(uri).flatMap((conflict) => ofConflict(conflict, lastLine)), ...found];
+    },
+  };
+  return vscode.Disposable.from(
+    moved,
+    vscode.languages.registerCodeLensProvider({ scheme: "file" }, provider),
+    review.model.onDidChange(() => moved.fire()),
+    review.conflicts.onDidChange(() => moved.fire()),
+  );
+}
+
+function ofBlock(block: Block, lastLine: number, all: number): vscode.CodeLens[] {
+  const line = Math.min(block.line, lastLine);
+  const where = new vscode.Range(line, 0, line, 0);
+  const tooltip = whatAndWho(block);
+  const lens = (title: string, command: string, argument: unknown): vscode.CodeLens =>
+    new vscode.CodeLens(where, { title, tooltip, command, arguments: [argument] });
+  const found = [
+    lens(`$(check) ${vscode.l10n.t("Keep")}`, commands.keep, block),
+    lens(`$(discard) ${vscode.l10n.t("Reject")}`, commands.reject, block),
+  ];
+  if (block.removed > 0) {
+    found.push(lens(removedLines(block), commands.openDiff, block));
+  }
+  if (all > 0) {
+    found.push(
+      lens(vscode.l10n.t("Keep all {0}", all), commands.keepFile, { uri: block.uri }),
+      lens(vscode.l10n.t("Reject all {0}", all), commands.rejectFile, { uri: block.uri }),
+    );
+  }
+  return found;
+}
+
+function ofConflict(conflict: Conflict, lastLine: number): vscode.CodeLens[] {
+  const argument = { conflictId: conflict.conflictId };
+  return conflict.hunks.flatMap(({ range }) => {
+    const line = Math.min(range.start.line, lastLine);
+    const where = new vscode.Range(line, 0, line, 0);
+    const lens = (title: string, command: string): vscode.CodeLens =>
+      new vscode.CodeLens(where, { title, command, arguments: [argument] });
+    const found = [
+      lens(`$(warning) ${vscode.l10n.t("Conflict with {0}", agentOf(conflict))}`, commands.compare),
+      lens(vscode.l10n.t("Keep mine"), commands.keepMine),
+      lens(vscode.l10n.t("Take agent's"), commands.takeAgents),
+    ];
+    if (conflict.sessionId !== undefined) {
+      found.push(
+        conflict.asked
+          ? lens(vscode.l10n.t("Asked again"), commands.compare)
+          : lens(vscode.l10n.t("Ask agent again"), commands.askAgain),
+      );
+    }
+    return found;
+  });
+}
