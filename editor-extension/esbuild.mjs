@@ -16,8 +16,10 @@ const bundles = [
     platform: "browser",
     format: "iife",
     target: "es2023",
-    entryPoints: ["src/panel/webview/main.ts"],
-    outfile: "dist/webview.js",
+    entryPoints: { webview: "src/panel/webview/main.tsx" },
+    outdir: "dist",
+    loader: { ".ttf": "file" },
+    assetNames: "[name]",
   },
 ];
 

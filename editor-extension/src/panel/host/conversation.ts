@@ -1,0 +1,337 @@
+/**
+ * One session's conversation: ACP updates and the user's own doings in, entries out. Pure: no VS Code, no clock, no wire.
+ * What agents get wrong is tolerated (repeated ids, missing states, unknown kinds); every text has a bound.
+ */
+
+import type { Attachment, ChangedFile, Entry, EntryOf, Field, Location, Op, PlanItem, Question, ToolStatus } from "../model";
+import { preview } from "./preview";
+
+type Json = Record<string, unknown>;
+
+/** The texts of a diff, which stay on this side. */
+export interface DiffTexts {
+  path: string;
+  oldText: string | null;
+  newText: string;
+}
+
+const TEXT_LIMIT = 4 << 20;
+const OUTPUT_LIMIT = 64 << 10;
+const IMAGE_LIMIT = 8 << 20;
+const DIFFS_LIMIT = 200;
+const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const STATUSES = new Set<string>(["pending", "in_progress", "completed", "failed", "cancelled"]);
+
+export class Conversation {
+  readonly entries: Entry[] = [];
+  private readonly byId = new Map<string, Entry>();
+  private readonly tools = new Map<string, string>();
+  private readonly terminals = new Map<string, string>();
+  private readonly texts = new Map<string, DiffTexts[]>();
+  private pending: Op[] = [];
+  private serial = 0;
+  /** The entry that chunks are added to, and the message it belongs to. */
+  private open: { id: string; messageId: string | null } | null = null;
+  private plan: string | null = null;
+
+  /** The operations since the last call, joined: one `append` an entry between two others. */
+  take(): Op[] {
+    const ops = this.pending;
+    this.pending = [];
+    return ops;
+  }
+
+  get(id: string): Entry | undefined {
+    return this.byId.get(id);
+  }
+
+  diff(entry: string, index: number): DiffTexts | undefined {
+    return this.texts.get(entry)?.[index];
+  }
+
+  user(text: string, attachments: Attachment[] = [], turn?: number): EntryOf<"user"> {
+    this.close();
+    this.plan = null;
+    return this.add({
+      id: this.next(),
+      kind: "user",
+      text,
+      attachments,
+      undo: turn === undefined ? "no" : "yes",
+      ...(turn === undefined ? {} : { turn }),
+    });
+  }
+
+  notice(level: "info" | "warning" | "error", text: string, action?: { id: string; label: string }): EntryOf<"notice"> {
+    this.close();
+    return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}) });
+  }
+
+  question(question: Question): EntryOf<"question"> {
+    this.close();
+    return this.add({ id: this.next(), kind: "question", question, state: "open" });
+  }
+
+  form(requestId: string, message: string, fields: Field[], url?: string): EntryOf<"form"> {
+    this.close();
+    return this.add({ id: this.next(), kind: "form", requestId, message, fields, state: "open", ...(url ? { url } : {}) });
+  }
+
+  /** What was asked under this id is settled: `answer` are the words of what was chosen, null means withdrawn. */
+  settle(requestId: string, answer: string | null): boolean {
+    for (const entry of this.entries) {
+      if (entry.kind === "question" && entry.question.requestId === requestId && entry.state === "open") {
+        this.put({ ...entry, state: answer === null ? "withdrawn" : "answered", ...(answer === null ? {} : { answer }) });
+        return true;
+      }
+      if (entry.kind === "form" && entry.requestId === requestId && entry.state === "open") {
+        this.put({ ...entry, state: answer === null ? "withdrawn" : "answered" });
+        return true;
+      }
+    }
+    return false;
+  }
+
+  openQuestions(): number {
+    return this.entries.filter((one) => (one.kind === "question" || one.kind === "form") && one.state === "open").length;
+  }
+
+  /** The turn is over: nothing streams any more, and what had not finished says so. */
+  ended(end: {
+    turn?: number;
+    reason: string;
+    error?: string;
+    changes?: ChangedFile[];
+    seconds?: number;
+  }): void {
+    this.close();
+    for (const entry of this.entries) {
+      if (entry.kind === "tool" && (entry.status === "pending" || entry.status === "in_progress")) {
+        this.put({ ...entry, status: end.reason === "end_turn" ? "completed" : "cancelled" });
+      }
+    }
+    this.add({
+      id: this.next(),
+      kind: "end",
+      reason: reasonOf(end.reason, end.error),
+      changes: end.changes ?? [],
+      reviewed: false,
+      ...(end.turn === undefined ? {} : { turn: end.turn }),
+      ...(end.error ? { error: end.error } : {}),
+      ...(end.seconds === undefined ? {} : { seconds: end.seconds }),
+    });
+  }
+
+  put(entry: Entry): void {
+    const index = this.indexOf(entry.id);
+    if (index < 0) return;
+    this.entries[index] = entry;
+    this.byId.set(entry.id, entry);
+    this.pending.push({ op: "put", entry });
+  }
+
+  remove(id: string): void {
+    const index = this.indexOf(id);
+    if (index < 0) return;
+    this.entries.splice(index, 1);
+    this.byId.delete(id);
+    this.pending.push({ op: "remove", id });
+  }
+
+  /** One `session/update` in ACP's shape. `replayed`: told from a record, so the user's own words are in it too. */
+  update(update: Json, replayed = false): void {
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        return this.chunk("agent", update);
+      case "agent_thought_chunk":
+        return this.chunk("thought", update);
+      case "user_message_chunk":
+        return replayed ? this.userChunk(update) : undefined;
+      case "tool_call":
+      case "tool_call_update":
+        return this.tool(update);
+      case "plan":
+        return this.planned(update);
+      default:
+        return undefined;
+    }
+  }
+
+  output(terminalId: string, output: string): void {
+    const id = this.terminals.get(terminalId);
+    const entry = id === undefined ? undefined : this.byId.get(id);
+    if (entry?.kind === "tool" && output) {
+      this.put({ ...entry, output: (entry.output + output).slice(-OUTPUT_LIMIT) });
+    }
+  }
+
+  private chunk(kind: "agent" | "thought", update: Json): void {
+    const content = object(update.content);
+    const messageId = typeof update.messageId === "string" ? update.messageId : null;
+    const image = imageOf(content);
+    if (image) {
+      this.close();
+      this.add({ id: this.next(), kind: "image", ...image });
+      return;
+    }
+    const text = textOf(content);
+    if (!text) return;
+    const last = this.open ? this.byId.get(this.open.id) : undefined;
+    if (last?.kind === kind && this.open && this.open.messageId === messageId) {
+      return this.append(last, text);
+    }
+    this.close();
+    const entry = this.add({ id: this.next(), kind, text: text.slice(0, TEXT_LIMIT), done: false });
+    this.open = { id: entry.id, messageId };
+  }
+
+  private append(entry: EntryOf<"agent"> | EntryOf<"thought">, text: string): void {
+    const room = TEXT_LIMIT - entry.text.length;
+    if (room <= 0) return;
+    const part = text.slice(0, room);
+    const grown = { ...entry, text: entry.text + part };
+    this.entries[this.entries.lastIndexOf(entry)] = grown;
+    this.byId.set(entry.id, grown);
+    const last = this.pending.at(-1);
+    if (last?.op === "append" && last.id === entry.id) last.text += part;
+    else if (last?.op === "put" && last.entry.id === entry.id) last.entry = grown;
+    else this.pending.push({ op: "append", id: entry.id, text: part });
+  }
+
+  private userChunk(update: Json): void {
+    const text = textOf(object(update.content));
+    if (!text) return;
+    const last = this.entries.at(-1);
+    if (last?.kind === "user") this.put({ ...last, text: (last.text + text).slice(0, TEXT_LIMIT) });
+    else this.user(text);
+  }
+
+  private tool(update: Json): void {
+    const callId = typeof update.toolCallId === "string" ? update.toolCallId : "";
+    if (!callId) return;
+    const known = this.tools.get(callId);
+    let entry = known === undefined ? undefined : this.byId.get(known);
+    if (entry?.kind !== "tool") {
+      this.close();
+      entry = this.add({
+        id: this.next(),
+        kind: "tool",
+        title: "",
+        toolKind: "other",
+        status: "pending",
+        locations: [],
+        diffs: [],
+        text: "",
+        output: "",
+      });
+      this.tools.set(callId, entry.id);
+    }
+    const next: EntryOf<"tool"> = { ...entry };
+    if (typeof update.title === "string") next.title = update.title.slice(0, 2000);
+    if (typeof update.kind === "string") next.toolKind = update.kind;
+    if (typeof update.status === "string" && STATUSES.has(update.status)) next.status = update.status as ToolStatus;
+    if (Array.isArray(update.locations)) next.locations = locationsOf(update.locations);
+    if (Array.isArray(update.content)) this.content(next, update.content);
+    this.put(next);
+  }
+
+  private content(entry: EntryOf<"tool">, items: unknown[]): void {
+    const texts: string[] = [];
+    const diffs: DiffTexts[] = [];
+    for (const raw of items) {
+      const item = object(raw);
+      if (item.type === "content") texts.push(textOf(object(item.content)));
+      else if (item.type === "terminal" && typeof item.terminalId === "string") this.terminals.set(item.terminalId, entry.id);
+      else if (item.type === "diff" && typeof item.path === "string" && typeof item.newText === "string") {
+        const oldText = typeof item.oldText === "string" ? item.oldText : null;
+        if (diffs.length < DIFFS_LIMIT) diffs.push({ path: item.path, oldText, newText: item.newText });
+      }
+    }
+    entry.text = texts.filter(Boolean).join("\n\n").slice(0, TEXT_LIMIT);
+    entry.diffs = diffs.map((one, index) => preview(one, index));
+    this.texts.set(entry.id, diffs);
+  }
+
+  private planned(update: Json): void {
+    const items: PlanItem[] = list(update.entries).slice(0, 500).map((raw) => {
+      const item = object(raw);
+      const state = item.status === "completed" || item.status === "in_progress" ? item.status : "pending";
+      return { text: String(item.content ?? "").slice(0, 2000), state };
+    });
+    const known = this.plan === null ? undefined : this.byId.get(this.plan);
+    if (known?.kind === "plan") return this.put({ ...known, items });
+    if (!items.length) return;
+    this.close();
+    this.plan = this.add({ id: this.next(), kind: "plan", items }).id;
+  }
+
+  /** What streamed is complete. */
+  private close(): void {
+    const entry = this.open ? this.byId.get(this.open.id) : undefined;
+    this.open = null;
+    if (entry && (entry.kind === "agent" || entry.kind === "thought") && !entry.done) this.put({ ...entry, done: true });
+  }
+
+  private add<E extends Entry>(entry: E): E {
+    this.entries.push(entry);
+    this.byId.set(entry.id, entry);
+    this.pending.push({ op: "put", entry });
+    return entry;
+  }
+
+  /** From the end: what changes is nearly always near it. */
+  private indexOf(id: string): number {
+    return this.entries.findLastIndex((one) => one.id === id);
+  }
+
+  private next(): string {
+    this.serial += 1;
+    return `e${this.serial}`;
+  }
+}
+
+const REASONS = ["end_turn", "cancelled", "max_tokens", "max_turn_requests", "refusal", "interrupted"] as const;
+
+function reasonOf(reason: string, error: string | undefined): EntryOf<"end">["reason"] {
+  if (error) return "failed";
+  return REASONS.find((one) => one === reason) ?? "failed";
+}
+
+export function object(value: unknown): Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+export function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The words of a content block; links and files become markdown links that open after a click, like any other. */
+export function textOf(content: Json): string {
+  if (content.type === "text") return typeof content.text === "string" ? content.text : "";
+  if (content.type === "resource_link") return `[${label(content.title ?? content.name)}](<${String(content.uri ?? "")}>)`;
+  if (content.type === "resource") {
+    const resource = object(content.resource);
+    return typeof resource.text === "string" ? resource.text : `[${label(resource.uri)}](<${String(resource.uri ?? "")}>)`;
+  }
+  if (content.type === "audio") return "*(audio)*";
+  return "";
+}
+
+function label(value: unknown): string {
+  return String(value ?? "").replace(/[[\]\\]/g, "\\$&");
+}
+
+function imageOf(content: Json): { mimeType: string; data: string } | null {
+  const { type, mimeType, data } = content;
+  if (type !== "image" || typeof mimeType !== "string" || !IMAGES.has(mimeType)) return null;
+  if (typeof data !== "string" || data.length > IMAGE_LIMIT || !/^[A-Za-z0-9+/=\s]*$/.test(data)) return null;
+  return { mimeType, data };
+}
+
+function locationsOf(items: unknown[]): Location[] {
+  return items.slice(0, 100).flatMap((raw) => {
+    const { path, line } = object(raw);
+    if (typeof path !== "string" || !path) return [];
+    return [typeof line === "number" && Number.isInteger(line) && line > 0 ? { path, line } : { path }];
+  });
+}

@@ -1,0 +1,298 @@
+/** How each kind of entry looks. */
+
+import { memo } from "preact/compat";
+import { useState } from "preact/hooks";
+import type { EntryOf } from "../model";
+import { Form } from "./form";
+import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, useGrowing } from "./parts";
+import { QuestionCard } from "./question";
+import type { Row } from "./rows";
+import type { Store } from "./store";
+import { t } from "./strings";
+
+interface RowProps {
+  row: Row;
+  store: Store;
+  sessionId: string;
+  /** Nothing may be undone or sent: a conversation from the record, of an agent that is gone. */
+  recorded: boolean;
+}
+
+export const RowView = memo(function RowView({ row, store, sessionId, recorded }: RowProps) {
+  const { entry, block } = row;
+  switch (entry.kind) {
+    case "user":
+      return <User entry={entry} store={store} sessionId={sessionId} recorded={recorded} />;
+    case "agent":
+      if (!block) return null;
+      if (block.kind === "markdown") return <Markdown source={block.text} store={store} />;
+      return (
+        <Code
+          {...block}
+          store={store}
+          whole={() => store.blocksOf(entry.id)?.code(block.fence) ?? block.text}
+        />
+      );
+    case "thought":
+      return <Thought entry={entry} store={store} />;
+    case "image":
+      return <img class="picture" src={`data:${entry.mimeType};base64,${entry.data}`} alt={t("Image from the agent")} />;
+    case "tool":
+      return <Tool entry={entry} store={store} sessionId={sessionId} />;
+    case "plan":
+      return <Plan entry={entry} />;
+    case "question":
+      return <QuestionCard entry={entry} store={store} sessionId={sessionId} />;
+    case "form":
+      return <Form entry={entry} store={store} sessionId={sessionId} />;
+    case "notice":
+      return <Notice entry={entry} store={store} />;
+    case "end":
+      return <End entry={entry} store={store} sessionId={sessionId} />;
+  }
+});
+
+interface Of<K extends Row["entry"]["kind"]> {
+  entry: EntryOf<K>;
+  store: Store;
+  sessionId: string;
+}
+
+function User({ entry, store, sessionId, recorded }: Of<"user"> & { recorded: boolean }) {
+  const [editing, setEditing] = useState(false);
+  const { turn, undo } = entry;
+  return (
+    <div class="user" aria-label={t("You")} role="group">
+      {editing ? (
+        <Edit entry={entry} store={store} sessionId={sessionId} close={() => setEditing(false)} />
+      ) : (
+        <>
+          {entry.attachments.length > 0 && (
+            <div class="chips">
+              {entry.attachments.map((one) => (
+                <span class="chip" key={one.id} title={one.uri}>
+                  <Icon name={attachmentIcon(one.kind)} />
+                  {one.label}
+                </span>
+              ))}
+            </div>
+          )}
+          <div class="words">{entry.text}</div>
+          <div class="user-actions">
+            {undo === "done" && <span class="muted">{t("Undone")}</span>}
+            {undo === "working" && <span class="muted">{t("Undoing…")}</span>}
+            {undo === "yes" && turn !== undefined && (
+              <button class="quiet" onClick={() => store.send({ type: "undoTurn", sessionId, turn })} title={t("Put back everything the agent changed in this turn")}>
+                <Icon name="discard" /> {t("Undo this turn")}
+              </button>
+            )}
+            <span class="grow" />
+            <IconButton icon="copy" label={t("Copy message")} onClick={() => store.send({ type: "copy", text: entry.text })} />
+            {!recorded && <IconButton icon="edit" label={t("Edit and send again")} onClick={() => setEditing(true)} />}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Edit({ entry, store, sessionId, close }: Of<"user"> & { close: () => void }) {
+  const [text, setText] = useState(entry.text);
+  const box = useGrowing(text);
+  const resend = (undo: boolean) => {
+    if (!text.trim()) return;
+    store.send({ type: "resend", sessionId, text, undo, ...(entry.turn === undefined ? {} : { turn: entry.turn }) });
+    close();
+  };
+  return (
+    <>
+      <textarea
+        ref={box}
+        autoFocus
+        value={text}
+        aria-label={t("Edit message")}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") close();
+        }}
+      />
+      <div class="buttons">
+        {entry.undo === "yes" && (
+          <button class="primary" onClick={() => resend(true)}>
+            {t("Undo this turn and send")}
+          </button>
+        )}
+        <button class={entry.undo === "yes" ? "" : "primary"} onClick={() => resend(false)}>
+          {t("Send")}
+        </button>
+        <button onClick={close}>{t("Cancel")}</button>
+      </div>
+    </>
+  );
+}
+
+function Thought({ entry, store }: { entry: EntryOf<"thought">; store: Store }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div class="thought">
+      <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        {entry.done ? t("Thought") : t("Thinking…")}
+      </button>
+      {open && <Markdown source={entry.text} store={store} />}
+    </div>
+  );
+}
+
+const TOOL_ICONS: Readonly<Record<string, string>> = {
+  read: "eye",
+  edit: "edit",
+  delete: "trash",
+  move: "arrow-swap",
+  search: "search",
+  execute: "terminal",
+  think: "lightbulb",
+  fetch: "globe",
+  switch_mode: "settings",
+};
+
+function Tool({ entry, store, sessionId }: Of<"tool">) {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const more = entry.text !== "" || entry.output !== "" || entry.diffs.length > 0 || entry.locations.length > 1;
+  const open = chosen ?? (entry.diffs.length > 0 && entry.diffs.length <= 3);
+  const working = entry.status === "in_progress" || entry.status === "pending";
+  const words = { pending: t("waiting"), in_progress: t("running"), completed: t("done"), failed: t("failed"), cancelled: t("stopped") };
+  const only = entry.locations.length === 1 && !entry.diffs.length ? entry.locations[0] : undefined;
+  return (
+    <div class={`tool ${entry.status}`}>
+      <div class="tool-head">
+        <button class="fold" aria-expanded={more ? open : undefined} disabled={!more} onClick={() => setChosen(!open)}>
+          <Icon name={TOOL_ICONS[entry.toolKind] ?? "tools"} />
+          <span class="title">{entry.title || t("Tool call")}</span>
+        </button>
+        {only && <FileButton path={only.path} line={only.line} onClick={() => store.send({ type: "openLocation", ...only })} />}
+        <span class="status" title={words[entry.status]}>
+          <span class="sr">{words[entry.status]}</span>
+          {working ? <Icon name="loading" spin /> : <Icon name={entry.status === "completed" ? "check" : entry.status === "failed" ? "error" : "circle-slash"} />}
+        </span>
+      </div>
+      {open && (
+        <div class="tool-body">
+          {entry.diffs.map((diff) => (
+            <DiffCard key={diff.index} diff={diff} open onOpen={() => store.send({ type: "openDiff", sessionId, entry: entry.id, index: diff.index })} />
+          ))}
+          {entry.locations.length > 1 && !entry.diffs.length && (
+            <div class="files">
+              {entry.locations.map((one, at) => (
+                <FileButton key={at} path={one.path} line={one.line} onClick={() => store.send({ type: "openLocation", ...one })} />
+              ))}
+            </div>
+          )}
+          {entry.text && <Markdown source={entry.text.slice(0, 20_000)} store={store} />}
+          {entry.output && (
+            <pre class="output" tabIndex={0} aria-label={t("Output")}>
+              {entry.output.slice(-8000)}
+            </pre>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Plan({ entry }: { entry: EntryOf<"plan"> }) {
+  const done = entry.items.filter((one) => one.state === "completed").length;
+  const [open, setOpen] = useState(true);
+  const words = { pending: t("to do"), in_progress: t("doing"), completed: t("done") };
+  return (
+    <div class="plan">
+      <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        {t("Plan: {0} of {1} done", done, entry.items.length)}
+      </button>
+      {open && (
+        <ul>
+          {entry.items.map((item, at) => (
+            <li key={at} class={item.state}>
+              <Icon name={item.state === "completed" ? "pass" : item.state === "in_progress" ? "circle-large-filled" : "circle-large"} />
+              <span class="sr">{words[item.state]}</span>
+              <span>{item.text}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Notice({ entry, store }: { entry: EntryOf<"notice">; store: Store }) {
+  const { action } = entry;
+  return (
+    <div class={`notice ${entry.level}`}>
+      <Icon name={entry.level === "error" ? "error" : entry.level === "warning" ? "warning" : "info"} />
+      <span class="words">{entry.text}</span>
+      {action && <button onClick={() => store.send({ type: "action", id: action.id })}>{action.label}</button>}
+    </div>
+  );
+}
+
+function End({ entry, store, sessionId }: Of<"end">) {
+  const words = {
+    end_turn: "",
+    cancelled: t("Stopped."),
+    max_tokens: t("The answer ended here: the agent reached its limit of tokens. Send “continue” to go on."),
+    max_turn_requests: t("The agent reached its limit of steps for one turn. Send “continue” to go on."),
+    refusal: t("The agent refused to go on with this. What you sent last is not part of its memory any more."),
+    failed: entry.error ?? t("The turn failed."),
+    interrupted: t("Interrupted: the editor or the agent ended while this turn ran."),
+  }[entry.reason];
+  const { turn } = entry;
+  if (!words && !entry.changes.length) return <div class="end-mark" />;
+  return (
+    <div class="end">
+      {words && (
+        <div class={`notice ${entry.reason === "failed" ? "error" : "info"}`}>
+          <Icon name={entry.reason === "failed" ? "error" : entry.reason === "cancelled" ? "debug-stop" : "info"} />
+          <span class="words">{words}</span>
+        </div>
+      )}
+      {entry.changes.length > 0 && (
+        <div class="changes">
+          <div class="changes-head">
+            <span class="grow">
+              {entry.changes.length === 1 ? t("1 file changed") : t("{0} files changed", entry.changes.length)}{" "}
+              <Counts
+                added={entry.changes.reduce((sum, one) => sum + one.added, 0)}
+                removed={entry.changes.reduce((sum, one) => sum + one.removed, 0)}
+              />
+            </span>
+            {turn !== undefined && !entry.reviewed && (
+              <>
+                <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "open" })}>
+                  {t("Review")}
+                </button>
+                <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "keep" })}>
+                  {t("Keep")}
+                </button>
+                <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "reject" })}>
+                  {t("Reject")}
+                </button>
+              </>
+            )}
+          </div>
+          {entry.changes.slice(0, 50).map((one) => (
+            <FileButton key={one.uri} path={one.label} onClick={() => store.send({ type: "openFile", uri: one.uri })}>
+              <Counts added={one.added} removed={one.removed} />
+            </FileButton>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function attachmentIcon(kind: string): string {
+  return (
+    { file: "file", folder: "folder", selection: "selection", symbol: "symbol-method", problem: "warning", terminal: "terminal", image: "file-media" }[kind] ?? "file"
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * A list of rows of unknown heights of which only those near the view exist. While the end is in sight it stays in sight; when
+ * the reader scrolled up, nothing moves under their eyes.
+ */
+
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import type { Row } from "./rows";
+import { t } from "./strings";
+
+const OVERSCAN = 6;
+/** Pixels from the end that still count as being there. */
+const NEAR_END = 32;
+
+interface Props {
+  rows: Row[];
+  draw: (row: Row) => ComponentChildren;
+  /** Counts up to bring the row with this key into sight and focus it. */
+  reveal: { key: string; serial: number } | null;
+  /** Another conversation: starts at its end. */
+  conversation: string | null;
+}
+
+export function List({ rows, draw, reveal, conversation }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const pinned = useRef(true);
+  const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
+  const current = useRef(rows);
+  current.current = rows;
+  const holder = useRef<Virtualizer<HTMLDivElement, HTMLElement> | null>(null);
+  const options = {
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index: number) => current.current[index]?.guess ?? 40,
+    getItemKey: (index: number) => current.current[index]?.key ?? index,
+    overscan: OVERSCAN,
+    paddingStart: 8,
+    paddingEnd: 12,
+    observeElementRect,
+    observeElementOffset,
+    scrollToFn: elementScroll,
+    onChange: () => redraw(undefined),
+    useAnimationFrameWithResizeObserver: false,
+  };
+  holder.current ??= new Virtualizer(options);
+  const virtual = holder.current;
+  virtual.setOptions(options);
+
+  useLayoutEffect(() => virtual._didMount(), []);
+  useLayoutEffect(() => virtual._willUpdate());
+  useLayoutEffect(() => {
+    pinned.current = true;
+  }, [conversation]);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element && pinned.current) element.scrollTop = element.scrollHeight;
+  });
+  useEffect(() => {
+    if (!reveal) return;
+    const index = current.current.findIndex((row) => row.key === reveal.key);
+    if (index < 0) return;
+    pinned.current = false;
+    virtual.scrollToIndex(index, { align: "center" });
+    const timer = setTimeout(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${reveal.key}"]`)?.focus(), 60);
+    return () => clearTimeout(timer);
+  }, [reveal?.serial]);
+
+  const items = virtual.getVirtualItems();
+  return (
+    <div class="log-frame">
+      <div
+        class="log"
+        ref={scroller}
+        role="log"
+        aria-live="off"
+        aria-label={t("Conversation")}
+        tabIndex={0}
+        onScroll={(event) => {
+          const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
+          const near = scrollHeight - scrollTop - clientHeight < NEAR_END;
+          if (near !== pinned.current) {
+            pinned.current = near;
+            redraw(undefined);
+          }
+        }}
+      >
+        <div class="log-inner" style={{ height: `${virtual.getTotalSize()}px` }}>
+          {items.map((item) => {
+            const row = rows[item.index];
+            return row ? (
+              <div
+                key={row.key}
+                class="row"
+                data-index={item.index}
+                data-row={row.key}
+                tabIndex={-1}
+                ref={virtual.measureElement}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                {draw(row)}
+              </div>
+            ) : null;
+          })}
+        </div>
+      </div>
+      {!pinned.current && (
+        <button
+          class="to-end"
+          title={t("Go to the end")}
+          aria-label={t("Go to the end")}
+          onClick={() => {
+            pinned.current = true;
+            redraw(undefined);
+          }}
+        >
+          <span class="codicon codicon-arrow-down" aria-hidden="true" />
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+/** The panel's own page: a second bundle, which knows no `vscode` module. */
+
+import { render } from "preact";
+import "@vscode/codicons/dist/codicon.css";
+import { parse, ToWebview, type FromWebview } from "../protocol";
+import { App } from "./app";
+import { Store } from "./store";
+import "./style.css";
+
+declare function acquireVsCodeApi(): { postMessage(message: FromWebview): void };
+
+const vscode = acquireVsCodeApi();
+const store = new Store({ post: (message) => vscode.postMessage(message) });
+
+window.addEventListener("message", (event: MessageEvent<unknown>) => {
+  const message = parse(ToWebview, event.data);
+  if (message) store.receive(message);
+  else console.warn("a message that is not understood", event.data);
+});
+
+render(<App store={store} />, document.getElementById("app")!);
+store.send({ type: "ready" });

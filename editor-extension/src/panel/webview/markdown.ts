@@ -1,0 +1,87 @@
+/**
+ * Agents' markdown to safe HTML: no raw HTML (markdown-it `html: false`), then DOMPurify with a list of allowed tags, then links
+ * and images made harmless. An image would be fetched from wherever the text says, with whatever the agent put in its address:
+ * none is; its address is shown as a link. Links carry no href, so nothing opens without our click handler.
+ */
+
+import DOMPurify from "dompurify";
+import hljs from "highlight.js/lib/common";
+import MarkdownIt from "markdown-it";
+import { t } from "./strings";
+
+const TAGS =
+  "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul span".split(" ");
+const ATTRIBUTES = ["start", "align", "data-href", "title", "class", "tabindex", "role"];
+/** Characters of code beyond which it is shown without colours. */
+const HIGHLIGHT_LIMIT = 20_000;
+
+/** Where the link that is being rendered leads; rendering is synchronous. */
+let target = "";
+
+const md = new MarkdownIt({ html: false, linkify: true, breaks: false });
+md.validateLink = () => true; // nothing is linked; the extension decides what a click may open
+md.renderer.rules.link_open = (tokens, index) => {
+  const href = String(tokens[index]!.attrGet("href") ?? "");
+  const children = tokens.slice(index + 1);
+  const text = children
+    .slice(0, children.findIndex((one) => one.type === "link_close"))
+    .map((one) => one.content)
+    .join("");
+  target = elsewhere(href, text);
+  return `<a role="link" tabindex="0" data-href="${md.utils.escapeHtml(href)}" title="${md.utils.escapeHtml(readable(href))}">`;
+};
+md.renderer.rules.link_close = () => {
+  const after = target;
+  target = "";
+  return after ? `</a> <span class="target">(${md.utils.escapeHtml(after)})</span>` : "</a>";
+};
+md.renderer.rules.image = (tokens, index) => {
+  const token = tokens[index]!;
+  const href = String(token.attrGet("src") ?? "");
+  const shown = md.utils.escapeHtml(readable(href));
+  const words = md.utils.escapeHtml(t("Image not loaded: {0}", token.content || href));
+  return `<a role="link" tabindex="0" class="image" data-href="${md.utils.escapeHtml(href)}" title="${shown}">${words}</a> <span class="target">(${shown})</span>`;
+};
+
+export function render(source: string): string {
+  return purify(md.render(source));
+}
+
+export function renderCode(text: string, language: string): string {
+  const known = language && hljs.getLanguage(language);
+  if (!known || text.length > HIGHLIGHT_LIMIT) return md.utils.escapeHtml(text);
+  return purify(hljs.highlight(text, { language, ignoreIllegals: true }).value);
+}
+
+function purify(html: string): string {
+  return DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    ALLOWED_URI_REGEXP: /.*/s, // data-href is a text, no address to the browser
+  });
+}
+
+/** Where a link leads when its own words do not say so; "" when they do. */
+export function elsewhere(href: string, text: string): string {
+  const shown = readable(href);
+  let host = "";
+  try {
+    host = new URL(href).host;
+  } catch {
+    // a path
+  }
+  const said = text.replace(/\s/g, "");
+  if (said && (said === href || said === shown)) return "";
+  return host || shown;
+}
+
+/** An address as a person should see it: controls, bidi and invisible characters escaped, long ones with head and tail. */
+export function readable(href: string): string {
+  const plain = href.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu,
+    (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`,
+  );
+  return plain.length > 160 ? `${plain.slice(0, 100)}…${plain.slice(-50)}` : plain;
+}

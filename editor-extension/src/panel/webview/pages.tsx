@@ -1,0 +1,176 @@
+/** Where a person starts: the demo, the agents of this machine, and the conversations there were. */
+
+import { useState } from "preact/hooks";
+import type { Agent, Overview, Summary } from "../model";
+import { Icon, IconButton } from "./parts";
+import type { Store } from "./store";
+import { t } from "./strings";
+
+export function Start({ store, overview }: { store: Store; overview: Overview }) {
+  const agents = overview.agents.filter((one) => one.source === "configured" || (one.source === "found" && one.installed));
+  return (
+    <div class="start" tabIndex={-1}>
+      <h1>{t("Agents that see what you type")}</h1>
+      <p class="lead">{t("They read your unsaved text, go on while you type, and everything they change can be kept, rejected or undone.")}</p>
+      <button class="try" onClick={() => store.send({ type: "tryIt" })}>
+        <Icon name="play-circle" />
+        <span>
+          <b>{t("Try it")}</b>
+          <span class="muted">{t("A scripted demo agent: no AI, no account, nothing is downloaded")}</span>
+        </span>
+      </button>
+      <h2>{agents.length ? t("Agents") : t("No agent found on this machine")}</h2>
+      <Agents store={store} agents={agents} />
+      <button class="add-agent" onClick={() => store.send({ type: "action", id: "addAgent" })}>
+        <Icon name="add" /> {t("Add agent…")}
+      </button>
+      {overview.sessions.length > 0 && (
+        <>
+          <h2>{t("Recent conversations")}</h2>
+          <Rows store={store} sessions={overview.sessions.slice(0, 4)} />
+          {overview.sessions.length > 4 && (
+            <button class="quiet" onClick={() => store.show("sessions")}>
+              {t("All {0} conversations", overview.sessions.length)}
+            </button>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
+  return (
+    <ul class="agents">
+      {agents.map((one) => (
+        <li key={one.id}>
+          <div class="agent">
+            <div class="grow">
+              <b>{one.name}</b> {one.version && <span class="muted">{one.version}</span>}
+              {one.source === "demo" && <span class="tag">{t("demo, no AI")}</span>}
+              {(one.needs ?? one.description) && <div class={one.needs ? "needs" : "muted"}>{one.needs ?? one.description}</div>}
+            </div>
+            {one.remedy ? (
+              <button onClick={() => store.send({ type: "remedy", agent: one.id, id: one.remedy!.id })}>{one.remedy.label}</button>
+            ) : (
+              one.installed && (
+                <button aria-label={t("Start with {0}", one.name)} onClick={() => store.send({ type: "newSession", agent: one.id })}>
+                  {t("Start")}
+                </button>
+              )
+            )}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Which agent a new conversation is to be with. */
+export function Choose({ store, overview }: { store: Store; overview: Overview }) {
+  return (
+    <div class="start">
+      <div class="page-head">
+        <h1>{t("New conversation with")}</h1>
+        <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />
+      </div>
+      <Agents store={store} agents={overview.agents} />
+      <button class="add-agent" onClick={() => store.send({ type: "action", id: "addAgent" })}>
+        <Icon name="add" /> {t("Add agent…")}
+      </button>
+    </div>
+  );
+}
+
+export function Sessions({ store, overview }: { store: Store; overview: Overview }) {
+  const [query, setQuery] = useState("");
+  const found = overview.sessions.filter((one) => `${one.title} ${one.agent}`.toLowerCase().includes(query.toLowerCase()));
+  return (
+    <div class="start">
+      <div class="page-head">
+        <h1>{t("Conversations")}</h1>
+        <IconButton icon="refresh" label={t("Refresh")} onClick={() => store.send({ type: "refreshSessions" })} />
+        <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />
+      </div>
+      <input type="search" class="search" value={query} placeholder={t("Search")} aria-label={t("Search conversations")} onInput={(event) => setQuery(event.currentTarget.value)} />
+      <Rows store={store} sessions={found} />
+      {found.length === 0 && <p class="muted">{t("Nothing here yet.")}</p>}
+    </div>
+  );
+}
+
+function Rows({ store, sessions }: { store: Store; sessions: Summary[] }) {
+  return (
+    <ul class="sessions">
+      {sessions.map((one) => (
+        <SessionRow key={one.sessionId} session={one} store={store} />
+      ))}
+    </ul>
+  );
+}
+
+export function stateIcon(session: Pick<Summary, "state" | "unseen" | "recorded">): { name: string; spin: boolean; words: string } {
+  if (session.state === "waiting") return { name: "bell-dot", spin: false, words: t("waits for you") };
+  if (session.state === "running" || session.state === "starting") return { name: "loading", spin: true, words: t("running") };
+  if (session.state === "failed") return { name: "error", spin: false, words: t("failed") };
+  if (session.unseen) return { name: "circle-filled", spin: false, words: t("finished") };
+  return { name: session.recorded ? "history" : "comment", spin: false, words: session.recorded ? t("recorded") : t("open") };
+}
+
+function SessionRow({ session, store }: { session: Summary; store: Store }) {
+  const [editing, setEditing] = useState<string | null>(null);
+  const [asking, setAsking] = useState(false);
+  const state = stateIcon(session);
+  const { sessionId } = session;
+  if (editing !== null) {
+    return (
+      <li>
+        <input
+          autoFocus
+          value={editing}
+          aria-label={t("Title")}
+          onInput={(event) => setEditing(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && editing.trim()) store.send({ type: "renameSession", sessionId, title: editing.trim() });
+            if (event.key === "Enter" || event.key === "Escape") setEditing(null);
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li class={session.unseen ? "unseen" : ""}>
+      <button class="session" onClick={() => store.send({ type: "openSession", sessionId })}>
+        <Icon name={state.name} spin={state.spin} />
+        <span class="sr">{state.words}</span>
+        <span class="title">{session.title || t("Untitled")}</span>
+        <span class="muted">
+          {session.agent}
+          {session.used !== undefined && ` · ${ago(session.used)}`}
+        </span>
+      </button>
+      {asking ? (
+        <>
+          <button class="danger" onClick={() => store.send({ type: "deleteSession", sessionId })}>
+            {t("Delete")}
+          </button>
+          <button onClick={() => setAsking(false)}>{t("Keep")}</button>
+        </>
+      ) : (
+        <span class="row-actions">
+          <IconButton icon="edit" label={t("Rename {0}", session.title)} onClick={() => setEditing(session.title)} />
+          <IconButton icon="export" label={t("Export {0}", session.title)} onClick={() => store.send({ type: "exportSession", sessionId })} />
+          <IconButton icon="trash" label={t("Delete {0}", session.title)} onClick={() => setAsking(true)} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function ago(time: number): string {
+  const minutes = Math.max(0, Math.round((Date.now() - time) / 60_000));
+  if (minutes < 1) return t("now");
+  if (minutes < 60) return t("{0} min", minutes);
+  if (minutes < 48 * 60) return t("{0} h", Math.round(minutes / 60));
+  return t("{0} d", Math.round(minutes / 1440));
+}

@@ -1,0 +1,289 @@
+/** The prompt box: text, what was added to it, completion of `@` and `/`, history, queue, pickers, send and stop. */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Attachment, Current, Overview, Picker } from "../model";
+import type { Candidate } from "../protocol";
+import { attachmentIcon } from "./entries";
+import { Icon, IconButton, useGrowing } from "./parts";
+import type { Store } from "./store";
+import { t } from "./strings";
+
+/** Milliseconds after the last keystroke until the draft is kept. */
+const DRAFT_AFTER = 300;
+const IMAGE_LIMIT = 5 << 20;
+
+interface Props {
+  store: Store;
+  overview: Overview;
+  current: Current | undefined;
+  /** The agent that a new session would be with. */
+  agent: string | undefined;
+}
+
+interface Menu {
+  kind: "mention" | "slash";
+  /** Offsets in the text of what a choice replaces. */
+  from: number;
+  to: number;
+  query: string;
+}
+
+export function Prompt({ store, overview, current, agent }: Props) {
+  const [text, setText] = useState("");
+  const [attachments, setAttachments] = useState<Attachment[]>([]);
+  const [menu, setMenu] = useState<Menu | null>(null);
+  const [chosen, setChosen] = useState(0);
+  const [past, setPast] = useState<{ at: number; own: string } | null>(null);
+  const request = useRef(0);
+  const box = useGrowing(text);
+  const compose = store.compose;
+
+  useEffect(() => {
+    if (!compose) return;
+    setText((before) => (compose.serial === 1 || !before ? compose.text : compose.text ? `${before.trimEnd()}\n${compose.text}` : before));
+    setAttachments((before) => merged(before, compose.attachments));
+    if (compose.focus) box.current?.focus();
+  }, [compose?.serial]);
+
+  useEffect(() => {
+    if (!compose) return; // nothing was restored yet: an empty box must not replace the draft
+    const timer = setTimeout(() => store.send({ type: "draft", text, attachments }), DRAFT_AFTER);
+    return () => clearTimeout(timer);
+  }, [text, attachments]);
+
+  const candidates = useMemo((): Candidate[] => {
+    if (!menu) return [];
+    if (menu.kind === "mention") return store.candidates.request === request.current ? store.candidates.candidates : [];
+    return (current?.slashes ?? [])
+      .filter((one) => one.name.toLowerCase().includes(menu.query.toLowerCase()))
+      .slice(0, 50)
+      .map((one) => ({ label: `/${one.name}`, detail: one.description, icon: "terminal", insert: `/${one.name} ` }));
+  }, [menu, store.candidates, current?.slashes]);
+
+  const running = current?.state === "running" || current?.state === "waiting";
+  const blocked = current?.recorded ?? false;
+  const ready = overview.connected && (current !== undefined || agent !== undefined);
+
+  const look = (words: string, caret: number) => {
+    const next = menuAt(words, caret, (current?.slashes.length ?? 0) > 0);
+    setMenu(next);
+    setChosen(0);
+    if (next?.kind === "mention") {
+      request.current += 1;
+      store.send({ type: "complete", request: request.current, query: next.query });
+    }
+  };
+  const take = (candidate: Candidate) => {
+    if (!menu) return;
+    const next = text.slice(0, menu.from) + candidate.insert + text.slice(menu.to);
+    setText(next);
+    if (candidate.attachment) setAttachments(merged(attachments, [candidate.attachment]));
+    setMenu(null);
+    const caret = menu.from + candidate.insert.length;
+    requestAnimationFrame(() => {
+      box.current?.focus();
+      box.current?.setSelectionRange(caret, caret);
+    });
+  };
+  const send = () => {
+    if (!text.trim() || !ready || blocked) return;
+    store.send({ type: "send", sessionId: store.sessionId, text, attachments });
+    setText("");
+    setAttachments([]);
+    setMenu(null);
+    setPast(null);
+  };
+  const walk = (by: number): boolean => {
+    const history = overview.history;
+    const at = (past?.at ?? history.length) + by;
+    if (at < 0 || at > history.length || (past === null && by > 0)) return false;
+    const own = past?.own ?? text;
+    setPast(at === history.length ? null : { at, own });
+    setText(at === history.length ? own : (history[at] ?? ""));
+    return true;
+  };
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
+    if (event.isComposing) return;
+    if (menu && candidates.length > 0) {
+      const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+      if (step) {
+        event.preventDefault();
+        return setChosen((chosen + step + candidates.length) % candidates.length);
+      }
+      if (event.key === "Enter" || event.key === "Tab") {
+        event.preventDefault();
+        return take(candidates[chosen]!);
+      }
+    }
+    if (event.key === "Escape" && menu) {
+      event.preventDefault();
+      return setMenu(null);
+    }
+    const { selectionStart, selectionEnd, value } = event.currentTarget;
+    if (event.key === "ArrowUp" && selectionStart === 0 && selectionEnd === 0 && walk(-1)) event.preventDefault();
+    if (event.key === "ArrowDown" && selectionStart === value.length && walk(1)) event.preventDefault();
+    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      send();
+    }
+  };
+  const open = menu !== null && candidates.length > 0;
+  const hint = blocked
+    ? t("This conversation can only be read")
+    : running
+      ? t("Queue a message, sent when the agent has finished")
+      : t("Ask the agent. @ adds files, / runs a command");
+  return (
+    <div class="prompt">
+      {current && current.queue.length > 0 && (
+        <ul class="queue" aria-label={t("Queued messages")}>
+          {current.queue.map((one) => (
+            <li key={one.id}>
+              <Icon name="clock" />
+              <span class="words">{one.text}</span>
+              <IconButton icon="close" label={t("Remove from the queue")} onClick={() => store.send({ type: "unqueue", sessionId: current.sessionId, id: one.id })} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class={`box ${blocked ? "blocked" : ""}`}>
+        {attachments.length > 0 && (
+          <div class="chips">
+            {attachments.map((one) => (
+              <span class="chip" key={one.id} title={one.uri}>
+                <Icon name={attachmentIcon(one.kind)} />
+                {one.label}
+                <IconButton
+                  icon="close"
+                  label={t("Remove {0}", one.label)}
+                  onClick={() => setAttachments(attachments.filter((other) => other.id !== one.id))}
+                />
+              </span>
+            ))}
+          </div>
+        )}
+        {open && (
+          <ul class="menu" role="listbox" id="candidates" aria-label={menu.kind === "slash" ? t("Commands") : t("Files and symbols")}>
+            {candidates.map((one, at) => (
+              <li
+                key={`${one.label}${one.detail ?? ""}`}
+                id={`candidate-${at}`}
+                role="option"
+                aria-selected={at === chosen}
+                ref={at === chosen ? (element) => element?.scrollIntoView({ block: "nearest" }) : null}
+                onPointerDown={(event) => {
+                  event.preventDefault(); // the text keeps the focus
+                  take(one);
+                }}
+              >
+                <Icon name={one.icon} />
+                <span class="label">{one.label}</span>
+                {one.detail && <span class="detail">{one.detail}</span>}
+              </li>
+            ))}
+          </ul>
+        )}
+        <textarea
+          ref={box}
+          rows={2}
+          value={text}
+          placeholder={hint}
+          aria-label={t("Message to the agent")}
+          aria-haspopup="listbox"
+          aria-controls={open ? "candidates" : undefined}
+          aria-autocomplete="list"
+          aria-activedescendant={open ? `candidate-${chosen}` : undefined}
+          disabled={blocked}
+          onInput={(event) => {
+            const { value, selectionStart } = event.currentTarget;
+            setText(value);
+            setPast(null);
+            look(value, selectionStart);
+          }}
+          onClick={(event) => look(event.currentTarget.value, event.currentTarget.selectionStart)}
+          onBlur={() => setMenu(null)}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            if (current?.images) void pasted(event, (image) => setAttachments((before) => merged(before, [image])));
+          }}
+        />
+        <div class="bar">
+          {current ? (
+            current.pickers.map((one) => <PickerBox key={one.id} picker={one} store={store} sessionId={current.sessionId} />)
+          ) : (
+            <span class="muted agent-name">{overview.agents.find((one) => one.id === agent)?.name ?? ""}</span>
+          )}
+          <span class="grow" />
+          {current?.usage && <Usage usage={current.usage} />}
+          {running && current && (
+            <IconButton icon="debug-stop" label={t("Stop")} class="stop" onClick={() => store.send({ type: "stop", sessionId: current.sessionId })} />
+          )}
+          {(!running || text.trim()) && (
+            <IconButton icon={running ? "list-ordered" : "send"} label={running ? t("Queue") : t("Send")} class="send" disabled={!text.trim() || !ready || blocked} onClick={send} />
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function PickerBox({ picker, store, sessionId }: { picker: Picker; store: Store; sessionId: string }) {
+  const pick = (value: string | boolean) => store.send({ type: "pick", sessionId, picker: picker.id, value });
+  if (picker.toggle) {
+    const on = picker.current === "true";
+    return (
+      <button class="quiet picker" aria-pressed={on} title={picker.label} onClick={() => pick(!on)}>
+        <Icon name={on ? "pass" : "circle-large"} /> {picker.label}
+      </button>
+    );
+  }
+  const now = picker.choices.find((one) => one.id === picker.current);
+  return (
+    <span class="picker" title={`${picker.label}${now?.description ? `: ${now.description}` : ""}`}>
+      <select aria-label={picker.label} value={picker.current} onChange={(event) => pick(event.currentTarget.value)}>
+        {picker.choices.map((one) => (
+          <option key={one.id} value={one.id}>
+            {one.name}
+          </option>
+        ))}
+      </select>
+    </span>
+  );
+}
+
+function Usage({ usage }: { usage: NonNullable<Current["usage"]> }) {
+  const part = usage.size > 0 ? Math.min(100, Math.round((100 * usage.used) / usage.size)) : 0;
+  const words = t("{0} of {1} tokens of context used", usage.used.toLocaleString(), usage.size.toLocaleString());
+  return (
+    <span class={`usage ${part >= 90 ? "much" : ""}`} title={usage.cost ? `${words} · ${usage.cost}` : words}>
+      <span aria-hidden="true">{part}%</span>
+      <span class="sr">{words}</span>
+    </span>
+  );
+}
+
+/** What is being completed at the caret: a word with `@`, or the command that the text begins with. */
+export function menuAt(text: string, caret: number, slashes: boolean): Menu | null {
+  const before = text.slice(0, caret);
+  const slash = slashes ? /^\/(\S*)$/.exec(before) : null;
+  if (slash) return { kind: "slash", from: 0, to: caret, query: slash[1]! };
+  const mention = /(?:^|\s)@([^\s@]{0,200})$/.exec(before);
+  if (!mention) return null;
+  return { kind: "mention", from: caret - mention[1]!.length - 1, to: caret, query: mention[1]! };
+}
+
+function merged(before: Attachment[], more: Attachment[]): Attachment[] {
+  const fresh = more.filter((one) => !before.some((other) => other.id === one.id));
+  return fresh.length ? [...before, ...fresh] : before;
+}
+
+async function pasted(event: ClipboardEvent, add: (image: Attachment) => void): Promise<void> {
+  for (const file of event.clipboardData?.files ?? []) {
+    if (!/^image\/(png|jpeg|gif|webp)$/.test(file.type) || file.size > IMAGE_LIMIT) continue;
+    event.preventDefault();
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    let binary = "";
+    for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    add({ id: `image-${file.size}-${file.lastModified}`, kind: "image", label: file.name || t("Image"), uri: "", text: btoa(binary), mimeType: file.type });
+  }
+}

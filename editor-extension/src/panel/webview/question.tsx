@@ -1,0 +1,141 @@
+/**
+ * A permission card: what will be executed, in the server's words, and its options. It never takes focus. It can be answered once
+ * it was in sight for half a second; a click counts only when the pointer came to the button, not the button to the pointer.
+ */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { EntryOf, Option } from "../model";
+import { DiffCard, Icon } from "./parts";
+import type { Store } from "./store";
+import { t } from "./strings";
+
+/** Milliseconds in sight before an answer counts. */
+export const ARMED_AFTER = 500;
+const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+/** True once the element has been in sight, without a break, for ARMED_AFTER. */
+export function useArmed(open: boolean) {
+  const card = useRef<HTMLDivElement>(null);
+  const [armed, setArmed] = useState(false);
+  useEffect(() => {
+    const element = card.current;
+    if (!open || !element) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const observer = new IntersectionObserver((seen) => {
+      const visible = seen.at(-1)?.isIntersecting ?? false;
+      if (visible) timer ??= setTimeout(() => setArmed(true), ARMED_AFTER);
+      else {
+        clearTimeout(timer);
+        timer = undefined;
+        setArmed(false);
+      }
+    });
+    observer.observe(element);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [open]);
+  return { card, armed };
+}
+
+/** False while the thing under the pointer slid there by itself. */
+export function useArrived() {
+  const arrived = useRef(true);
+  return {
+    arrived,
+    onPointerEnter: (event: PointerEvent) => {
+      if (event.pointerType === "mouse") arrived.current = event.movementX !== 0 || event.movementY !== 0;
+    },
+    onPointerMove: (event: PointerEvent) => {
+      if (event.movementX !== 0 || event.movementY !== 0) arrived.current = true;
+    },
+  };
+}
+
+interface Props {
+  entry: EntryOf<"question">;
+  store: Store;
+  sessionId: string;
+}
+
+export function QuestionCard({ entry, store, sessionId }: Props) {
+  const { question, state } = entry;
+  const { card, armed } = useArmed(state === "open");
+  const { arrived, ...pointer } = useArrived();
+  const titles = {
+    read: t("May it read this?"),
+    write: t("May it change this?"),
+    execute: t("May it run this command?"),
+    start: t("May this program be started?"),
+    other: t("The agent asks for permission"),
+  };
+  if (state !== "open") {
+    return (
+      <div class="question settled">
+        <Icon name={state === "withdrawn" ? "circle-slash" : "shield"} />
+        <span class="words">
+          {titles[question.action]} <b>{state === "withdrawn" ? t("No longer asked.") : entry.answer}</b>
+        </span>
+      </div>
+    );
+  }
+  const answer = (option: Option, event: MouseEvent) => {
+    const byKey = event.detail === 0;
+    if (!armed || (!byKey && !arrived.current)) return;
+    card.current?.closest<HTMLElement>("[data-row]")?.focus(); // the next card's button must not be what Enter hits
+    store.send({ type: "answer", sessionId, requestId: question.requestId, optionId: option.optionId });
+  };
+  const options = [...question.options].sort((a, b) => rank(a) - rank(b));
+  return (
+    <div class="question" ref={card} role="group" aria-label={titles[question.action]} {...pointer}>
+      <div class="question-head">
+        <Icon name="shield" />
+        <b>{titles[question.action]}</b>
+      </div>
+      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{question.argv.map(quoted).join(" ")}</pre>}
+      {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{question.target}</pre>}
+      {(question.cwd || question.env?.length) && (
+        <dl>
+          {question.cwd && (
+            <>
+              <dt>{t("in")}</dt>
+              <dd>{question.cwd}</dd>
+            </>
+          )}
+          {question.env && question.env.length > 0 && (
+            <>
+              <dt>{t("sets")}</dt>
+              <dd>{question.env.join(", ")}</dd>
+            </>
+          )}
+        </dl>
+      )}
+      {question.diffs?.map((diff) => <DiffCard key={diff.index} diff={diff} open onOpen={() => store.send({ type: "openDiff", sessionId, entry: entry.id, index: diff.index })} />)}
+      <div class="question-text">{question.text}</div>
+      {question.reason && <div class="muted">{question.reason}</div>}
+      <div class="buttons">
+        {options.map((option) => (
+          <button
+            key={option.optionId}
+            class={option.kind.startsWith("reject") ? "" : "allow"}
+            aria-disabled={!armed}
+            onClick={(event) => answer(option, event)}
+          >
+            {option.label}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function rank(option: Option): number {
+  const at = ORDER.indexOf(option.kind);
+  return at < 0 ? ORDER.length : at;
+}
+
+/** Words as a person can tell them apart; nothing is ever run from this. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word}'`;
+}

@@ -1,0 +1,158 @@
+/** What the page knows, and the one place that changes it: messages come in here, and listeners draw once a frame. */
+
+import type { Attachment, Entry, Overview } from "../model";
+import { FromWebview, parse, type Candidate, type ToWebview } from "../protocol";
+import { Blocks } from "./blocks";
+import { setBundle, t } from "./strings";
+
+export type Page = "conversation" | "sessions" | "agents";
+
+export interface Compose {
+  text: string;
+  attachments: Attachment[];
+  focus: boolean;
+  /** Counts up, so that the same words twice are two requests. */
+  serial: number;
+}
+
+export interface Port {
+  post(message: FromWebview): void;
+}
+
+export class Store {
+  overview: Overview | null = null;
+  /** The conversation that is shown; null is the start page. */
+  sessionId: string | null = null;
+  entries: Entry[] = [];
+  page: Page = "conversation";
+  compose: Compose | null = null;
+  candidates: { request: number; candidates: Candidate[] } = { request: 0, candidates: [] };
+  /** Counts up when the user asked to be brought to the open question. */
+  revealQuestion = 0;
+  /** The newest thing a screen reader should say. */
+  announcement = "";
+  /** Counts up with every change of the entries. */
+  revision = 0;
+  private readonly blocks = new Map<string, Blocks>();
+  private readonly listeners = new Set<() => void>();
+  private scheduled = false;
+
+  constructor(private readonly port: Port) {}
+
+  send(message: FromWebview): void {
+    const checked = parse(FromWebview, message);
+    if (checked) this.port.post(checked);
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  receive(message: ToWebview): void {
+    switch (message.type) {
+      case "overview": {
+        const first = this.overview === null;
+        this.overview = message.overview;
+        if (first) this.compose = { text: message.overview.draft, attachments: message.overview.attachments, focus: false, serial: 1 };
+        break;
+      }
+      case "conversation":
+        this.sessionId = message.sessionId;
+        this.entries = message.entries;
+        this.blocks.clear();
+        for (const entry of this.entries) this.parse(entry);
+        this.page = "conversation";
+        this.revision += 1;
+        break;
+      case "ops":
+        if (message.sessionId !== this.sessionId) return;
+        for (const op of message.ops) {
+          if (op.op === "put") this.put(op.entry);
+          else if (op.op === "append") this.append(op.id, op.text);
+          else this.entries = this.entries.filter((one) => one.id !== op.id);
+        }
+        this.revision += 1;
+        break;
+      case "candidates":
+        this.candidates = { request: message.request, candidates: message.candidates };
+        break;
+      case "compose":
+        this.page = "conversation";
+        this.compose = {
+          text: message.text,
+          attachments: message.attachments,
+          focus: message.focus,
+          serial: (this.compose?.serial ?? 0) + 1,
+        };
+        break;
+      case "show":
+        if (message.what === "question") {
+          this.page = "conversation";
+          this.revealQuestion += 1;
+        } else this.page = message.what;
+        break;
+      case "strings":
+        setBundle(message.bundle);
+        break;
+    }
+    this.changed();
+  }
+
+  show(page: Page): void {
+    this.page = page;
+    this.changed();
+  }
+
+  /** Draws soon, at most once a frame. */
+  changed(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  blocksOf(id: string): Blocks | undefined {
+    return this.blocks.get(id);
+  }
+
+  /** One a message or question that is complete; the list itself is silent, or streaming would be read out word by word. */
+  private announce(before: Entry | undefined, entry: Entry): void {
+    if (entry.kind === "agent" && entry.done && !(before?.kind === "agent" && before.done)) {
+      this.announcement = t("Agent: {0}", entry.text.slice(0, 600));
+    } else if ((entry.kind === "question" || entry.kind === "form") && entry.state === "open" && !before) {
+      this.announcement = t("The agent asks: {0}", entry.kind === "form" ? entry.message : entry.question.text.slice(0, 400));
+    } else if (entry.kind === "notice" && entry.level === "error" && !before) {
+      this.announcement = entry.text;
+    }
+  }
+
+  private put(entry: Entry): void {
+    const at = this.entries.findLastIndex((one) => one.id === entry.id);
+    const before = at < 0 ? undefined : this.entries[at];
+    if (at < 0) this.entries.push(entry);
+    else this.entries[at] = entry;
+    this.announce(before, entry);
+    this.parse(entry, before);
+  }
+
+  private append(id: string, text: string): void {
+    const at = this.entries.findLastIndex((one) => one.id === id);
+    const entry = this.entries[at];
+    if (!entry || (entry.kind !== "agent" && entry.kind !== "thought")) return;
+    this.entries[at] = { ...entry, text: entry.text + text };
+    this.blocks.get(id)?.append(text);
+  }
+
+  private parse(entry: Entry, before?: Entry): void {
+    if (entry.kind !== "agent") return;
+    const known = this.blocks.get(entry.id);
+    const had = before?.kind === "agent" ? before.text : "";
+    if (known && entry.text.startsWith(had)) return known.append(entry.text.slice(had.length));
+    const blocks = new Blocks();
+    blocks.append(entry.text);
+    this.blocks.set(entry.id, blocks);
+  }
+}

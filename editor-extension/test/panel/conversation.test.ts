@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Conversation } from "../../src/panel/host/conversation";
+import type { Entry, Op } from "../../src/panel/model";
+
+type Update = Record<string, unknown>;
+const say = (text: string, messageId?: string): Update => ({
+  sessionUpdate: "agent_message_chunk",
+  content: { type: "text", text },
+  ...(messageId ? { messageId } : {}),
+});
+const think = (text: string): Update => ({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } });
+const tool = (toolCallId: string, more: Update = {}): Update => ({ sessionUpdate: "tool_call", toolCallId, ...more });
+const changed = (toolCallId: string, more: Update): Update => ({ sessionUpdate: "tool_call_update", toolCallId, ...more });
+
+/** One line an entry, as the tables below write it. */
+const line = (entry: Entry): string => {
+  switch (entry.kind) {
+    case "agent":
+    case "thought":
+      return `${entry.kind}${entry.done ? "" : "…"}: ${entry.text}`;
+    case "tool": {
+      const diffs = entry.diffs.map((one) => ` ${one.path}+${one.added}-${one.removed}`).join("");
+      return `tool ${entry.status} ${entry.toolKind} ${entry.title}${diffs}${entry.text ? ` = ${entry.text}` : ""}${entry.output ? ` > ${entry.output}` : ""}`;
+    }
+    case "plan":
+      return `plan ${entry.items.map((one) => `${one.state}:${one.text}`).join(", ")}`;
+    case "user":
+      return `user ${entry.text}`;
+    case "image":
+      return `image ${entry.mimeType}`;
+    case "end":
+      return `end ${entry.reason}${entry.error ? ` ${entry.error}` : ""}`;
+    default:
+      return entry.kind;
+  }
+};
+
+const CASES: [string, Update[], string[]][] = [
+  ["chunks are one message", [say("a"), say("b")], ["agent…: ab"]],
+  ["messages with other ids are two", [say("a", "1"), say("b", "1"), say("c", "2")], ["agent: ab", "agent…: c"]],
+  ["a thought between ends a message", [say("a"), think("t"), say("b")], ["agent: a", "thought: t", "agent…: b"]],
+  ["a tool call between ends a message", [say("a"), tool("1", { title: "T" }), say("b")], ["agent: a", "tool pending other T", "agent…: b"]],
+  ["a second call with the same id is the same", [tool("1", { title: "A" }), tool("1", { title: "B", status: "completed" })], ["tool completed other B"]],
+  ["an update of a call that was never announced", [changed("x", { title: "A", kind: "edit" })], ["tool pending edit A"]],
+  ["a status that does not exist", [tool("1", { status: "dreaming" })], ["tool pending other "]],
+  ["no id", [{ sessionUpdate: "tool_call" }, { sessionUpdate: "tool_call", toolCallId: 3 }], []],
+  [
+    "diffs are counted",
+    [tool("1", { content: [{ type: "diff", path: "/a", oldText: "a\nb\n", newText: "a\nc\nd\n" }] })],
+    ["tool pending other  /a+2-1"],
+  ],
+  ["a diff of a new file", [tool("1", { content: [{ type: "diff", path: "/a", newText: "x\n" }] })], ["tool pending other  /a+1-0"]],
+  ["a diff without its text", [tool("1", { content: [{ type: "diff", path: "/a" }, null, 3] })], ["tool pending other "]],
+  ["text of a call", [tool("1", { content: [{ type: "content", content: { type: "text", text: "hi" } }] })], ["tool pending other  = hi"]],
+  [
+    "a plan is replaced",
+    [
+      { sessionUpdate: "plan", entries: [{ content: "a", status: "pending" }] },
+      { sessionUpdate: "plan", entries: [{ content: "a", status: "completed" }, { content: "b", status: "?" }] },
+    ],
+    ["plan completed:a, pending:b"],
+  ],
+  ["kinds that nobody knows", [{ sessionUpdate: "dance" }, {}, { sessionUpdate: 4 }], []],
+  ["chunks without content", [{ sessionUpdate: "agent_message_chunk" }, { sessionUpdate: "agent_message_chunk", content: [] }], []],
+  ["an image", [{ sessionUpdate: "agent_message_chunk", content: { type: "image", mimeType: "image/png", data: "aGk=" } }], ["image image/png"]],
+  ["an image that is markup", [{ sessionUpdate: "agent_message_chunk", content: { type: "image", mimeType: "image/svg+xml", data: "aGk=" } }], []],
+  ["an image that is no base64", [{ sessionUpdate: "agent_message_chunk", content: { type: "image", mimeType: "image/png", data: '"onload=' } }], []],
+  [
+    "a link to a file",
+    [{ sessionUpdate: "agent_message_chunk", content: { type: "resource_link", name: "a]b", uri: "file:///a" } }],
+    ["agent…: [a\\]b](<file:///a>)"],
+  ],
+  ["the user's words are known already", [{ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hi" } }], []],
+];
+
+for (const [name, updates, expected] of CASES) {
+  test(`conversation: ${name}`, () => {
+    const conversation = new Conversation();
+    for (const update of updates) conversation.update(update);
+    assert.deepEqual(conversation.entries.map(line), expected);
+    assert.deepEqual(replay(conversation.take()), conversation.entries);
+  });
+}
+
+/** What the page has after these operations. */
+function replay(ops: Op[]): Entry[] {
+  const entries: Entry[] = [];
+  for (const op of ops) {
+    if (op.op === "remove") entries.splice(entries.findIndex((one) => one.id === op.id), 1);
+    else if (op.op === "put") {
+      const at = entries.findIndex((one) => one.id === op.entry.id);
+      if (at < 0) entries.push(op.entry);
+      else entries[at] = op.entry;
+    } else {
+      const at = entries.findIndex((one) => one.id === op.id);
+      const entry = entries[at];
+      assert.ok(entry && "text" in entry);
+      entries[at] = { ...entry, text: entry.text + op.text } as Entry;
+    }
+  }
+  return entries;
+}
+
+test("conversation: operations taken at any time give the same entries", () => {
+  const conversation = new Conversation();
+  const ops: Op[] = [];
+  const updates = [say("a"), think("x"), say("b"), say("c"), tool("1"), changed("1", { status: "completed" }), say("d")];
+  conversation.user("hi");
+  for (const [at, update] of updates.entries()) {
+    conversation.update(update);
+    if (at % 2) ops.push(...conversation.take());
+  }
+  conversation.ended({ reason: "end_turn" });
+  ops.push(...conversation.take());
+  assert.deepEqual(replay(ops), conversation.entries);
+});
+
+test("conversation: a replay has the user's words in it", () => {
+  const conversation = new Conversation();
+  for (const text of ["he", "llo"]) conversation.update({ sessionUpdate: "user_message_chunk", content: { type: "text", text } }, true);
+  conversation.update(say("hi"), true);
+  assert.deepEqual(conversation.entries.map(line), ["user hello", "agent…: hi"]);
+});
+
+test("conversation: the end of a turn ends what ran", () => {
+  const conversation = new Conversation();
+  conversation.update(tool("1", { status: "in_progress", title: "T" }));
+  conversation.update(say("a"));
+  conversation.ended({ reason: "cancelled" });
+  assert.deepEqual(conversation.entries.map(line), ["tool cancelled other T", "agent: a", "end cancelled"]);
+});
+
+test("conversation: output of a terminal belongs to the call that showed it, its end is kept", () => {
+  const conversation = new Conversation();
+  conversation.output("t", "lost: nobody showed it");
+  conversation.update(tool("1", { content: [{ type: "terminal", terminalId: "t" }] }));
+  conversation.output("t", "a".repeat(100_000));
+  conversation.output("t", "end");
+  const entry = conversation.entries[0]!;
+  assert.ok(entry.kind === "tool");
+  assert.equal(entry.output.length, 64 << 10);
+  assert.ok(entry.output.endsWith("aend"));
+});
+
+test("conversation: a question is settled once", () => {
+  const conversation = new Conversation();
+  conversation.question({ requestId: "q", action: "execute", text: "", reason: "", options: [] });
+  assert.equal(conversation.openQuestions(), 1);
+  assert.equal(conversation.settle("q", "Allow"), true);
+  assert.equal(conversation.settle("q", null), false);
+  assert.equal(conversation.openQuestions(), 0);
+});
