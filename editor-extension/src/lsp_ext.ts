@@ -14,6 +14,9 @@ export interface ClientFlags {
   permissions: boolean;
   changes: boolean;
   conflicts: boolean;
+  agentState: boolean;
+  elicitation: boolean;
+  terminalLogin: boolean;
 }
 
 // Commands: workspace/executeCommand with one argument object
@@ -71,6 +74,93 @@ export interface AgentInfo {
   needs?: string;
 }
 export const listAgents = new ServerCommand<Record<string, never>, AgentInfo[]>("sidecar.listAgents");
+
+export interface AuthMethod {
+  id: string;
+  name: string;
+  description?: string;
+  type: "agent" | "terminal" | "env_var";
+}
+export interface AuthenticateResult {
+  agent: string;
+  /** choose: again with a `methodId` · terminal: run it, then again with `finished` · env: `message` says what to set. */
+  state: "done" | "choose" | "terminal" | "env";
+  methods?: AuthMethod[];
+  terminal?: { command: string; args: string[]; env: Record<string, string>; cwd?: string };
+  message?: string;
+  vars?: Record<string, unknown>[];
+  link?: string;
+}
+export const authenticate = new ServerCommand<
+  { agent: string; methodId?: string; finished?: boolean },
+  AuthenticateResult
+>("sidecar.authenticate");
+export const logout = new ServerCommand<{ agent: string }, null>("sidecar.logout");
+
+/** One conversation, open or not. */
+export interface SessionRow {
+  sessionId: string;
+  agent: string;
+  cwd: string;
+  title?: string;
+  /** ISO 8601. */
+  updatedAt?: string;
+  open: boolean;
+  running: boolean;
+  turn: number;
+  /** The sidecar has a record of it. */
+  transcript: boolean;
+  /** Its agent says that it keeps it. */
+  listed: boolean;
+  modes?: unknown;
+  configOptions?: unknown;
+}
+export const listSessions = new ServerCommand<{ agent?: string; all?: boolean }, SessionRow[]>("sidecar.listSessions");
+
+export interface LoadSessionResult {
+  sessionId: string;
+  agent: string;
+  history: "agent" | "transcript" | "none";
+  /** False: the agent cannot take it up again; its next prompt opens a new conversation with it. */
+  remembers: boolean;
+  note?: string;
+  title?: string;
+  modes?: unknown;
+  configOptions?: unknown;
+}
+export const loadSession = new ServerCommand<{ sessionId: string; replay?: boolean }, LoadSessionResult>(
+  "sidecar.loadSession",
+);
+export const deleteSession = new ServerCommand<
+  { sessionId?: string; all?: boolean },
+  { deleted: string[]; kept: { sessionId: string; reason: string }[] }
+>("sidecar.deleteSession");
+
+export interface TranscriptEntry {
+  at: string;
+  type: "prompt" | "update" | "end" | "omitted";
+  turn?: number;
+  prompt?: Record<string, unknown>[];
+  update?: Record<string, unknown>;
+  stopReason?: string;
+  changes?: { uri: string; added: number; removed: number }[];
+  error?: string;
+}
+export interface TranscriptResult {
+  sessionId: string;
+  agent: string;
+  cwd: string;
+  title?: string;
+  createdAt: string;
+  updatedAt: string;
+  entries: TranscriptEntry[];
+}
+export const transcript = new ServerCommand<{ sessionId: string }, TranscriptResult>("sidecar.transcript");
+export const setMode = new ServerCommand<{ sessionId: string; modeId: string }, { modes: unknown }>("sidecar.setMode");
+export const setConfigOption = new ServerCommand<
+  { sessionId: string; configId: string; value: string | boolean },
+  { configOptions: unknown }
+>("sidecar.setConfigOption");
 export const status = new ServerCommand<Record<string, never>, Record<string, unknown>>("sidecar.status");
 
 export interface ListChangesArguments {
@@ -159,10 +249,12 @@ export const resolveConflict = new ServerCommand<
 
 // Methods: server → client
 
-/** Announced by `sessionUpdates`; the update is in ACP's shape. */
-export const sessionUpdate = new NotificationType<{ sessionId: string; update: Record<string, unknown> }>(
-  "sidecar/sessionUpdate",
-);
+/** Announced by `sessionUpdates`; the update is in ACP's shape, `replay` is history. */
+export const sessionUpdate = new NotificationType<{
+  sessionId: string;
+  update: Record<string, unknown>;
+  replay?: boolean;
+}>("sidecar/sessionUpdate");
 /** Announced by `sessionUpdates`: what an agent's command said since the last one. */
 export const terminalOutput = new NotificationType<{ sessionId: string; terminalId: string; output: string }>(
   "sidecar/terminalOutput",
@@ -174,6 +266,9 @@ export interface TurnEnded {
   stopReason: string;
   changes: { uri: string; added: number; removed: number }[];
   error?: string;
+  /** "auth_required" comes with `methods`. */
+  errorKind?: string;
+  methods?: AuthMethod[];
 }
 /** Sent to every client. */
 export const turnEnded = new NotificationType<TurnEnded>("sidecar/turnEnded");
@@ -224,6 +319,41 @@ export const changes = new NotificationType<{ uris: string[] }>("sidecar/changes
 
 /** Announced by `conflicts`: a conflict was found, changed or ended. */
 export const conflict = new NotificationType<Conflict>("sidecar/conflict");
+
+/** Announced by `agentState`: an agent's process. */
+export const agentState = new NotificationType<{
+  agent: string;
+  state: "starting" | "running" | "stopped" | "failed";
+  name?: string;
+  version?: string;
+  /** failed: why, and what to do. */
+  message?: string;
+  /** failed: the open sessions that lost their conversation with it. */
+  sessions: string[];
+}>("sidecar/agentState");
+
+export interface ElicitationParams {
+  requestId: string;
+  agent: string;
+  /** Absent: it belongs to no session (a login). */
+  sessionId?: string;
+  toolCallId?: string;
+  mode: "form" | "url";
+  message: string;
+  requestedSchema?: Record<string, unknown>;
+  url?: string;
+  elicitationId?: string;
+}
+export interface ElicitationAnswer {
+  action: "accept" | "decline" | "cancel";
+  content?: Record<string, unknown>;
+}
+/** Announced by `elicitation`; withdrawn by its cancellation token. */
+export const elicitation = new RequestType<ElicitationParams, ElicitationAnswer, void>("sidecar/elicitation");
+/** Announced by `elicitation`: what happened at an elicitation's URL has ended. */
+export const elicitationComplete = new NotificationType<{ agent: string; elicitationId: string }>(
+  "sidecar/elicitationComplete",
+);
 
 // Methods: client → server
 
