@@ -44,6 +44,7 @@ export class Client implements vscode.Disposable {
   private state_: ServerState = "stopped";
   private tracing = false;
   private readonly attached = new Map<Attach, vscode.Disposable | undefined>();
+  private readonly listeners = new Map<string, Set<(params: unknown) => void>>();
   private readonly middleware: Middleware[] = [];
   private readonly states = new vscode.EventEmitter<ServerState>();
   private readonly closings = new vscode.EventEmitter<void>();
@@ -96,8 +97,17 @@ export class Client implements vscode.Disposable {
     return this.attach((client) => client.onRequest(type.method, handler as GenericRequestHandler<R, E>));
   }
 
+  /** Several parts may listen to one notification; the library would forget all but the last. */
   onNotification<P>(type: NotificationType<P>, handler: (params: P) => void): vscode.Disposable {
-    return this.attach((client) => client.onNotification(type.method, handler));
+    let handlers = this.listeners.get(type.method);
+    if (handlers === undefined) {
+      const all = (handlers = new Set());
+      this.listeners.set(type.method, all);
+      this.attach((client) => client.onNotification(type.method, (params: unknown) => all.forEach((one) => one(params))));
+    }
+    const own = handler as (params: unknown) => void;
+    handlers.add(own);
+    return new vscode.Disposable(() => handlers.delete(own));
   }
 
   /** Conversions between the protocol's and the editor's types. They need no server. */
