@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
 from sidecar.core.lf_lines import offset_at
 from sidecar.core.lineends import fold
 from sidecar.core.text import Encoding, Position, Text
@@ -30,6 +31,10 @@ class Separated:
     """`without`: the text now, without our edits and with everything else."""
 
     without: str
+    is_undone: bool = False
+    """Somebody took our edits back already: `without` is the text as it is."""
+    reached_into: bool = False
+    """What came later changed the very lines of ours, so that a person should look at the result."""
 
 
 def separate(
@@ -39,15 +44,20 @@ def separate(
     encoding: Encoding,
     lf_lines: bool = False,
 ) -> Separated | None:
-    """What the text would be without our edits; None when they are not found or newer typing reaches into them.
+    """What the text would be without our edits; None when they are not found.
 
-    `received`: every edit since `before`, each on the text that the one before left."""
+    `received`: every edit since `before`, each on the text that the one before left. What our edits took away comes back, what
+    they brought goes, and whatever was put in later stays, also in the midst of them."""
     texts = _texts(before, received)
-    first = _run(texts, sent, received, encoding, lf_lines)
-    if first is None:
+    run = _run(texts, sent, received, encoding, lf_lines)
+    if run is None:
         return None
-    end = first + len(sent)
-    return _without(texts[first], received[first:end], received[end:])
+    # The user may have undone and redone them: what counts is how it stood last.
+    around = texts[run.first], texts[run.end]
+    stood = max(i for i in range(run.end, len(texts)) if texts[i] in around)
+    if texts[stood] == texts[run.first]:
+        return Separated(texts[-1], is_undone=True)
+    return _without(texts[run.first], run.edits, received[stood:])
 
 
 def overwrites(
@@ -59,11 +69,20 @@ def overwrites(
 ) -> bool:
     """Whether our edits were made on another text than `before`. When `received` leads to what was expected all the same, they
     took away what made the difference: somebody's typing."""
-    if len(received) <= len(sent):
+    if len(received) < 2:
         return False
     texts = _texts(before, received)
-    first = _run(texts, sent, received, encoding, lf_lines)
-    return first is not None and texts[first] != texts[0]
+    run = _run(texts, sent, received, encoding, lf_lines)
+    return run is not None and texts[run.first] != texts[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Our edits are `received[first:end]`; `edits`: the same one after the other, as they were made."""
+
+    first: int
+    end: int
+    edits: Sequence[Edit]
 
 
 def _texts(before: Text, received: Sequence[Edit]) -> list[str]:
@@ -80,14 +99,36 @@ def _run(
     received: Sequence[Edit],
     encoding: Encoding,
     lf_lines: bool,
-) -> int | None:
-    """Where in `received` our edits begin, one after the other, in either order."""
-    for first in range(len(received) - len(sent) + 1):
-        for order in (list(reversed(sent)), list(sent)):
-            run = received[first : first + len(sent)]
+) -> _Run | None:
+    """Where in `received` our edits are, one after the other, in either order, or all of them told as a new whole text."""
+    for first, edit in enumerate(received):
+        end = first + len(sent)
+        for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
+            run = received[first:end]
             if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
-                return first
+                return _Run(first, end, run)
+        if edit.start == 0 and edit.end == len(texts[first]) and edit.new:
+            whole = _made(texts[first], sent, encoding, lf_lines)
+            if whole is not None and fold(whole.apply(texts[first])) == fold(texts[first + 1]):
+                return _Run(first, first + 1, tuple(reversed(whole.edits)))
     return None
+
+
+def _made(text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> ChangeSet | None:
+    """What an editor makes of our edits on `text`; None when they would overlap there."""
+    there = Text.of(text)
+    edits = [
+        Edit(
+            offset_at(there, edit.start, encoding, lf_lines),
+            offset_at(there, edit.end, encoding, lf_lines),
+            edit.new,
+        )
+        for edit in sent
+    ]
+    try:
+        return ChangeSet.of(len(text), sorted(edits, key=lambda e: (e.start, e.end)))
+    except ValueError:
+        return None
 
 
 def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
@@ -108,17 +149,47 @@ def _same(text: str, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: b
     )
 
 
-def _without(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separated | None:
-    inverse = _composed(len(text), ours).invert(text)
-    newer = _composed(inverse.length, later)
-    for mine in inverse.edits:
-        for theirs in newer.edits:
-            if theirs.start < mine.end and mine.start < theirs.end:
-                return None
-            if theirs.start == theirs.end and mine.start < theirs.start < mine.end:
-                return None
-    now = newer.apply(_composed(len(text), ours).apply(text))
-    return Separated(inverse.map(newer).apply(now))
+def _without(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separated:
+    changes = _composed(len(text), ours)
+    after = changes.apply(text)
+    inverse = changes.invert(text)
+    newer = _smallest(after, _composed(len(after), later))
+    now = newer.apply(after)
+    taken = ChangeSet.of(len(after), [Edit(e.start, e.end, "") for e in inverse.edits if e.start < e.end])
+    taken = taken.map(newer)
+    back: list[Edit] = []
+    for edit in inverse.edits:
+        # Of a line that was torn in the middle, the part that comes back stays beside the part that was left.
+        behind = _goes_on(after, edit.end, edit.new) and not _goes_on(edit.new, 0, after[: edit.start])
+        at = newer.map_offset(edit.end, 1) if behind else newer.map_offset(edit.start, -1)
+        at = taken.map_offset(at, 1 if behind else -1)
+        if edit.new:
+            back.append(Edit(at, at, edit.new))
+    without = taken.apply(now)
+    for edit in reversed(back):
+        without = without[: edit.start] + edit.new + without[edit.end :]
+    return Separated(without, reached_into=any(_meet(x, y) for x in inverse.edits for y in newer.edits))
+
+
+def _goes_on(text: str, at: int, before: str) -> bool:
+    """Whether `text` from `at` on continues the line that `before` ends with."""
+    return bool(before) and before[-1] not in "\r\n" and at < len(text) and text[at] not in "\r\n"
+
+
+def _meet(x: Edit, y: Edit) -> bool:
+    if y.start == y.end:
+        return x.start < y.start < x.end
+    return x.start < y.end and y.start < x.end
+
+
+def _smallest(text: str, changes: ChangeSet) -> ChangeSet:
+    """The same without what was taken away and put back again."""
+    edits = [
+        Edit(edit.start + small.start, edit.start + small.end, small.new)
+        for edit in changes.edits
+        for small in diff(text[edit.start : edit.end], edit.new).edits
+    ]
+    return ChangeSet.of(len(text), edits)
 
 
 def _composed(length: int, edits: Sequence[Edit]) -> ChangeSet:

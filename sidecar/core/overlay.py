@@ -15,7 +15,7 @@ dataclasses cost three times as much to make.
 | change, version higher by more than one            | legal (LSP 3.17, TextDocumentItem.version)                    |
 | change with a negative place or end before start   | desynchronised, nothing of it applied                         |
 | change of a document that is not open              | desynchronised; kept for when the open follows (Helix)        |
-| open after changes                                 | those numbered on from its version are made (Helix, observed) |
+| open after changes                                 | those with higher versions are made (Helix, observed)         |
 | change, version too high by some, `in_any_order`   | kept until those between have come (Helix)                    |
 | change past the end of a line or of the text       | legal: it means that end                                      |
 | change with ranges while desynchronised            | only its version is noted                                     |
@@ -76,6 +76,7 @@ class Document:
     """One open document."""
 
     __slots__ = (
+        "announced",
         "client_uri",
         "desynchronised",
         "early",
@@ -102,6 +103,8 @@ class Document:
         """Counts, over all documents, how often a text was told whole: on open and when a document was put right.
         (incarnation, version) never goes backwards."""
         self.is_open = True
+        self.announced = False
+        """Its didOpen was received."""
         self.early: dict[int, tuple[ContentChange, ...]] = {}
         """By version: changes told before others that come first."""
         self.lf_lines: LfLines | None = None
@@ -125,6 +128,8 @@ class Applied(NamedTuple):
     """In order, each on the text that the one before left; without those that changed nothing."""
     note: str | None = None
     """Something odd, in words for the log; without the text of the document."""
+    early: tuple[Edit, ...] = ()
+    """On OPEN: those of `edits` that had been told before the opening, and come after its text."""
 
 
 class Overlay:
@@ -168,6 +173,7 @@ class Overlay:
         document.client_uri = modification.client_uri or modification.uri
         document.language_id = modification.language_id
         document.version = modification.version or 0
+        document.announced = True
         if self.lf_lines:
             document.lf_lines = LfLines(text)
         if known is None:
@@ -176,7 +182,8 @@ class Overlay:
         self._restart(document)
         edits = self._edit(document, [ContentChange(None, text)])
         document.early = early
-        return Applied(document, edits + self._follow(document), note)
+        followed = self._follow(document)
+        return Applied(document, edits + followed, note, followed)
 
     def _change(self, modification: Modification) -> Applied:
         document = self._documents.get(modification.uri)
@@ -201,9 +208,10 @@ class Overlay:
         whole = _from_last_whole(changes)
         if whole and _impossible(whole) is None:
             self._restart(document)
-            return Applied(
-                document, self._edit(document, whole), odd and f"{odd}; the whole text came with it"
-            )
+            edits = self._edit(document, whole)
+            if version is not None and not document.announced:
+                self._keep(document, version, whole)  # newer than the text its didOpen will have
+            return Applied(document, edits, odd and f"{odd}; the whole text came with it")
         if odd is not None and document.desynchronised is None:
             document.desynchronised = odd
         if version is not None and document.desynchronised == _BEFORE_OPEN:
@@ -226,10 +234,8 @@ class Overlay:
         early = document.early
         while early:
             version = min(early)
-            if version > document.version + 1:
-                if not self.in_any_order:
-                    early.clear()
-                break
+            if version > document.version + 1 and self.in_any_order:
+                break  # else nothing comes in between: versions may have gaps
             changes = early.pop(version)
             if version <= document.version:
                 continue

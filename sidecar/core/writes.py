@@ -6,13 +6,22 @@ returns the plan. Carrying it out (which door, journal, verification, saving) is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sidecar.core.align import Budget, align
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.hunks import Hunk, common_prefix, common_suffix, line_hunks
+from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
+
+_WORK = 100_000
+"""align.py's steps for measuring one candidate."""
+_BY_WORDS = 50_000
+"""Characters on both sides up to which differences are measured by words."""
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,8 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     """The smallest set of edits that brings the agent's change into `current` and keeps everybody else's.
 
     Without any candidate the agent never saw the document: then everything in it counts as somebody else's work. When what
-    the agent sent does not tell for certain which of two texts it had seen, and one of them means a conflict, it is one."""
+    the agent sent does not tell for certain which of two texts it had seen, and one of them means a conflict, or that lines stay
+    which go with the other, it is one."""
     if new == current:
         return NoChange()
     # What the disk said already tells nothing about what was changed to get there: agents write there themselves and send
@@ -45,11 +55,18 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     known = [c for i, c in enumerate(known) if (i < itself and c.text != new) or not c.from_disk]
     base = closest(known, new)
     plan = _plan(base, current, new)
+    given = next((c.text for c in reversed(known) if not c.from_disk), None)
     if isinstance(plan, EditText):
         for other in _doubtful(known, base, new):
             otherwise = _plan(other, current, new)
             if isinstance(otherwise, Conflict):
                 return otherwise
+            if isinstance(otherwise, EditText):
+                found = _more_taken(current, plan, otherwise)
+                if found is not None:
+                    return found
+                if other == given and _more_taken(current, otherwise, plan) is None:
+                    plan = otherwise  # nothing tells them apart, and this we know it had
     return plan
 
 
@@ -86,18 +103,35 @@ def _plan(base: str, current: str, new: str) -> Plan:
 
 
 def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
-    """The newest text we gave and the newest on the disk, where the agent may have seen that and not `base`.
+    """The newest text we gave and those on the disk, where the agent may have seen that and not `base`.
 
     A line of `base` that the other lacks, and that came back, is proof. Length alone is not: a line that was replaced
     says nothing about whose it was."""
-    newest = {c.from_disk: c.text for c in known}
-    return [text for text in newest.values() if text != base and not _is_proof(base, text, new)]
+    given = [c.text for c in known if not c.from_disk][-1:]
+    texts = dict.fromkeys(given + [c.text for c in reversed(known) if c.from_disk])
+    return [text for text in texts if text != base and not _is_proof(base, text, new)]
 
 
 def _is_proof(base: str, other: str, new: str) -> bool:
+    """A line that only has other blanks around it is none: agents indent."""
     own = _changed_lines(other, base)
     own = own.difference(_lines(other)) if own else own
     return bool(own) and not own.isdisjoint(_lines(new))
+
+
+def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:
+    """Where `plan` takes lines out of `current` that `otherwise` leaves there."""
+    rest, left = plan.changes.apply(current), otherwise.changes.apply(current)
+    gone = set(_lines(current)).intersection(_lines(left)).difference(_lines(rest), ("",))
+    if not gone:
+        return None
+    found: list[ConflictHunk] = []
+    for hunk in line_hunks(current, rest):
+        ours = current[hunk.old_start : hunk.old_end]
+        if not gone.isdisjoint(_lines(ours)):
+            line = current.count("\n", 0, hunk.old_start)
+            found.append(ConflictHunk(ours, ours, rest[hunk.new_start : hunk.new_end], line))
+    return Conflict(tuple(found)) if found else None
 
 
 def _changed_lines(old: str, new: str) -> set[str]:
@@ -113,12 +147,22 @@ def _changed_lines(old: str, new: str) -> set[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Without their ends: the last line of a text may have none, and be the same line with one in another."""
+    """Without their ends and the blanks around them: the last line of a text may have no end, and be the same line with one in
+    another; and agents indent."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    return lines
+    return [line.strip() for line in lines]
 
 
 def _distance(text: str, new: str) -> int:
-    return sum(e.end - e.start + len(e.new) for e in diff(text, new).edits)
+    """Characters that went or came: by words where that is not too much work, for a line that moved sideways has not changed."""
+    whole = Hunk(0, len(text), 0, len(new))
+    start = common_prefix(text, new, whole)
+    end = common_suffix(text, new, Hunk(start, len(text), start, len(new)))
+    old, new_ = text[start : len(text) - end], new[start : len(new) - end]
+    if old and new_ and len(old) + len(new_) <= _BY_WORDS:
+        a = _WORD.findall(old)
+        runs = align(a, _WORD.findall(new_), Budget(_WORK))
+        return len(old) + len(new_) - 2 * sum(sum(map(len, a[x : x + n])) for x, _, n in runs)
+    return sum(e.end - e.start + len(e.new) for e in diff(old, new_).edits)

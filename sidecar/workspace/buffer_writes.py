@@ -246,6 +246,8 @@ class BufferWriter:
         """The changes for the raw text as it is now; None when it says already what it should."""
         if tracked.document.desynchronised is not None:
             return desynchronised(place.requested)
+        if self._state.came_from_disk(task.session, tracked, task.wanted, task.ticket.moment):
+            return None
         now = Normal(str(tracked.document.snapshot()))
         plan = plan_write(self._candidates(task, tracked), now.text, task.wanted)
         match plan:

@@ -6,6 +6,7 @@ A write cannot be based on what came to the disk only after it was sent, so the 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sidecar.core.normal import normal
@@ -23,8 +24,14 @@ class _DiskText:
     """A Text is raw; a str is in the compared form of `core.normal`."""
     since: int
     """It was not there before that moment (of `core.belief`); 0 when nobody knows."""
+    noticed: int = 0
+    """The moment at which it was found there, at the latest: what was there before it was gone by then."""
+    is_guess: bool = False
+    """Only that the editor opened the file with it is known; it may have been unsaved text."""
     by_us: bool = False
     """The editor or we put it there last."""
+    by_editor: bool = False
+    """The editor did."""
 
     def compared(self) -> str:
         if isinstance(self.text, Text):
@@ -35,27 +42,56 @@ class _DiskText:
 class DiskTexts:
     """By document, oldest first; the last one is there now."""
 
-    def __init__(self) -> None:
+    def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
+        """`moment`: a new point in time, as `core.belief` counts it."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
+        self.moment = moment
 
     def seen(self, uri: DocumentUri, text: str) -> None:
         """The disk holds `text` (compared form); it may have done so for long."""
         texts = self._of(uri)
         if not texts or texts[-1].compared() != text:
-            self._add(texts, _DiskText(text, 0))
+            self._add(texts, _DiskText(text, 0, self.moment()))
 
-    def written(self, uri: DocumentUri, text: Text | str, moment: int) -> None:
+    def guessed(self, uri: DocumentUri, text: Text) -> None:
+        """The editor opened the file with `text` (raw), which it most likely read there."""
+        texts = self._of(uri)
+        if not texts:
+            self._add(texts, _DiskText(text, 0, self.moment(), is_guess=True))
+
+    def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
-        self._add(self._of(uri), _DiskText(text, moment, by_us=True))
+        self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
 
-    def until(self, uri: DocumentUri, moment: int) -> list[str]:
-        """Every text that an agent may have read before `moment`."""
-        return [known.compared() for known in self._texts.get(uri, ()) if known.since <= moment]
+    def between(self, uri: DocumentUri, since: int, moment: int) -> list[str]:
+        """Every text that an agent may have read after `since` and before `moment`."""
+        texts = self._texts.get(uri, [])
+        gone = [later.noticed for later in texts[1:]]
+        return [
+            known.compared()
+            for i, known in enumerate(texts)
+            if known.since <= moment and (i == len(gone) or gone[i] > since)
+        ]
+
+    def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:
+        """Whether some program, not the editor and not we, put `text` (compared form) there as the newest, and that was found after
+        `moment`."""
+        texts = self._texts.get(uri, [])
+        newest = texts[-1] if len(texts) > 1 else None
+        return (
+            newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
+        )
 
     def newest(self, uri: DocumentUri) -> str | None:
         """What the file says as far as we know (compared form)."""
         texts = self._texts.get(uri)
-        return texts[-1].compared() if texts else None
+        return texts[-1].compared() if texts and not texts[-1].is_guess else None
+
+    def is_editors(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is `text` (compared form) and was saved by the editor, which knows it then. Some end the last
+        line without a word."""
+        texts = self._texts.get(uri)
+        return bool(texts) and texts[-1].by_editor and texts[-1].compared().rstrip("\n") == text.rstrip("\n")
 
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
@@ -64,7 +100,7 @@ class DiskTexts:
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""
-        return any(known.compared() == text for known in self._texts.get(uri, ()))
+        return any(t.compared() == text for t in self._texts.get(uri, ()) if not t.is_guess)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         if old in self._texts:
@@ -80,8 +116,10 @@ class DiskTexts:
     def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
         if texts and texts[-1].compared() == new.compared():
             texts[-1].by_us = texts[-1].by_us or new.by_us
+            texts[-1].by_editor = texts[-1].by_editor or new.by_editor
+            texts[-1].is_guess = texts[-1].is_guess and new.is_guess
             return  # written once more
         for known in texts:
             if known.compared() == new.compared():
                 new.since = min(known.since, new.since)
-        texts[:] = [*[t for t in texts if t.text != new.text][-(MAX_TEXTS - 1) :], new]
+        texts[:] = [*[t for t in texts if t.compared() != new.compared()][-(MAX_TEXTS - 1) :], new]

@@ -40,6 +40,8 @@ class Tracked:
     """Changes received now are neither the user's nor an agent's (the editor's reload, its save participants)."""
     text_at_save: Text | None = None
     """The mirror at the last didSave, raw."""
+    saves: int = 0
+    """How many didSave were received, to notice another one."""
     looking: anyio.Lock = field(default_factory=anyio.Lock)
     """Held by whoever brings mirror and disk together."""
     at_rest: anyio.Event = field(default_factory=anyio.Event)
@@ -57,6 +59,8 @@ class Tracked:
     not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
     """Told every edit that is known not to be an agent's."""
 
+    first_edit: Callable[[Tracked], None] | None = None
+    """Told that a clean document was edited."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
     """The ledger's, now."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
@@ -65,8 +69,11 @@ class Tracked:
     """How many edits for agents there were, to notice another one."""
 
     def on_edit(self, document: Document, edit: Edit) -> None:
-        if not self.edited and self.watch is None:
-            self.hunks_when_clean = self.hunks()
+        if not self.edited:
+            if self.watch is None:
+                self.hunks_when_clean = self.hunks()
+            if self.first_edit is not None:
+                self.first_edit(self)
         self.edited = True
         if self.watch is None:
             self.others_edit(edit, len(document.rope))
@@ -114,6 +121,10 @@ class Tracked:
         if text is not None and self.disk is not None:
             self.disk.seen(self.document.uri, text)
         self.saved, self.stat = text, stat
+
+    def was_saved(self, text: str) -> bool:
+        """Whether the disk's text `text` (compared form) was put there by the editor's saving this document."""
+        return self.disk is not None and self.disk.is_editors(self.document.uri, text)
 
     def was_on_disk(self, text: str) -> bool:
         """Whether the disk is known to have held `text` (compared form) once."""

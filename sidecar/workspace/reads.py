@@ -45,8 +45,8 @@ class Reader:
             if refused is not None:
                 return refused
             if place.tracked is not None:
-                return await self._from_buffer(session, place, line, limit)
-            return await self._from_disk(session, place, line, limit)
+                return await self._from_buffer(session, place, line, limit, ticket.moment)
+            return await self._from_disk(session, place, line, limit, ticket.moment)
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, in this very moment, for an open document that needs no waiting and no question; None otherwise."""
@@ -68,29 +68,29 @@ class Reader:
             text = tracked.document.snapshot()
             if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
                 state.beliefs.served_whole(session.id, place.uri, text)
-                session.served()
+                session.served(ticket.moment)
                 return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
-            return self._give(session, place, text, tracked.saved, line, limit)
+            return self._give(session, place, text, tracked.saved, line, limit, ticket.moment)
 
     async def _from_buffer(
-        self, session: Session, place: Place, line: int | None, limit: int | None
+        self, session: Session, place: Place, line: int | None, limit: int | None, received: int
     ) -> str | Refusal:
         tracked = place.tracked
         assert tracked is not None
         await self._reconciler.look(tracked)
         current = self._state.documents.get(tracked.document.uri)
         if current is None:  # closed meanwhile: the disk is the truth again
-            return await self._from_disk(session, place, line, limit)
+            return await self._from_disk(session, place, line, limit, received)
         document = current.document
         if document.desynchronised is not None:
             return desynchronised(place.requested)
         text = document.snapshot()
         if len(text) > self._state.settings.max_file_bytes and line is None and limit is None:
             return too_large(place.requested, len(text), self._state.settings.max_file_bytes)
-        return self._give(session, place, text, current.saved, line, limit)
+        return self._give(session, place, text, current.saved, line, limit, received)
 
     async def _from_disk(
-        self, session: Session, place: Place, line: int | None, limit: int | None
+        self, session: Session, place: Place, line: int | None, limit: int | None, received: int
     ) -> str | Refusal:
         file = place.on_disk
         if isinstance(file, Missing):
@@ -104,7 +104,8 @@ class Reader:
         decoded = await self._state.storage.read(file)
         if isinstance(decoded, Refusal):
             return decoded
-        return self._give(session, place, Text.of(decoded.text), normal(decoded.text), line, limit)
+        text = Text.of(decoded.text)
+        return self._give(session, place, text, normal(decoded.text), line, limit, received)
 
     def _give(
         self,
@@ -114,12 +115,13 @@ class Reader:
         disk: str | None,
         line: int | None,
         limit: int | None,
+        received: int,
     ) -> str | Refusal:
         served = serve(text, line, limit)
         if isinstance(served, Refusal):
             return served
         self._believe(session, place, text, disk, served)
-        session.served()
+        session.served(received)
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
     def _believe(self, session: Session, place: Place, text: Text, disk: str | None, served: Served) -> None:

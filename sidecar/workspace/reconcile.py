@@ -39,6 +39,8 @@ from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
 OBSERVE_SECONDS = 5.0
+_PEEKS = 5
+"""How often a file is read again that changes while it is read."""
 
 
 class Reconciler:
@@ -62,26 +64,38 @@ class Reconciler:
             on_disk = await self._peek(tracked, path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
-            opened = Normal(str(text)).text
-            is_old = on_disk.text != opened and tracked.was_on_disk(opened)
-            tracked.on_disk(on_disk.text, on_disk.stat)
-            if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
-                tracked.saved, tracked.stat = opened, None
-            elif on_disk.text != opened:
-                tracked.edited = tracked.user_dirty = True
+            if not tracked.saves:  # else what was saved is known better
+                opened = Normal(str(text)).text
+                is_old = on_disk.text != opened and tracked.was_on_disk(opened)
+                tracked.on_disk(on_disk.text, on_disk.stat)
+                if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
+                    tracked.saved, tracked.stat = opened, None
+                elif on_disk.text != opened:
+                    tracked.edited = tracked.user_dirty = True
             await self._keeper.restore(tracked)
         finally:
             tracked.observed.set()
+
+    async def edited(self, tracked: Tracked) -> None:
+        """After the first edit of a clean document. The editor may have taken it from the disk, where somebody may write again before
+        anybody looks; what was there for an agent to read is noted."""
+        path = to_path(tracked.document.uri)
+        if path is None or tracked.stat is None or self._storage.stat(path) == tracked.stat:
+            return
+        on_disk = await self._peek(tracked, path)
+        if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
+            tracked.disk.seen(tracked.document.uri, on_disk.text)
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
         """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
         path = to_path(tracked.document.uri)
+        saves = tracked.saves
         on_disk = await self._peek(tracked, path) if path is not None else None
         saved = Normal(str(text)).text
-        if on_disk is None or tracked.closed:
-            return
+        if on_disk is None or tracked.closed or tracked.saves != saves:
+            return  # or saved again meanwhile
         if on_disk.text != saved:
             tracked.on_disk(saved, None)
             return
@@ -92,6 +106,10 @@ class Reconciler:
     async def _peek(self, tracked: Tracked, path: str) -> OnDisk | None:
         """What the disk says, as the editor would hold it."""
         on_disk = await self._storage.peek(path)
+        for _ in range(_PEEKS):
+            if on_disk is None or self._storage.stat(path) == on_disk.stat:
+                break
+            on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
         if on_disk is None or not self._editor.capabilities.keeps_lines:
             return on_disk
         if on_disk.text == "":
@@ -135,6 +153,10 @@ class Reconciler:
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
             return  # touched only
+        if on_disk.text is not None and tracked.was_saved(on_disk.text):
+            if tracked.text() == on_disk.text:
+                tracked.edited = tracked.user_dirty = False
+            return  # by the editor: where its text differs now, that was done since
         behind = self.behind
         seen = await behind.seen(tracked, path, before, on_disk.text) if behind is not None else None
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.

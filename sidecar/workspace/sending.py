@@ -129,25 +129,26 @@ class _Sending:
         received = list(watch.edits)
         return Sent(outcome, reason, watch.before, self.edits, received, watch.matched_at, self.tracked, late)
 
-    async def wait(self, seconds: float) -> bool:
-        """Whether the expected text was seen, waiting for it at most that long, in whatever document it comes."""
+    async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
+        """Whether the expected text was seen, waiting for it at most that long, in whatever document it comes, or until
+        `is_enough` of what came."""
         with anyio.move_on_after(seconds):
             while True:
                 watch = self.watch
-                if await watch.wait(seconds) or watch is self.watch:
+                if await watch.wait(seconds, is_enough) or watch is self.watch:
                     break
         if self.moved and not self.watch.edits and self.watch.is_there():
             self.applied = None  # told as part of the opening: nothing says whose it is
         return self.watch.matched
 
-    def moves_to(self, tracked: Tracked) -> None:
-        """The document was closed and is open again: some editors do that to make the edit (VS Code compares no versions of
-        closed documents), and what they make of it is to be seen there."""
+    def moves_to(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
+        """The document was closed and is open again, with `text`, to which `edits` were told already: some editors do that to make
+        the edit (VS Code compares no versions of closed documents), and what they make of it is to be seen there."""
         self.tracked.watch = None
         self.tracked.at_rest.set()
         self.watch.close()
         self.tracked = tracked
-        self.watch = tracked.watch = Watch(tracked.document, self.expected)
+        self.watch = tracked.watch = Watch(tracked.document, self.expected, text, edits)
         self.moved = True
 
 
@@ -205,11 +206,11 @@ class Sender:
             else:
                 self._settle(sending)
 
-    def reopened(self, tracked: Tracked) -> None:
-        """A document was opened."""
+    def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
+        """A document was opened, with `text`; `edits` of it were told already."""
         for sending in self._under_way:
             if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
-                sending.moves_to(tracked)
+                sending.moves_to(tracked, text, edits)
 
     def reload(self, tracked: Tracked, text: Text, applied: Applied) -> Reload:
         """The disk is about to say `text`: when the editor takes that over by itself, `applied` is called as for an edit sent."""
@@ -246,7 +247,7 @@ class Sender:
                 await sending.watch.wait_for_any(REFUSED_SECONDS)
             outcome = Outcome.APPLIED if sending.watch.matched else Outcome.REFUSED
             return sending.sent(outcome, request.answer.reason)
-        if await sending.wait(MIRROR_SECONDS):
+        if await sending.wait(MIRROR_SECONDS, lambda: self._is_misplaced(sending)):
             if not self._overwrote(sending):
                 return sending.sent(Outcome.APPLIED, "")
             return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
@@ -259,7 +260,9 @@ class Sender:
         """The answer to an edit that was given up: what it did is noted all the same."""
         await sending.request.answered.wait()
         if sending.request.answer is not None and sending.request.answer.applied:
-            matched = await sending.wait(MIRROR_SECONDS) and not self._overwrote(sending)
+            matched = await sending.wait(
+                MIRROR_SECONDS, lambda: self._is_misplaced(sending)
+            ) and not self._overwrote(sending)
             if not matched and sending.watch.edits:
                 sent.outcome = Outcome.UNCLEAR
         sent.matched_at = sending.watch.matched_at
@@ -285,6 +288,11 @@ class Sender:
         if now == found.without:
             return True
         return (await self.send(tracked, diff(now, found.without), label)).outcome is Outcome.APPLIED
+
+    def _is_misplaced(self, sending: _Sending) -> bool:
+        """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""
+        watch, can = sending.watch, self._editor.capabilities
+        return overwrites(watch.before, _as_sent(sending.edits), watch.edits, can.encoding, can.lf_lines)
 
     def _overwrote(self, sending: _Sending) -> bool:
         """The text is as expected because typing that the editor had not told yet lay where the edit was made, and is gone.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import uuid
 from collections.abc import Awaitable, Sequence
 
 from sidecar.config import Settings
@@ -13,6 +11,7 @@ from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.records import NoRecords, Records
 from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
@@ -20,10 +19,14 @@ from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.commands import Commands
 from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.consent import Consent
+from sidecar.workspace.conversations import Conversations
 from sidecar.workspace.disk_watch import DiskWatch
 from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.keeper import Keeper
+from sidecar.workspace.mcp_offers import McpOffers
+from sidecar.workspace.opening import Opening
 from sidecar.workspace.ports import (
     AgentFailed,
     Agents,
@@ -34,7 +37,6 @@ from sidecar.workspace.ports import (
     Json,
     OpenedSession,
     Question,
-    SessionRequest,
 )
 from sidecar.workspace.prompting import Prompting
 from sidecar.workspace.queues import Access, Ticket
@@ -45,6 +47,7 @@ from sidecar.workspace.rejecting import Rejecter
 from sidecar.workspace.resolving import Resolver, Take
 from sidecar.workspace.review import Review
 from sidecar.workspace.sending import Sender
+from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import Storage
@@ -71,6 +74,7 @@ class Workspace:
         editor: Editor,
         agents: Agents,
         tasks: Background,
+        records: Records | None = None,
     ) -> None:
         self.state = State(settings, storage)
         self.state.overlay.lf_lines = editor.capabilities.lf_lines
@@ -80,9 +84,10 @@ class Workspace:
         self._tasks = tasks
         self._audit = audit
         self._storage = storage
-        self._folders: list[str] = []
+        self._records = records or NoRecords()
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
+        self.state.edited = lambda tracked: tasks.start_soon(self._reconciler.edited, tracked)
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
@@ -92,6 +97,10 @@ class Workspace:
         self._reconciler.behind = behind
         self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, tasks)
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
+        offers = McpOffers(self.state, self._consent, editor)
+        self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
+        self._conversations = Conversations(self.state.sessions, self._opening, agents, editor, self._records)
+        self._elicitations = Elicitations(self.state.sessions, editor, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
         buffers.conflicts = self.conflicts
@@ -104,7 +113,7 @@ class Workspace:
         self._commands = Commands(self.state, storage, self._consent, buffers, audit)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
-        self._turns.ended.append(self._disk_watch.turn_ended)
+        self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
         self.applier = Applier(
@@ -140,11 +149,11 @@ class Workspace:
 
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""
-        self._folders = list(folders)
+        self._opening.folders = list(folders)
 
     async def restore_reviews(self) -> None:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
-        await self._keeper.restore_all(self._folders)
+        await self._keeper.restore_all(self._opening.folders)
 
     async def new_session(
         self,
@@ -156,8 +165,8 @@ class Workspace:
         """Starts the agent if need be and opens a session in `cwd` (the first workspace folder by default).
 
         Raises AgentFailed with words for a person."""
-        session = self._prepare(agent, cwd, additional, mcp_servers)
-        return await self._open(session)
+        session = self._opening.prepare(agent, cwd, additional, mcp_servers)
+        return await self._opening.open(session)
 
     def start_prompt(
         self, session_id: str | None, blocks: Sequence[Json]
@@ -165,57 +174,17 @@ class Workspace:
         """Starts a turn and returns at once: session, turn, and an awaitable of its outcome.
 
         Without a session the default agent's newest one is used, or one is opened as part of the turn."""
-        session = self._session(session_id) or self._prepare(None, None, (), ())
+        session = self._session(session_id) or self._opening.prepare(None)
 
         async def prepare() -> Sequence[Json]:
             if session.opened is None:
-                await self._open(session)
+                await self._opening.open(session)
             return await self._prompting.blocks(session, blocks)
 
         turn, outcome = self._turns.start(session, prepare)
+        self._records.prompt(session.id, turn, blocks)
         self._disk_watch.turn_began(session)
         return session.id, turn, outcome
-
-    def _prepare(
-        self, agent: str | None, cwd: str | None, additional: Sequence[str], mcp_servers: Sequence[Json]
-    ) -> Session:
-        settings = self.state.settings
-        chosen = agent or settings.default_agent or next(iter(settings.agents), None)
-        if chosen is None:
-            raise AgentFailed(
-                "unknown_agent",
-                'no agent is configured; add one under "agents" in the settings of acp-sidecar, or use the agent "demo"',
-            )
-        folder = cwd or next(iter(self._folders), None)
-        if folder is None or not os.path.isabs(folder):
-            raise AgentFailed(
-                "refused",
-                "the editor has no folder open; open one, or give an absolute path as cwd for the session",
-            )
-        more = tuple(dict.fromkeys([*self._folders, *additional]))
-        extra = tuple(path for path in more if path != folder)
-        roots = self._storage.roots((folder, *extra, *settings.allowed_roots))
-        if isinstance(roots, Refusal):
-            raise AgentFailed("refused", roots.message)
-        session_id = uuid.uuid4().hex[:12]
-        request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
-        session = Session(session_id, chosen, folder, roots, request, moment=self.state.beliefs.moment)
-        self.state.sessions.add(session)
-        return session
-
-    async def _open(self, session: Session) -> OpenedSession:
-        command = self.state.settings.agents.get(session.agent)
-        try:
-            if command is not None and not await self._consent.to_start(session, command):
-                raise AgentFailed(
-                    "refused",
-                    f"{session.agent} was not started, because that was not allowed; prompt again to be asked again",
-                )
-            session.opened = await self._agents.open_session(session.request)
-        except BaseException:
-            self.state.sessions.remove(session.id)
-            raise
-        return session.opened
 
     async def resolve_conflict(self, conflict_id: str, take: Take) -> Json:
         """Decides a conflict → `{conflictId, outcome}`. Raises AgentFailed with words for a person."""
@@ -243,8 +212,42 @@ class Workspace:
         try:
             await self._agents.close_session(session.id)
         finally:
-            self.state.sessions.remove(session.id)
+            self._opening.drop(session)
             self.state.beliefs.forget_session(session.id)
+
+    def _record_end(self, session: Session, outcome: Outcome) -> None:
+        self._records.reference(session.id, self._agents.reference(session.id))
+        self._records.end(session.id, outcome)
+
+    # Sessions: see conversations.py for what the methods promise
+
+    async def list_sessions(self, agent: str | None = None, everywhere: bool = False) -> Sequence[Json]:
+        return await self._conversations.list(agent, everywhere)
+
+    async def load_session(self, session_id: str, replay: bool = True) -> Json:
+        return await self._conversations.load(session_id, replay)
+
+    async def delete_sessions(self, session_id: str | None) -> Json:
+        """An open one is closed first."""
+        about = self._records.about(session_id) if session_id is not None else None
+        if session_id is not None and self.state.sessions.get(session_id) is not None:
+            await self.close_session(session_id)
+        return await self._conversations.delete(session_id, about)
+
+    async def transcript(self, session_id: str) -> Json:
+        return await self._conversations.transcript(session_id)
+
+    async def set_mode(self, session_id: str, mode_id: str) -> Json:
+        return await self._conversations.set_mode(self._named(session_id), mode_id)
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        return await self._conversations.set_config_option(self._named(session_id), config_id, value)
+
+    async def authenticate(self, agent: str, method_id: str | None = None, finished: bool = False) -> Json:
+        return await self._conversations.authenticate(agent, method_id, finished)
+
+    async def logout(self, agent: str) -> None:
+        await self._conversations.logout(agent)
 
     def status(self) -> dict[str, object]:
         """What `sidecar.status` shows."""
@@ -311,9 +314,20 @@ class Workspace:
 
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)
-        if session is not None:
+        if session is not None and self._conversations.heard(session, update):
             self._evidence.observe(session, update)
             self._turns.update(session, update)
+
+    async def elicit(self, elicitation: Elicitation) -> Elicited:
+        """Puts an agent's form or page to the user."""
+        return await self._elicitations.ask(elicitation)
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
+        self._elicitations.complete(agent, elicitation_id)
+
+    def agent_state(self, state: AgentState) -> None:
+        if self._editor.capabilities.agent_state:
+            self._editor.agent_state(state)
 
     async def run(
         self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
@@ -345,6 +359,11 @@ class Workspace:
                 session.withdraw_questions()
         if session_ids:
             log.warning("%s", message)
+
+    def _named(self, session_id: str) -> Session:
+        session = self._session(session_id)
+        assert session is not None
+        return session
 
     def _session(self, session_id: str | None) -> Session | None:
         if session_id is None:

@@ -26,6 +26,12 @@ class Session:
     request: SessionRequest
     """What it is opened with."""
     opened: OpenedSession | None = None
+    recorded: bool = False
+    """Loaded, and the sidecar has a record of what was said in it."""
+    loading: bool = False
+    """Its agent is telling its history."""
+    history: bool = False
+    """Loaded, without a prompt since: nothing that its agent tells is happening now."""
     turn: int = 0
     running: bool = False
     alive: bool = True
@@ -33,8 +39,8 @@ class Session:
     """Tool calls under way in this turn, by id, with their title."""
     moment: Callable[[], int] = lambda: 0
     """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
-    _behind: dict[str, str] = field(default_factory=dict[str, str])
-    """Tool calls under way that may be reading files behind us, by id, with their kind."""
+    _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """Tool calls under way that may be reading files behind us, by id, with their kind and when they were told."""
     _behind_until: int = 0
     """When there was such a tool call last."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -52,6 +58,7 @@ class Session:
     def begin_turn(self) -> int:
         self.alive = True  # an agent that died is started again by its next prompt
         self.turn += 1
+        self.history = False
         self.running = True
         self._no_tool_calls()
         self.touched.clear()
@@ -83,8 +90,8 @@ class Session:
             return
         title, kind, status = update.get("title"), update.get("kind"), update.get("status")
         if call not in self.tool_calls and kind not in _SERVED_KINDS:
-            self._behind[call] = kind if isinstance(kind, str) else ""
             self._behind_until = self.moment()
+            self._behind[call] = kind if isinstance(kind, str) else "", self._behind_until
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
             if self._behind.pop(call, None) is not None:
@@ -94,8 +101,8 @@ class Session:
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent's runs in a terminal of ours from now on."""
-        self._behind[terminal_id] = "execute"
         self._behind_until = self.moment()
+        self._behind[terminal_id] = "execute", self._behind_until
 
     def command_ended(self, terminal_id: str) -> None:
         if self._behind.pop(terminal_id, None) is not None:
@@ -105,11 +112,17 @@ class Session:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""
         return next(reversed(self.tool_calls), None)
 
-    def served(self) -> None:
-        """A request of this agent for a text was answered by us: the tool call under way was that, unless it is a shell's."""
+    def served(self, received: int) -> None:
+        """A request of this agent for a text, received at that moment, was answered by us: the tool call under way was that, unless
+        it is a shell's or came later."""
         call = self.current_tool_call()
-        if call is not None and self._behind.get(call) != "execute":
+        kind, told = self._behind.get(call or "", ("execute", 0))
+        if call is not None and kind != "execute" and told < received:
             self._behind.pop(call, None)
+
+    def behind_since(self, otherwise: int) -> int:
+        """When the first of what may be reading or writing files behind us, and still runs, began."""
+        return min((told for _, told in self._behind.values()), default=otherwise)
 
     def may_have_read_behind(self, since: int) -> bool:
         """Whether the agent may have read files in another way than through us after `since`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sidecar.config import Settings
@@ -10,6 +10,7 @@ from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
 from sidecar.core.ledger import Hunk
 from sidecar.core.overlay import Action, Document, Modification, Overlay
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.documents import Documents, Tracked
 from sidecar.workspace.ledgers import Ledgers
@@ -30,8 +31,14 @@ class State:
     sessions: Sessions = field(default_factory=Sessions)
     ledgers: Ledgers = field(default_factory=Ledgers)
     queues: Queues = field(default_factory=Queues)
-    reopened: Callable[[Tracked], None] = lambda tracked: None
-    """Told of every document that is opened."""
+    reopened: Callable[[Tracked, Text, Sequence[Edit]], None] = lambda tracked, text, edits: None
+    """Told of every document that is opened, with which text, and what was changed in it before that was told."""
+
+    edited: Callable[[Tracked], None] = lambda tracked: None
+    """Told of every clean document that is edited."""
+
+    def __post_init__(self) -> None:
+        self.documents.disk.moment = self.beliefs.moment
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """One change of the editor's, through the one door. Returns the document to look at on the disk, and an oddity to log."""
@@ -39,17 +46,21 @@ class State:
         applied = self.overlay.apply(modification)
         match modification.action:
             case Action.OPEN if applied.document is not None:
-                return self._opened(applied.document), applied.note
+                text = None
+                if applied.early:
+                    text = Text.of(modification.text or "")
+                return self._opened(applied.document, text, applied.early), applied.note
             case Action.CLOSE:
                 self._closed(uri)
                 return None, applied.note
             case Action.SAVE:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
+                    tracked.saves += 1
                     text = tracked.document.snapshot()
                     if tracked.text_at_save is None:  # the user may save once more right after us
                         tracked.text_at_save = text
-                    self.documents.disk.written(uri, text, self.beliefs.moment())
+                    self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
                 return tracked, applied.note
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
@@ -81,19 +92,30 @@ class State:
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
         if since is None or session.may_have_read_behind(since):
-            texts = self.documents.disk.until(uri, moment)
+            texts = self.documents.disk.between(uri, since or 0, moment)
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
-    def _opened(self, document: Document) -> Tracked:
+    def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
+        """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
+        document, and the two were brought together: agents that write there themselves send the same through us."""
+        since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
+        since = min(since, session.behind_since(since))
+        is_together = tracked.stat is not None and not tracked.apart and tracked.saved == wanted
+        return is_together and self.documents.disk.was_put_after(tracked.document.uri, wanted, since)
+
+    def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
         tracked = self.documents.opened(document)
         tracked.not_an_agents = self._others_edit
+        tracked.first_edit = self.edited
+        if document.desynchronised is None:
+            self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
         tracked.hunks = lambda: self._hunks(document.uri)
         reviewed = self.ledgers.get(document.uri)
         if reviewed is not None and document.desynchronised is None:
             reviewed.opened(document.snapshot())
             self.ledgers.moved(reviewed)
         if document.desynchronised is None:
-            self.reopened(tracked)
+            self.reopened(tracked, document.snapshot() if text is None else text, early)
         return tracked
 
     def _closed(self, uri: DocumentUri) -> None:

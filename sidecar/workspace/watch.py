@@ -7,6 +7,8 @@ states received since sending equals the expected text.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import anyio
 
 from sidecar.core.change import Edit
@@ -18,10 +20,13 @@ from sidecar.core.text import Text
 class Watch:
     """Attached to a document from sending until `close`. Synchronous but for `wait`."""
 
-    def __init__(self, document: Document, expected: Text) -> None:
+    def __init__(
+        self, document: Document, expected: Text, before: Text | None = None, edits: Sequence[Edit] = ()
+    ) -> None:
+        """`before`, `edits`: what was received already, when that is not nothing."""
         self.document = document
-        self.before = document.snapshot()
-        self.edits: list[Edit] = []
+        self.before = document.snapshot() if before is None else before
+        self.edits: list[Edit] = list(edits)
         """Received since, each on the text that the one before left."""
         self.matched_at: int | None = None
         """How many of `edits` it took to reach the expected text; what follows is somebody's newer work."""
@@ -42,10 +47,10 @@ class Watch:
             self.matched_at, self.reached = len(self.edits), now
         return self.matched
 
-    async def wait(self, seconds: float) -> bool:
-        """Whether the expected text was seen, waiting for it at most that long, or until closed."""
+    async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
+        """Whether the expected text was seen, waiting for it at most that long, or until closed, or `is_enough` of what came."""
         with anyio.move_on_after(seconds):
-            while not self.matched and not self._matches_normalised() and not self._closed:
+            while not (self.matched or self._matches_normalised() or self._closed or is_enough()):
                 self._moved = anyio.Event()
                 await self._moved.wait()
         return self.matched

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sidecar.core.change import Edit
-from sidecar.core.misapplied import SentEdit, looks_applied, separate
+from sidecar.core.misapplied import SentEdit, looks_applied, overwrites, separate
 from sidecar.core.text import Encoding, Position, Text
 
 P = Position
@@ -47,7 +47,37 @@ CASES = [
         "newer typing inside ours",
         [SentEdit(P(2, 0), P(2, 0), "ours\n")],
         [Edit(0, 0, "new\n"), Edit(8, 8, "ours\n"), Edit(10, 10, "x")],
-        None,
+        "new\none\nxtwo\nthree\nfour\n",
+    ),
+    (
+        "all of ours deleted again: what it took away comes back",
+        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(0, 7, "")],
+        "xtwo\nthree\nfour\n",
+    ),
+    (
+        "lines typed into ours: the rest of a torn word stays beside it",
+        [SentEdit(P(0, 0), P(0, 1), "a\nb\nc")],
+        [Edit(0, 0, "new\n"), Edit(0, 1, "a\nb\nc"), Edit(2, 2, "typed\n")],
+        "typed\nnew\n" + BASE,
+    ),
+    (
+        "undone by the user, who typed on",
+        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(0, 0, "y")],
+        "yone\nxtwo\nthree\nfour\n",
+    ),
+    (
+        "undone and redone",
+        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(4, 7, "TWO")],
+        "one\nxtwo\nthree\nfour\n",
+    ),
+    (
+        "typing and ours each told as the whole text",
+        [SentEdit(P(1, 0), P(1, 3), "TWO"), SentEdit(P(3, 0), P(3, 0), "b\n")],
+        [Edit(0, 19, "new\n" + BASE), Edit(0, 23, "new\nTWO\ntwo\nb\nthree\nfour\n")],
+        "new\n" + BASE,
     ),
     ("only typing", [SentEdit(P(2, 0), P(2, 0), "ours\n")], [Edit(0, 0, "new\n")], None),
 ]
@@ -57,6 +87,21 @@ CASES = [
 def test_separate(sent: list[SentEdit], received: list[Edit], without: str | None) -> None:
     found = separate(Text.of(BASE), sent, received, Encoding.UTF_16)
     assert (found.without if found else None) == without
+
+
+def test_undone_and_redone_is_told_apart() -> None:
+    sent = [SentEdit(P(1, 0), P(1, 3), "TWO")]
+    received = [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(4, 7, "TWO")]
+    for count, is_undone in ((2, False), (3, True), (4, False)):
+        found = separate(Text.of(BASE), sent, received[:count], Encoding.UTF_16)
+        assert found is not None
+        assert found.is_undone is is_undone
+
+
+def test_an_edit_on_another_text_is_seen_whatever_that_leads_to() -> None:
+    sent = [SentEdit(P(1, 0), P(1, 3), "TWO")]
+    assert overwrites(Text.of(BASE), sent, [Edit(4, 4, "x"), Edit(4, 7, "TWO")], Encoding.UTF_16)
+    assert not overwrites(Text.of(BASE), sent, [Edit(4, 7, "TWO"), Edit(4, 4, "x")], Encoding.UTF_16)
 
 
 def test_looks_applied() -> None:

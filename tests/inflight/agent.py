@@ -57,8 +57,12 @@ class Agent:
         self._running: set[asyncio.Task[object]] = set()
 
     async def work(self) -> None:
+        await asyncio.sleep(self._random.choice(PAUSES))
+        async with self._scene.turns.turn(self._scene.bench, self.session):
+            await self._turn()
+
+    async def _turn(self) -> None:
         random, scene = self._random, self._scene
-        await asyncio.sleep(random.choice(PAUSES))
         for _ in range(random.choice([1, 3, 5, 8])):
             name = random.choice(scene.names)
             await self._step(name, random.choices(list(_STEPS), list(_STEPS.values()))[0])

@@ -55,9 +55,9 @@ def play(seed: int, say: Callable[[str], None] = nobody) -> Report:
 async def _play(seed: int, folder: Path, say: Callable[[str], None], report: Report) -> None:
     scene = Scene(seed, folder, say)
     journal = MemoryJournal()
-    settings = {"afterWrite": scene.policy}
+    settings = {"afterWrite": scene.policy, "beforePrompt": "nothing"}
     async with a_workspace(
-        folder, scene.editor, settings=settings, journal=journal, storage=scene.storage
+        folder, scene.editor, scene.turns, settings=settings, journal=journal, storage=scene.storage
     ) as bench:
         scene.bench = bench
         bench.workspace.state.overlay.encoding = scene.editor.capabilities.encoding

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -16,9 +16,31 @@ from tests.inflight.memory_disk import MemoryDisk, MemoryStorage
 from tests.inflight.texts import first_text
 from tests.inflight.tokens import Tokens, tokens
 from tests.support.editor_fake import FakeEditor
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, IdleAgents
 
 Say = Callable[[str], None]
+
+
+class Turns(IdleAgents):
+    """The agents' side as the workspace sees it: they read and write in turns, during which it looks at the disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ends: dict[str, asyncio.Event] = {}
+
+    async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, object]]) -> str:
+        await self._ends[session_id].wait()
+        return "end_turn"
+
+    @asynccontextmanager
+    async def turn(self, bench: Bench, session_id: str) -> AsyncGenerator[None]:
+        self._ends[session_id] = asyncio.Event()
+        _, _, outcome = bench.workspace.start_prompt(session_id, [])
+        try:
+            yield
+        finally:
+            self._ends[session_id].set()
+            await outcome
 
 
 class Scene:
@@ -56,6 +78,7 @@ class Scene:
             arrives_after=self.arrives_after,
             seed=seed,
         )
+        self.turns = Turns()
         self.bench: Bench  # once the workspace runs
         self._watch_closing()
         self._watch_edits()
