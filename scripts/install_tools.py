@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".cache" / "tools"
 MANIFEST = TOOLS / "tools.json"
 FAST_AGENT = ROOT / "scripts" / "fast-agent.txt"
+SPDLOG = ROOT / "scripts" / "spdlog_in_js.js"
 
 DEBIAN_12 = ("nvim-0.7", "emacs-28", "tmux", "chromium")
 DEBIAN_13 = ("hx", "emacs-30")
@@ -308,6 +309,7 @@ def on_node() -> dict[str, Callable[[], Entry]]:
         server = target / "node_modules" / "code-server"
         for folder in (server / "lib/vscode", server / "lib/vscode/extensions"):
             run([str(npm_24), "install", "--prefix", str(folder), *options])
+        shutil.copyfile(SPDLOG, server / "lib/vscode/node_modules/@vscode/spdlog/index.js")
         entry = [str(node), str(server / "out/node/entry.js")]
         home = TOOLS / "code-server.home"  # its first words otherwise are that it wrote a configuration
         home.mkdir(exist_ok=True)
@@ -381,7 +383,7 @@ def fast_agent(python: Sequence[str]) -> Entry:
 
 def key() -> str:
     seen = hashlib.sha256(str(TOOLS).encode())
-    for part in (Path(__file__), FAST_AGENT):
+    for part in (Path(__file__), FAST_AGENT, SPDLOG):
         seen.update(part.read_bytes())
     return seen.hexdigest()
 

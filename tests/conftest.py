@@ -41,9 +41,9 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    e2e = Path(__file__).parent / "e2e"
+    real = [Path(__file__).parent / name for name in ("e2e", "vscode")]
     for item in items:
-        if item.path.is_relative_to(e2e):
+        if any(item.path.is_relative_to(folder) for folder in real):
             item.add_marker(pytest.mark.e2e)
     # Quick ones first: a failure in them makes waiting for editors pointless
     items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)

@@ -1,0 +1,170 @@
+"""A code-server with a clean profile: own home, own settings, extensions installed from .vsix files, nothing but loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from tests.support.tools import Tool
+from tests.support.waiting import eventually
+
+USER: Mapping[str, Any] = {
+    "files.autoSave": "off",  # code-server's own default saves after a second
+    # What would change what is typed
+    "editor.autoClosingBrackets": "never",
+    "editor.autoClosingQuotes": "never",
+    "editor.autoIndent": "none",
+    "editor.acceptSuggestionOnEnter": "off",
+    "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
+    "editor.suggestOnTriggerCharacters": False,
+    "editor.wordBasedSuggestions": "off",
+    # Parts of the workbench that the tests do without
+    "chat.disableAIFeatures": True,
+    "workbench.startupEditor": "none",
+    "workbench.tips.enabled": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "git.enabled": False,
+    # What would ask the network
+    "telemetry.telemetryLevel": "off",
+    "extensions.autoCheckUpdates": False,
+    "extensions.autoUpdate": False,
+    "workbench.enableExperiments": False,
+    "typescript.disableAutomaticTypeAcquisition": True,
+    "json.schemaDownload.enable": False,
+    "npm.fetchOnlinePackageInfo": False,
+}
+
+
+class CodeServer:
+    """Settings of `machine` scope are the machine's, as in any remote window of VS Code: `machine`, not `user`."""
+
+    def __init__(
+        self,
+        tool: Tool,
+        folder: Path,
+        vsixes: Sequence[Path],
+        *,
+        machine: Mapping[str, Any],
+        user: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+        options: Sequence[str] = ("--disable-workspace-trust",),
+    ) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.log = folder / "code-server.log"
+        self.sockets = folder / "s"  # a socket's path has about a hundred bytes
+        self._command = [
+            tool.command,
+            "--user-data-dir",
+            str(self.data),
+            "--extensions-dir",
+            str(folder / "extensions"),
+        ]
+        self._options = options
+        self._vsixes = vsixes
+        self._environment = {
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("VSCODE_", "ELECTRON_"))
+            },
+            "HOME": str(folder / "home"),
+            **{
+                f"XDG_{name}_HOME": str(folder / "home" / name.lower())
+                for name in ("CACHE", "CONFIG", "DATA", "STATE")
+            },
+            "XDG_RUNTIME_DIR": str(self.sockets),
+            "TMPDIR": str(self.sockets),
+            "ACP_SIDECAR_STATE": str(folder / "state"),
+            "ACP_TEST_SOCKETS": str(self.sockets),
+            "EXTENSIONS_GALLERY": "{}",  # no marketplace
+            **(environment or {}),
+        }
+        for part in (self.sockets, folder / "home"):
+            part.mkdir(parents=True, mode=0o700)
+        self.write_settings("User", {**USER, **(user or {})})
+        self.write_settings("Machine", machine)
+
+    @property
+    def state(self) -> Path:
+        """The sidecars' state folder."""
+        return Path(self._environment["ACP_SIDECAR_STATE"])
+
+    def write_settings(self, scope: str, settings: Mapping[str, Any]) -> None:
+        """`scope`: User or Machine. A running workbench sees it by itself, a moment later."""
+        path = self.data / scope / "settings.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings))
+
+    def __enter__(self) -> Self:
+        for vsix in self._vsixes:
+            self._install(vsix)
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *self._command,
+                    *("--bind-addr", "127.0.0.1:0", "--auth", "none"),
+                    *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+                    # of a closed window the extension host stays this long
+                    *("--reconnection-grace-time", "5"),
+                    *self._options,
+                ],
+                env=self._environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            self.url = eventually(self._address, "code-server listens", otherwise=self.last_words)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends it and everything it started."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(10)
+
+    def last_words(self) -> str:
+        """The ends of its log and of our extension's, for a failure's message."""
+        logs = [self.log, *sorted(self.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log"))]
+        return "\n".join(
+            f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists()
+        )
+
+    def _install(self, vsix: Path) -> None:
+        done = subprocess.run(
+            [*self._command, "--install-extension", str(vsix)],
+            env=self._environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+        assert "was successfully installed" in done.stdout, (
+            f"{vsix.name}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
+        )
+
+    def _address(self) -> str | None:
+        found = re.search(
+            r"HTTP server listening on (http://127\.0\.0\.1:\d+)", self.log.read_text(errors="replace")
+        )
+        return found[1] if found else None

@@ -1,0 +1,179 @@
+"""Fixtures of the workbench tests (README.md). One browser and one code-server serve a whole test process."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Error as PlaywrightError
+
+from sidecar.approvals import Approvals
+from sidecar.config import AgentCommand
+from tests.e2e import fast_agent, scripted
+from tests.support import agents, tools
+from tests.vscode import vsix
+from tests.vscode.browser import Browser
+from tests.vscode.code_server import CodeServer
+from tests.vscode.window import Window
+
+HERE = Path(__file__).parent
+FAILURES = tools.ROOT / ".cache" / "vscode-failures"
+"""What the windows of a failed test looked like: a picture each, named after the test."""
+_BROWSER = Browser()
+_WINDOWS: list[Window] = []
+"""Those open now."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if HERE not in item.path.parents:
+        return (yield)
+    with _BROWSER.entered():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if HERE in item.path.parents and report.when == "call" and report.failed:
+        item.stash[FAILED] = True
+        for number, window in enumerate(_WINDOWS):
+            name = re.sub(r"[^\w.-]+", "_", f"{item.path.stem}-{item.name}-{number}")
+            try:
+                window.screenshot(FAILURES / f"{name}.png")
+            except (PlaywrightError, OSError) as problem:  # the test's own failure is the one to see
+                report.sections.append(("no picture", str(problem)))
+            report.sections.append(("the workbench's logs", window.server.last_words()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Generator[Browser]:
+    _BROWSER.start(tools.require("chromium"))
+    yield _BROWSER
+    _BROWSER.close()
+
+
+StartCodeServer = Callable[..., CodeServer]
+
+
+@pytest.fixture(scope="session")
+def _start(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> StartCodeServer:
+    tool = tools.require("code-server")
+
+    def start(stack: ExitStack | Browser, **how: Any) -> CodeServer:
+        folder = tmp_path_factory.mktemp("vs")
+        ours = vsix.ours()
+        machine = {**default_settings(folder), **how.pop("machine", {})}
+        vsixes = how.pop("vsixes", [ours])
+        server = CodeServer(
+            tool, folder, [*vsixes, vsix.support(folder / "support.vsix")], machine=machine, **how
+        )
+        approve(server, machine)
+        enter = stack.keep if isinstance(stack, Browser) else stack.enter_context
+        return enter(server)
+
+    return start
+
+
+def default_settings(folder: Path) -> dict[str, Any]:
+    """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python."""
+    script = agents.command({"prompted": True})
+    settings: dict[str, Any] = {
+        "acpSidecar.agents": {scripted.NAME: {"command": script.command, "args": list(script.args)}},
+        "acpSidecar.defaultAgent": scripted.NAME,
+        "acpSidecar.python": sys.executable,
+        "acpSidecar.serverPath": str(Path(sys.executable).with_name("acp-sidecar")),
+    }
+    found = tools.find("fast-agent")
+    if isinstance(found, tools.Tool):
+        settings["acpSidecar.agents"] |= fast_agent.settings(
+            found, folder / "fast-agent", "--no-permissions"
+        )["agents"]
+    return settings
+
+
+def approve(server: CodeServer, machine: Mapping[str, Any]) -> None:
+    """As if a person had agreed once to every agent that is configured."""
+    for agent in machine.get("acpSidecar.agents", {}).values():
+        command = AgentCommand(agent["command"], tuple(agent.get("args", ())), agent.get("env", {}))
+        Approvals(server.state).remember(command)
+
+
+@pytest.fixture(scope="session")
+def code_server(browser: Browser, _start: StartCodeServer) -> CodeServer:
+    """The one with default settings."""
+    return _start(browser)
+
+
+@pytest.fixture
+def start_code_server(_start: StartCodeServer) -> Generator[Callable[..., CodeServer]]:
+    """Starts one of this test's own: `machine` and `user` settings, `environment`, `options`, `vsixes` as CodeServer takes them."""
+    with ExitStack() as stack:
+        yield lambda **how: _start(stack, **how)
+
+
+OpenWindow = Callable[..., Window]
+
+
+@pytest.fixture
+def open_window(browser: Browser, code_server: CodeServer, tmp_path: Path) -> Generator[OpenWindow]:
+    """Opens a window of this test's own (several seconds): `open_window(root=…, server=…)`; root=None opens no folder."""
+    with ExitStack() as stack:
+
+        def open_one(root: Path | None = tmp_path / "ws", server: CodeServer = code_server) -> Window:
+            context = stack.enter_context(
+                browser.chromium.new_context(viewport={"width": 1280, "height": 800})
+            )
+            if root is not None:
+                root.mkdir(parents=True, exist_ok=True)
+            window = Window(server, context, root)
+            _WINDOWS.append(window)
+            stack.callback(_WINDOWS.remove, window)
+            return window
+
+        yield open_one
+
+
+@pytest.fixture(scope="session")
+def _shared(browser: Browser, code_server: CodeServer) -> Sequence[Window]:
+    """The shared window, or nothing before it is needed."""
+    return []
+
+
+@pytest.fixture
+def window(
+    _shared: list[Window], browser: Browser, code_server: CodeServer, request: pytest.FixtureRequest
+) -> Generator[Window]:
+    """The window that tests share, as good as new, with the server running: no tabs, no sessions, nothing under review, and
+    a folder of this test's own."""
+    root = code_server.folder / "ws"
+    name = re.sub(r"\W+", "_", request.node.name)
+    if _shared:
+        try:
+            _shared[0].reset(root / name)
+        except (PlaywrightError, OSError, AssertionError):  # whatever the test before did to it: a new one
+            _discard(_shared.pop())
+    if not _shared:
+        root.mkdir(exist_ok=True)
+        context = browser.chromium.new_context(viewport={"width": 1280, "height": 800})
+        _shared.append(Window(code_server, context, root))
+        _shared[0].until_server_runs()
+        _shared[0].reset(root / name)
+    _WINDOWS.append(_shared[0])
+    yield _shared[0]
+    _WINDOWS.remove(_shared[0])
+    if request.node.stash.get(FAILED, False):
+        _discard(_shared.pop())
+
+
+FAILED = pytest.StashKey[bool]()
+
+
+def _discard(window: Window) -> None:
+    window.page.context.close()

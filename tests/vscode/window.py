@@ -1,0 +1,268 @@
+"""A VS Code window as a person has it (`page`, real keys) and as its extension host sees it (`js`, and what is built on it)."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Locator, Page
+
+from tests.support.waiting import eventually
+from tests.vscode import support
+from tests.vscode.code_server import CodeServer
+
+# Everything the workbench did before is told to the extension host before this is answered: both share one ordered channel.
+SETTLE = "await vscode.commands.executeCommand('setContext', 'acpTests.settled', Date.now());\n"
+DOCUMENT = """
+const wanted = vscode.Uri.file(args[0]).toString();
+const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted && !one.isClosed);
+"""
+TABS = """
+const kind = (input) => input === undefined ? 'unknown' : input.constructor.name.replace(/^TabInput/, '').toLowerCase();
+return vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => ({
+  label: tab.label, dirty: tab.isDirty, active: tab.isActive && group.isActive, preview: tab.isPreview, kind: kind(tab.input),
+  path: tab.input?.uri?.fsPath ?? tab.input?.modified?.fsPath ?? null,
+})));
+"""
+CLOSE_ALL = """
+for (let left = 60; left > 0 && vscode.window.tabGroups.all.some((group) => group.tabs.length > 0); left--) {
+  await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  if (vscode.window.tabGroups.activeTabGroup.tabs.length === 0) {
+    await vscode.commands.executeCommand('workbench.action.focusNextGroup');
+  }
+}
+await vscode.commands.executeCommand('notifications.clearAll');
+await vscode.commands.executeCommand('workbench.action.closePanel');
+await vscode.commands.executeCommand('workbench.action.closeAuxiliaryBar');
+await vscode.commands.executeCommand('workbench.view.explorer');
+return vscode.window.tabGroups.all.flatMap((group) => group.tabs).map((tab) => tab.label);
+"""
+END_SESSIONS = """
+const known = await vscode.commands.getCommands(true);
+if (!known.includes('sidecar.status')) return;
+const status = await vscode.commands.executeCommand('sidecar.status');
+for (const session of status.sessions ?? []) {
+  await vscode.commands.executeCommand('sidecar.closeSession', { sessionId: session.sessionId ?? session.id });
+}
+await vscode.commands.executeCommand('sidecar.keep', { all: true });
+"""
+_NUMBERS = itertools.count(1)
+
+
+class Turn:
+    """A turn that runs; `result` waits for its end and gives what `sidecar.prompt` with `wait` answers."""
+
+    def __init__(self, window: Window, number: int) -> None:
+        self._window = window
+        self._number = number
+
+    def result(self, *, seconds: float = 60) -> dict[str, Any]:
+        return self._window.js("return await keep['turn' + args[0]]", self._number, seconds=seconds)
+
+
+class Window:
+    def __init__(self, server: CodeServer, context: BrowserContext, root: Path | None) -> None:
+        """Opens `root` as the only folder, or no folder at all."""
+        self.server = server
+        self.page: Page = context.new_page()
+        self.root = root
+        self.folder = root if root is not None else server.folder
+        """Where this test's files are: `root`, or a folder in it."""
+        self._visit(lambda: self.page.goto(server.url + (f"/?folder={root}" if root else "/?ew=true")))
+
+    # --- The extension host
+
+    def js(self, body: str, *args: Any, seconds: float = 30) -> Any:
+        """Runs an async function's body in the extension host: `vscode`, `args` (JSON), `require`, and `keep`, an object that lasts
+        as long as the window. What it returns, as JSON."""
+        return support.run(self._socket, body, *args, seconds=seconds)
+
+    def command(self, name: str, *args: Any, seconds: float = 30) -> Any:
+        """Any command, VS Code's, ours or the server's (`sidecar.…`), and its result."""
+        return self.js(
+            "return await vscode.commands.executeCommand(args[0], ...args[1])", name, args, seconds=seconds
+        )
+
+    def settle(self) -> None:
+        """Afterwards the extension host knows what was done with keys and clicks until now."""
+        self.js(SETTLE)
+
+    def until_server_runs(self) -> None:
+        body = "return (await vscode.commands.getCommands(true)).includes('sidecar.status')"
+        eventually(lambda: self.js(body), "the sidecar runs", within=30, otherwise=self.server.last_words)
+
+    # --- Documents
+
+    def open(self, path: Path) -> None:
+        """Opens and shows it in a tab of its own; keys go there."""
+        self.js(
+            "const document = await vscode.workspace.openTextDocument(vscode.Uri.file(args[0]));\n"
+            "await vscode.window.showTextDocument(document, { preview: false });",
+            str(path),
+        )
+        self.focus_editor()
+
+    def file(self, name: str, text: str | bytes) -> Path:
+        """A new file on disk, in this test's folder."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    def text(self, path: Path) -> str | None:
+        """The document's exact text; None when it is not open. Line ends are the document's."""
+        return self.js(
+            SETTLE + DOCUMENT + "return document === undefined ? null : document.getText()", str(path)
+        )
+
+    def document(self, path: Path) -> dict[str, Any] | None:
+        """{text, version, dirty, language} or None."""
+        return self.js(
+            SETTLE + DOCUMENT + "return document === undefined ? null : { text: document.getText(), "
+            "version: document.version, dirty: document.isDirty, language: document.languageId }",
+            str(path),
+        )
+
+    def until_text(self, path: Path, expected: str, *, within: float = 10) -> None:
+        eventually(
+            lambda: self.text(path) == expected,
+            f"{path.name} has the text {expected!r}",
+            within=within,
+            otherwise=lambda: repr(self.text(path)),
+        )
+
+    def until_disk(self, path: Path, expected: str, *, within: float = 10) -> None:
+        eventually(
+            lambda: path.exists() and path.read_bytes() == expected.encode(),
+            f"{path.name} is on disk as {expected!r}",
+            within=within,
+            otherwise=lambda: repr(path.read_bytes() if path.exists() else None),
+        )
+
+    def until_dirty(self, path: Path, dirty: bool, *, within: float = 10) -> None:
+        eventually(
+            lambda: (self.document(path) or {}).get("dirty") is dirty,
+            f"{path.name} is {'' if dirty else 'not '}dirty",
+            within=within,
+            otherwise=lambda: repr(self.document(path)),
+        )
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """{label, path, kind, dirty, active, preview}, in order."""
+        return self.js(SETTLE + TABS)
+
+    def active(self) -> Path | None:
+        """The file of the active text editor."""
+        path = self.js(SETTLE + "return vscode.window.activeTextEditor?.document.uri.fsPath ?? null")
+        return Path(path) if path else None
+
+    # --- Keys
+
+    def focus_editor(self) -> None:
+        self.command("workbench.action.focusActiveEditorGroup")
+        self.page.wait_for_selector(".editor-instance .monaco-editor.focused", timeout=10_000)
+
+    def keys(self, *names: str) -> None:
+        """Presses keys as Playwright names them (`Control+S`), wherever the focus is."""
+        for name in names:
+            self.page.keyboard.press(name)
+
+    def type(self, text: str, *, at: tuple[int, int] | None = None) -> None:
+        """Key by key into the active editor, where the cursor is or at (line, column), both from 0."""
+        if at is not None:
+            self.js(
+                "const place = new vscode.Position(args[0], args[1]);\n"
+                "vscode.window.activeTextEditor.selection = new vscode.Selection(place, place);\n" + SETTLE,
+                *at,
+            )
+        self.focus_editor()
+        self.page.keyboard.type(text)
+        self.settle()
+
+    def undo(self) -> None:
+        """One Ctrl+Z in the active editor."""
+        self.focus_editor()
+        self.keys("Control+z")
+
+    def redo(self) -> None:
+        self.focus_editor()
+        self.keys("Control+Shift+z")
+
+    def save(self) -> None:
+        """One Ctrl+S in the active editor."""
+        self.focus_editor()
+        self.keys("Control+s")
+
+    # --- Agents
+
+    def begin(self, prompt: str | list[dict[str, Any]], session: str | None = None) -> Turn:
+        """Sends a prompt; the turn runs on."""
+        number = next(_NUMBERS)
+        order: dict[str, Any] = {"prompt": prompt, "wait": True}
+        if session is not None:
+            order["sessionId"] = session
+        self.js(
+            "const turn = vscode.commands.executeCommand('sidecar.prompt', args[1]);\n"
+            "turn.then(undefined, () => undefined);\nkeep['turn' + args[0]] = turn;",
+            number,
+            order,
+        )
+        return Turn(self, number)
+
+    def prompt(self, prompt: str | list[dict[str, Any]], session: str | None = None) -> dict[str, Any]:
+        """One turn to its end."""
+        return self.begin(prompt, session).result()
+
+    def changes(self, path: Path | None = None) -> list[dict[str, Any]]:
+        """The hunks under review, as `sidecar.listChanges` tells them."""
+        return self.command("sidecar.listChanges", {} if path is None else {"uri": path.as_uri()})
+
+    # --- What a person sees
+
+    def notifications(self) -> list[str]:
+        """The texts of those shown now, oldest first."""
+        return self.page.locator(".notifications-toasts .notification-list-item-message").all_inner_texts()
+
+    def notification(self, words: str) -> Locator:
+        """One with these words; its buttons are `.get_by_role("button", name=…)`."""
+        return self.page.locator(".notifications-toasts .notification-list-item").filter(has_text=words)
+
+    def screenshot(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=path)
+
+    # --- Its life
+
+    def reload(self) -> None:
+        """As by Developer: Reload Window; unsaved text comes back from VS Code's own backup."""
+        self._visit(lambda: self.page.reload())
+
+    def reset(self, folder: Path) -> None:
+        """Makes it as good as new for the next test, which has its files in `folder`, inside `root`."""
+        self.keys("Escape", "Escape")
+        self.js(END_SESSIONS, seconds=60)
+        left = self.js(CLOSE_ALL, seconds=60)
+        assert not left, f"these tabs cannot be closed: {left}"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+
+    def close(self) -> None:
+        self.page.close()
+
+    def _visit(self, go: Any) -> None:
+        before = set(self.server.sockets.glob("host-*.sock"))
+        go()
+        self.page.wait_for_selector(".monaco-workbench", timeout=30_000)
+
+        def connected() -> bool:
+            for path in set(self.server.sockets.glob("host-*.sock")) - before:
+                self._socket = path
+                try:
+                    return bool(self.js("return true"))
+                except OSError:
+                    continue  # it does not listen yet
+            self.page.wait_for_timeout(20)  # lets the page's own events through
+            return False
+
+        eventually(connected, "the extension host runs", within=40, otherwise=self.server.last_words)
