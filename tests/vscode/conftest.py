@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -89,6 +90,11 @@ def default_settings(folder: Path) -> dict[str, Any]:
         "acpSidecar.defaultAgent": scripted.NAME,
         "acpSidecar.python": sys.executable,
         "acpSidecar.serverPath": str(Path(sys.executable).with_name("acp-sidecar")),
+        "acpSidecar.env": {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder / "home"),
+            "ACP_SIDECAR_STATE": str(folder / "state"),
+        },
     }
     found = tools.find("fast-agent")
     if isinstance(found, tools.Tool):
