@@ -30,7 +30,7 @@ from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reads import desynchronised
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender, Sent
+from sidecar.workspace.sending import ANSWER_SECONDS, Misplaced, Outcome, Sender, Sent
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
@@ -56,6 +56,9 @@ OPEN_SECONDS = 5.0
 @dataclass(frozen=True, slots=True)
 class Closed:
     """The document was closed on the way: the disk is the truth now."""
+
+    misplaced: Misplaced | None = None
+    """The edit had come to it before, at a wrong place, and may have been saved there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class BufferWriter:
         self._reconciler = reconciler
         self._recorder = recorder
         self._put_right = PutRight(state, editor, sender, recorder)
-        self._tasks = tasks
+        self.tasks = tasks
         self.conflicts: Conflicts | None = None
         """Told of writes that were refused because the user changed the same lines, and of those that were made."""
 
@@ -222,7 +225,7 @@ class BufferWriter:
                 case Outcome.GONE:
                     await self._recorder.finish(author, "unknown")
                     if tracked.closed:
-                        return Closed()
+                        return Closed(self._sender.misplaced(sent))
                     return editor_refused(place.requested, sent.reason)
                 case Outcome.REFUSED:
                     await self._recorder.finish(author, "failed")
@@ -306,7 +309,7 @@ class BufferWriter:
             finally:
                 hold.release()
 
-        self._tasks.start_soon(wait)
+        self.tasks.start_soon(wait)
 
     async def save_by_policy(self, tracked: Tracked, was_user_dirty: bool) -> WriteDone:
         """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import BOM, Normal, normal
@@ -15,7 +16,7 @@ from sidecar.core.writes import EditText, NoChange, plan_write
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.places import Place
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import RELOAD_SECONDS, Reload, Sender
+from sidecar.workspace.sending import RELOAD_SECONDS, Misplaced, Reload, Sender
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteDone, WriteTask, conflict, withdrawn
 
@@ -28,8 +29,10 @@ class DiskWriter:
         self._recorder = recorder
         self._sender = sender
 
-    async def write(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
-        """Changes a file that exists."""
+    async def write(
+        self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None = None
+    ) -> WriteDone | Refusal:
+        """Changes a file that exists. `misplaced`: an edit that is to be taken out of it first, if it is there."""
         storage, beliefs, session = self._state.storage, self._state.beliefs, task.session
         decoded = await storage.read(file)
         if isinstance(decoded, Refusal):
@@ -38,15 +41,20 @@ class DiskWriter:
         disk = self._state.documents.disk
         disk.seen(place.uri, now.text)
         candidates = self._state.candidates(session, place.uri, task.ticket.moment)
-        plan = plan_write(candidates, now.text, task.wanted)
+        proper = misplaced.without if misplaced is not None and misplaced.text == now.text else now.text
+        plan = plan_write(candidates, proper, task.wanted)
         match plan:
-            case NoChange():
+            case NoChange() if proper == now.text:
                 beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
                 return WriteDone(saved=True)
-            case Conflict():
+            case Conflict() if proper == now.text:
                 return conflict(place.requested, plan)
-            case EditText():
+            case EditText() if proper == now.text:
                 changes = now.changes_in_raw(plan.changes)
+            case EditText():
+                changes = now.changes_in_raw(diff(now.text, plan.changes.apply(proper)))
+            case NoChange() | Conflict():
+                changes = now.changes_in_raw(diff(now.text, proper))
             case _:
                 assert_never(plan)
         after = changes.apply(decoded.text)
@@ -76,8 +84,10 @@ class DiskWriter:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
             self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
-        beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         await self._recorder.finish(author, "done")
+        if isinstance(plan, Conflict):
+            return conflict(place.requested, plan)
+        beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         return WriteDone(saved=True)
 
     def _reload(self, task: WriteTask, uri: DocumentUri, author: Author, text: str) -> Reload | None:

@@ -26,7 +26,7 @@ from sidecar.workspace.ports import Editor
 from sidecar.workspace.recording import Recorder
 from sidecar.workspace.sending import Outcome, Sender, Sent
 from sidecar.workspace.state import State
-from sidecar.workspace.write_task import WriteTask, conflict, misapplied
+from sidecar.workspace.write_task import WriteTask, conflict, kept_changing, misapplied
 
 
 class PutRight:
@@ -56,6 +56,9 @@ class PutRight:
                 await self._recorder.finish(author, "failed")
                 return None
             return await self._left_to_the_user(task, place, author)
+        if found.is_undone:  # by the user, who does not want it
+            await self._recorder.finish(author, "failed")
+            return kept_changing(place.requested)
         now = tracked.document.snapshot()
         without = Normal(found.without)
         plan = plan_write(candidates, without.text, task.wanted)
@@ -79,6 +82,12 @@ class PutRight:
             correction = await self._sender.send(tracked, diff(str(now), wanted), label, applied)
             if correction.outcome is not Outcome.APPLIED:
                 return await self._left_to_the_user(task, place, author)
+        if found.reached_into:
+            self._editor.show(
+                "info",
+                f"The editor put {task.session.agent}'s edit where you were typing in {place.path}. "
+                "What it took away is back; look whether the lines around it are as you want them.",
+            )
         await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
         return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
 

@@ -15,6 +15,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
 from sidecar.core.misapplied import SentEdit, overwrites, separate
+from sidecar.core.normal import normal
 from sidecar.core.text import Encoding, Text
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
@@ -67,6 +68,14 @@ class Sent:
     """The document it ended in: another one when it was closed and opened again on the way."""
     late: anyio.Event | None = None
     """With UNKNOWN: set when the answer has come after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A text with an edit of ours at a wrong place in it, and what it would be without; both in the compared form."""
+
+    text: str
+    without: str
 
 
 def text_edits(
@@ -274,6 +283,14 @@ class Sender:
         self._settle(sending)
         if sent.late is not None:
             sent.late.set()
+
+    def misplaced(self, sent: Sent) -> Misplaced | None:
+        """Whether the edit came at a wrong place before the document was closed."""
+        can = self._editor.capabilities
+        found = separate(sent.before, _as_sent(sent.edits), sent.received, can.encoding, can.lf_lines)
+        if found is None or found.is_undone:
+            return None
+        return Misplaced(normal(str(sent.tracked.document.snapshot())), normal(found.without))
 
     async def take_back(self, sent: Sent, label: str) -> bool:
         """Takes an edit that the editor made at a wrong place out again. Whether it is out, for certain."""

@@ -10,24 +10,20 @@
 
 from __future__ import annotations
 
-import anyio
-
-from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import has_one_kind
-from sidecar.core.normal import BOM, normal
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import Position, Text
 from sidecar.disk import Missing, Resolved
-from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter, Closed, Untaken
+from sidecar.workspace.buffer_writes import BufferWriter, Closed, Untaken
 from sidecar.workspace.consent import Consent
+from sidecar.workspace.creating import Creator
 from sidecar.workspace.disk_writes import DiskWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place, locate
-from sidecar.workspace.ports import DocumentEdit, Editor, TextEdit
+from sidecar.workspace.ports import Editor
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.recording import Recorder
 from sidecar.workspace.sending import Sender
-from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
     WriteDone,
@@ -54,11 +50,10 @@ class Writer:
     ) -> None:
         self._state = state
         self._editor = editor
-        self._sender = sender
         self._consent = consent
         self._buffers = buffers
         self._files = files
-        self._recorder = recorder
+        self._creator = Creator(state, sender, buffers, recorder)
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         """Makes the file say `content`, keeping what others changed since the agent saw it."""
@@ -106,7 +101,7 @@ class Writer:
         done = await self._buffers.write(task, place, tracked)
         match done:
             case Closed():
-                return await self._after_close(task, place)
+                return await self._after_close(task, place, done)
             case Untaken(clean=True, reason=reason) if isinstance(place.on_disk, Resolved):
                 refused = await self._consent.to_write_behind(task.session, place, reason)
                 return refused or await self._files.write(task, place, place.on_disk)
@@ -115,7 +110,7 @@ class Writer:
             case _:
                 return done
 
-    async def _after_close(self, task: WriteTask, place: Place) -> WriteDone | Refusal:
+    async def _after_close(self, task: WriteTask, place: Place, closed: Closed) -> WriteDone | Refusal:
         """The document was closed between plan and apply: the disk is the truth now."""
         found = locate(
             self._state.storage, self._state.documents, task.session.roots, place.requested, "write"
@@ -127,7 +122,7 @@ class Writer:
                 return kept_changing(place.requested)
             if isinstance(now.on_disk, Missing):
                 return deleted(place.requested)
-            return await self._files.write(task, now, now.on_disk)
+            return await self._files.write(task, now, now.on_disk, closed.misplaced)
 
     async def _file(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
         can = self._editor.capabilities
@@ -155,7 +150,7 @@ class Writer:
                         await self._buffers.close(tracked)
                     return done
                 if isinstance(done, Closed):
-                    return await self._after_close(task, place)
+                    return await self._after_close(task, place, done)
                 if tracked.is_clean():
                     await self._buffers.close(tracked)
         return await self._files.write(task, place, file)
@@ -168,7 +163,7 @@ class Writer:
             unwritable = self._state.storage.check_writable(missing, len(task.content))
             if unwritable is not None:
                 return unwritable
-            done = await self._create_in_editor(task.session, task, place)
+            done = await self._creator.create(task, place)
             if done is not None:
                 return done
             return await self._created_untold(task, place)
@@ -186,40 +181,6 @@ class Writer:
             if isinstance(now.on_disk, Missing):
                 return await self._files.create(task, now, now.on_disk)
             return await self._files.write(task, now, now.on_disk)
-
-    async def _create_in_editor(
-        self, session: Session, task: WriteTask, place: Place
-    ) -> WriteDone | Refusal | None:
-        """One undoable step: the file and its text. None when the editor did not take it: then it is made on the disk."""
-        text = task.content.removeprefix(BOM)
-        author = await self._recorder.begin(session, place.path, None, text, "editor")
-        if isinstance(author, Refusal):
-            return author
-        start = Position(0, 0)
-        edits = (TextEdit(start, start, text),) if text else ()
-        edit = DocumentEdit(place.uri, None, edits, create=True)
-        request = self._sender.dispatch(f"{session.agent} creates a file", edit)
-        with anyio.move_on_after(OPEN_SECONDS):
-            await request.answered.wait()
-        tracked = None
-        if request.answer is not None and request.answer.applied:
-            tracked = await self._buffers.appearance(place.uri)
-        if tracked is None:
-            await self._recorder.finish(author, "failed")
-            return None
-        if not await tracked.becomes(task.wanted, OPEN_SECONDS):
-            await self._recorder.finish(author, "unknown")
-            return kept_changing(place.requested)
-        now = tracked.document.snapshot()
-        applied = self._recorder.live_edit(session, place.uri, author)
-        applied(Text.of(""), ChangeSet.of(0, (Edit(0, 0, str(now)),)), now)
-        tracked.user_dirty = False
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
-        await self._recorder.finish(author, "done")
-        done = await self._buffers.save(tracked)
-        if done.saved:
-            await self._buffers.close(tracked)
-        return done
 
     def _keeps(self, before: str | None, after: str) -> bool:
         """Whether the editor would put exactly this on the disk. Nobody looks at the file, so nothing else of it may change:

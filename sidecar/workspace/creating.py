@@ -1,0 +1,83 @@
+"""Creator: a new file made in the editor, with its text, as one undoable step; saved, and closed again."""
+
+from __future__ import annotations
+
+import anyio
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.ledger import Author
+from sidecar.core.normal import BOM
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Position, Text
+from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter
+from sidecar.workspace.places import Place
+from sidecar.workspace.ports import DocumentEdit, TextEdit
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import ANSWER_SECONDS, Request, Sender
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import WriteDone, WriteTask, kept_changing, outcome_unknown
+
+
+class Creator:
+    """For clients that create files and save."""
+
+    def __init__(self, state: State, sender: Sender, buffers: BufferWriter, recorder: Recorder) -> None:
+        self._state = state
+        self._sender = sender
+        self._buffers = buffers
+        self._recorder = recorder
+
+    async def create(self, task: WriteTask, place: Place) -> WriteDone | Refusal | None:
+        """None when the editor did not take it: then the file is made on the disk. Never while it may still come to it: the text
+        would be there twice."""
+        text = task.content.removeprefix(BOM)
+        author = await self._recorder.begin(task.session, place.path, None, text, "editor")
+        if isinstance(author, Refusal):
+            return author
+        start = Position(0, 0)
+        edits = (TextEdit(start, start, text),) if text else ()
+        edit = DocumentEdit(place.uri, None, edits, create=True)
+        request = self._sender.dispatch(f"{task.session.agent} creates a file", edit)
+        with anyio.move_on_after(ANSWER_SECONDS):
+            await request.answered.wait()
+        if not request.answered.is_set():
+            self._hold(task, place, request, author)
+            return outcome_unknown(place.requested)
+        return await self._answered(task, place, request, author)
+
+    def _hold(self, task: WriteTask, place: Place, request: Request, author: Author) -> None:
+        """The document's queue stays shut until the answer comes; what it brings is noted and saved all the same."""
+        hold = self._state.queues.hold(task.ticket)
+
+        async def wait() -> None:
+            try:
+                await request.answered.wait()
+                await self._answered(task, place, request, author)
+            finally:
+                hold.release()
+
+        self._buffers.tasks.start_soon(wait)
+
+    async def _answered(
+        self, task: WriteTask, place: Place, request: Request, author: Author
+    ) -> WriteDone | Refusal | None:
+        session = task.session
+        tracked = None
+        if request.answer is not None and request.answer.applied:
+            tracked = await self._buffers.appearance(place.uri)
+        if tracked is None:
+            await self._recorder.finish(author, "failed")
+            return None
+        if not await tracked.becomes(task.wanted, OPEN_SECONDS):
+            await self._recorder.finish(author, "unknown")
+            return kept_changing(place.requested)
+        now = tracked.document.snapshot()
+        applied = self._recorder.live_edit(session, place.uri, author)
+        applied(Text.of(""), ChangeSet.of(0, (Edit(0, 0, str(now)),)), now)
+        tracked.user_dirty = False
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+        await self._recorder.finish(author, "done")
+        done = await self._buffers.save(tracked)
+        if done.saved:
+            await self._buffers.close(tracked)
+        return done
