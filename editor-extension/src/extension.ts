@@ -6,16 +6,16 @@ import * as editing from "./editing";
 import type { ClientFlags } from "./lsp_ext";
 import * as panel from "./panel";
 import * as review from "./review";
-import * as server from "./server";
+import { supervise } from "./server";
 import { Client } from "./server/client";
 import * as settings from "./server/settings";
 import type { Part, Session } from "./session";
 
 const parts: readonly Part[] = [commands, editing, review, panel];
 
-let client: Client | undefined;
+let stop: (() => Promise<void>) | undefined;
 
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("ACP Sidecar", { log: true });
   const trace = vscode.window.createOutputChannel("ACP Sidecar: Protocol", { log: true });
   const current = (): settings.Settings => {
@@ -23,17 +23,21 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     return settings.read((name) => section.get(name));
   };
   const flags: Partial<ClientFlags> = Object.assign({}, ...parts.map((part) => part.flags));
-  client = new Client({
+  const client = new Client({
     log,
     trace,
     initializationOptions: () => settings.initializationOptions(current(), flags),
   });
   const session: Session = { context, log, client, settings: current };
   context.subscriptions.push(log, trace, client, ...parts.map((part) => part.register(session)));
-  await server.run(session);
+  const { supervisor, disposable } = supervise(session);
+  context.subscriptions.push(disposable);
+  stop = () => supervisor.stop();
+  // Not awaited: an extension that is still looking for a Python counts as activated, and its commands work
+  void supervisor.start();
 }
 
 /** The editor waits for this (about 4 s) before it ends the extension host: the server gets to stop its agents. */
 export async function deactivate(): Promise<void> {
-  await client?.stop();
+  await stop?.();
 }

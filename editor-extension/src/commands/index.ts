@@ -3,9 +3,33 @@
 import * as vscode from "vscode";
 import type { ClientFlags } from "../lsp_ext";
 import type { Session } from "../session";
+import { showMenu } from "./menu";
+import { newSession, prompt, stop } from "./prompts";
+import { withWords } from "./words";
 
 export const flags: Partial<ClientFlags> = {};
 
-export function register(_session: Session): vscode.Disposable {
-  return new vscode.Disposable(() => undefined);
+export function register(session: Session): vscode.Disposable {
+  const command = (name: string, run: (argument?: unknown) => unknown): vscode.Disposable =>
+    vscode.commands.registerCommand(`acpSidecar.${name}`, (argument?: unknown) => withWords(session.log, () => run(argument)));
+  return vscode.Disposable.from(
+    command("newSession", () => newSession(session)),
+    command("prompt", (text) => prompt(session, typeof text === "string" ? text : undefined)),
+    command("stop", () => stop(session)),
+    command("menu", () => showMenu(session)),
+    command("showLog", () => session.log.show()),
+    command("toggleProtocolLog", () => toggleProtocolLog(session)),
+  );
+}
+
+async function toggleProtocolLog({ client }: Session): Promise<void> {
+  await client.setProtocolLog(!client.protocolLog);
+  void vscode.window.showInformationMessage(
+    client.protocolLog
+      ? vscode.l10n.t("Every message between the editor and acp-sidecar is shown in the output “ACP Sidecar: Protocol” now.")
+      : vscode.l10n.t("The protocol log is off."),
+  );
+  if (client.protocolLog) {
+    client.showTrace();
+  }
 }

@@ -192,6 +192,10 @@ export class Client implements vscode.Disposable {
     await this.current?.setTrace(on ? Trace.Verbose : Trace.Off);
   }
 
+  showTrace(): void {
+    this.options.trace.show(true);
+  }
+
   dispose(): void {
     void this.stop();
     this.states.dispose();

@@ -2,12 +2,25 @@
 
 import * as vscode from "vscode";
 import type { Session } from "../session";
+import { onDidChooseAnother } from "./python/extension_api";
+import { offerPython } from "./python/get";
+import { statusBar } from "./status";
+import { Supervisor } from "./supervisor";
 
-/** Starts the server; what it returns ends it. */
-export async function run(session: Session): Promise<void> {
-  const { serverPath, env } = session.settings();
-  const command = serverPath === "" ? "acp-sidecar" : serverPath;
-  const cwd = session.context.globalStorageUri.fsPath;
-  await vscode.workspace.fs.createDirectory(session.context.globalStorageUri);
-  await session.client.start({ command, args: ["lsp"], options: { cwd, env } });
+/** Starts the server; it is supervised until the returned object is disposed of. Stopping is the client's and its own affair. */
+export function supervise(session: Session): { supervisor: Supervisor; disposable: vscode.Disposable } {
+  const supervisor = new Supervisor(session);
+  const disposable = vscode.Disposable.from(
+    supervisor,
+    statusBar(supervisor),
+    vscode.commands.registerCommand("acpSidecar.restart", () => supervisor.restart()),
+    vscode.commands.registerCommand("acpSidecar.getPython", () => offerPython(session, () => supervisor.restart())),
+    onDidChooseAnother(() => {
+      // A server that runs goes on: which Python it runs on makes no difference to it
+      if (supervisor.phase.kind === "failed") {
+        void supervisor.restart();
+      }
+    }),
+  );
+  return { supervisor, disposable };
 }

@@ -1,0 +1,22 @@
+/** What a click on the status bar item offers. */
+
+import * as vscode from "vscode";
+import type { Session } from "../session";
+
+export async function showMenu({ client, context }: Session): Promise<void> {
+  const running = client.state === "running";
+  const commands = [...(running ? ["prompt", "newSession", "stop"] : []), "restart", "showLog", "toggleProtocolLog"];
+  const titles = new Map(
+    (context.extension.packageJSON as { contributes: { commands: { command: string; title: string }[] } }).contributes.commands.map(
+      ({ command, title }) => [command, title],
+    ),
+  );
+  const items = commands.map((name) => ({ label: titles.get(`acpSidecar.${name}`) ?? name, command: `acpSidecar.${name}` }));
+  const settings = { label: vscode.l10n.t("Open Settings"), command: "workbench.action.openSettings" };
+  const picked = await vscode.window.showQuickPick([...items, settings], { title: "ACP Sidecar" });
+  if (picked === settings) {
+    await vscode.commands.executeCommand(settings.command, `@ext:${context.extension.id}`);
+  } else if (picked !== undefined) {
+    await vscode.commands.executeCommand(picked.command);
+  }
+}

@@ -1,0 +1,28 @@
+/** Whether the server that answered is the one this extension was made for. */
+
+import * as vscode from "vscode";
+import type { InitializeResult } from "vscode-languageclient/node";
+
+const NAME = "acp-sidecar";
+
+/** A sentence for the user, or undefined when all is well. Before 1.0, minor versions may break (semver). */
+export function mismatch(told: InitializeResult["serverInfo"], own: string, command: string): string | undefined {
+  if (told?.name !== NAME) {
+    return vscode.l10n.t("{0} is not acp-sidecar. Check the setting acpSidecar.serverPath.", command);
+  }
+  const version = told.version ?? "?";
+  if (compatible(version) === compatible(own)) {
+    return undefined;
+  }
+  return vscode.l10n.t(
+    "{0} is acp-sidecar {1}, but this extension is made for {2}. Update the older of the two, or clear the setting acpSidecar.serverPath to use the bundled one.",
+    command,
+    version,
+    own,
+  );
+}
+
+function compatible(version: string): string {
+  const [major, minor] = version.split(".");
+  return major === "0" ? `${major}.${minor}` : `${major}`;
+}

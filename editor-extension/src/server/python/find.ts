@@ -1,0 +1,68 @@
+/** Finds a Python that can run the server: setting → Python extension → PATH, launcher, known folders → none. */
+
+import * as vscode from "vscode";
+import type { Candidate } from "./candidates";
+import type { Probe, Python } from "./probe";
+
+export type Found =
+  | { readonly kind: "found"; readonly python: Python; readonly from: Candidate["from"] }
+  /** The one that the user named cannot be used: taking another one silently would not be what was asked for. */
+  | { readonly kind: "wrong setting"; readonly message: string }
+  | { readonly kind: "none"; readonly message: string };
+
+export interface Sources {
+  /** `acpSidecar.python`, "" when it is not set. */
+  readonly setting: string;
+  /** What the Python extension has chosen; asked only when the setting is empty. */
+  readonly extension: () => Promise<string | undefined>;
+  /** Evaluated only when neither of the others says. */
+  readonly machine: () => readonly Candidate[];
+  readonly probe: (candidate: Candidate) => Promise<Probe>;
+  readonly log: (line: string) => void;
+}
+
+export async function find(sources: Sources): Promise<Found> {
+  if (sources.setting !== "") {
+    const candidate: Candidate = { command: sources.setting, args: [], from: "setting" };
+    const result = await sources.probe(candidate);
+    if ("python" in result) {
+      return { kind: "found", python: result.python, from: "setting" };
+    }
+    const message = vscode.l10n.t(
+      "{0}, named in the setting acpSidecar.python, {1}. Name another one or clear the setting.",
+      sources.setting,
+      result.problem,
+    );
+    return { kind: "wrong setting", message };
+  }
+  const rejected: string[] = [];
+  const attempt = async (candidate: Candidate): Promise<Found | undefined> => {
+    const result = await sources.probe(candidate);
+    if ("python" in result) {
+      return { kind: "found", python: result.python, from: candidate.from };
+    }
+    const line = `${[candidate.command, ...candidate.args].join(" ")} ${result.problem}`;
+    sources.log(line);
+    rejected.push(line);
+    return undefined;
+  };
+  const chosen = await sources.extension();
+  if (chosen !== undefined) {
+    const found = await attempt({ command: chosen, args: [], from: "python extension" });
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  for (const candidate of sources.machine()) {
+    const found = await attempt(candidate);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  const first = rejected[0];
+  const message =
+    first === undefined
+      ? vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine.")
+      : vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: {0}.", first);
+  return { kind: "none", message };
+}
