@@ -6,38 +6,44 @@ import type { Review } from "./state";
 
 type Kind = "added" | "modified" | "removed" | "removedAtEnd" | "conflict";
 
-/** Colours with a border in high contrast come from the theme by package.json (`colors`). */
+/** The colours of lines and borders are package.json's (`colors`): borders show in high contrast, where backgrounds do not. */
 function styles(): Record<Kind, vscode.TextEditorDecorationType> {
-  const line = (color: string, ruler: string, more: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType =>
+  const line = (ruler: string, border: string, more: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType =>
     vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
       overviewRulerLane: vscode.OverviewRulerLane.Right,
       overviewRulerColor: new vscode.ThemeColor(ruler),
       borderStyle: "solid",
-      borderColor: new vscode.ThemeColor(color),
+      borderColor: new vscode.ThemeColor(border),
       rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
       ...more,
     });
-  const written = (color: string, ruler: string): vscode.TextEditorDecorationType =>
-    line(color, ruler, {
-      backgroundColor: new vscode.ThemeColor("acpSidecar.review.writtenLineBackground"),
-      borderWidth: "0 0 0 3px",
-    });
+  const background = (color: string): vscode.DecorationRenderOptions => ({
+    backgroundColor: new vscode.ThemeColor(color),
+    borderWidth: "1px",
+    borderStyle: "dashed",
+  });
+  const written = background("acpSidecar.review.writtenLineBackground");
+  const removed = "acpSidecar.review.removedBorder";
   return {
-    added: written("acpSidecar.review.addedBorder", "acpSidecar.review.addedBorder"),
-    modified: written("acpSidecar.review.modifiedBorder", "acpSidecar.review.modifiedBorder"),
-    removed: line("acpSidecar.review.removedBorder", "acpSidecar.review.removedBorder", { borderWidth: "2px 0 0 0" }),
-    removedAtEnd: line("acpSidecar.review.removedBorder", "acpSidecar.review.removedBorder", { borderWidth: "0 0 2px 0" }),
-    conflict: line("acpSidecar.review.conflictBorder", "acpSidecar.review.conflictBorder", {
-      backgroundColor: new vscode.ThemeColor("acpSidecar.review.conflictLineBackground"),
-      borderWidth: "0 0 0 3px",
-    }),
+    added: line("editorGutter.addedBackground", "acpSidecar.review.writtenLineBorder", written),
+    modified: line("editorGutter.modifiedBackground", "acpSidecar.review.writtenLineBorder", written),
+    removed: line(removed, removed, { borderWidth: "2px 0 0 0" }),
+    removedAtEnd: line(removed, removed, { borderWidth: "0 0 2px 0" }),
+    conflict: line(
+      "editorWarning.foreground",
+      "acpSidecar.review.conflictLineBorder",
+      background("acpSidecar.review.conflictLineBackground"),
+    ),
   };
 }
 
 export function decorations(review: Review): vscode.Disposable {
   const types = styles();
   const draw = (editor: vscode.TextEditor): void => {
+    if (editor.viewColumn === undefined) {
+      return; // inside a diff, which has marks of its own
+    }
     const uri = editor.document.uri.toString();
     const ranges: Record<Kind, vscode.Range[]> = { added: [], modified: [], removed: [], removedAtEnd: [], conflict: [] };
     for (const block of review.model.blocks(uri)) {

@@ -1,7 +1,11 @@
-/** Context keys: what `when` clauses of package.json ask. */
+/**
+ * Context keys: what `when` clauses of package.json ask. They are about the active tab: `resource in …` would compare the
+ * window's URIs with this host's, which differ where the window is remote.
+ */
 
 import * as vscode from "vscode";
 import type { Review } from "./state";
+import { activeUri, cursor } from "./target";
 
 export function keys(review: Review): vscode.Disposable {
   const known = new Map<string, string>();
@@ -14,20 +18,25 @@ export function keys(review: Review): vscode.Disposable {
   };
   const all = (): void => {
     set("hasChanges", !review.model.isEmpty || review.conflicts.all.length > 0);
-    set("changedFiles", review.model.uris);
-    set("conflictFiles", review.conflicts.uris);
-    cursor();
+    active();
   };
-  const cursor = (): void => {
-    const editor = vscode.window.activeTextEditor;
-    const uri = editor?.document.uri.toString();
-    set("onChange", editor !== undefined && uri !== undefined && review.model.at(uri, editor.selection.active.line) !== undefined);
+  const active = (): void => {
+    const uri = activeUri();
+    set("fileHasChanges", uri !== undefined && review.model.of(uri).length > 0);
+    set("fileHasConflicts", uri !== undefined && review.conflicts.of(uri).length > 0);
+    onCursor();
+  };
+  const onCursor = (): void => {
+    const where = cursor();
+    set("onChange", where !== undefined && review.model.at(where.uri, where.line) !== undefined);
   };
   all();
   return vscode.Disposable.from(
     review.model.onDidChange(all),
     review.conflicts.onDidChange(all),
-    vscode.window.onDidChangeActiveTextEditor(cursor),
-    vscode.window.onDidChangeTextEditorSelection(cursor),
+    vscode.window.onDidChangeActiveTextEditor(active),
+    vscode.window.tabGroups.onDidChangeTabs(active),
+    vscode.window.tabGroups.onDidChangeTabGroups(active),
+    vscode.window.onDidChangeTextEditorSelection(onCursor),
   );
 }

@@ -116,8 +116,8 @@ export function conflictOf(review: Review, argument: unknown): Conflict | undefi
   return on ?? here[0] ?? (uri === undefined ? review.conflicts.all[0] : undefined);
 }
 
-/** Also of a diff editor, whose right side is the document. */
-function activeUri(): string | undefined {
+/** The active tab's document; of a diff editor the right side. */
+export function activeUri(): string | undefined {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (input instanceof vscode.TabInputTextDiff) {
     return input.modified.toString();
