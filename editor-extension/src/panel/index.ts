@@ -1,11 +1,18 @@
 /** The chat panel. */
 
-import * as vscode from "vscode";
+import type { Disposable } from "vscode";
 import type { ClientFlags } from "../lsp_ext";
 import type { Session } from "../session";
+import { Panel } from "./host/panel";
 
-export const flags: Partial<ClientFlags> = {};
+export const flags: Partial<ClientFlags> = {
+  sessionUpdates: true,
+  permissions: true,
+  agentState: true,
+  elicitation: true,
+  terminalLogin: true,
+};
 
-export function register(_session: Session): vscode.Disposable {
-  return new vscode.Disposable(() => undefined);
+export function register(session: Session): Disposable {
+  return new Panel(session);
 }

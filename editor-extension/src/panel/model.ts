@@ -232,6 +232,8 @@ export const Overview = v.object({
   connected: v.boolean(),
   /** Prompts sent before, the newest last. */
   history: v.array(text),
+  /** Whose draft it is: stays the same while a session has no id yet. */
+  draftKey: text,
   draft: text,
   attachments: v.array(Attachment),
   tour: v.optional(v.object({ step: count, steps: v.array(text) })),

@@ -45,7 +45,7 @@ export const FromWebview = v.variant("type", [
     text: typed,
     attachments: v.pipe(v.array(Attachment), v.maxLength(64)),
   }),
-  v.object({ type: v.literal("draft"), text: typed, attachments: v.pipe(v.array(Attachment), v.maxLength(64)) }),
+  v.object({ type: v.literal("draft"), key: id, text: typed, attachments: v.pipe(v.array(Attachment), v.maxLength(64)) }),
   v.object({ type: v.literal("stop"), ...session }),
   v.object({ type: v.literal("unqueue"), ...session, id }),
   v.object({ type: v.literal("undoTurn"), ...session, turn: count }),

@@ -67,9 +67,13 @@ export class Conversation {
     return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}) });
   }
 
-  question(question: Question): EntryOf<"question"> {
+  /** `diffs`: what it is about, of which the card shows the first lines. */
+  question(question: Question, diffs: DiffTexts[] = []): EntryOf<"question"> {
     this.close();
-    return this.add({ id: this.next(), kind: "question", question, state: "open" });
+    const id = this.next();
+    this.texts.set(id, diffs);
+    const shown = diffs.length ? { diffs: diffs.map((one, index) => preview(one, index)) } : {};
+    return this.add({ id, kind: "question", question: { ...question, ...shown }, state: "open" });
   }
 
   form(requestId: string, message: string, fields: Field[], url?: string): EntryOf<"form"> {

@@ -40,14 +40,15 @@ export function Prompt({ store, overview, current, agent }: Props) {
 
   useEffect(() => {
     if (!compose) return;
-    setText((before) => (compose.serial === 1 || !before ? compose.text : compose.text ? `${before.trimEnd()}\n${compose.text}` : before));
-    setAttachments((before) => merged(before, compose.attachments));
+    setText((before) => (compose.replace || !before ? compose.text : compose.text ? `${before.trimEnd()}\n${compose.text}` : before));
+    setAttachments((before) => (compose.replace ? compose.attachments : merged(before, compose.attachments)));
     if (compose.focus) box.current?.focus();
   }, [compose?.serial]);
 
   useEffect(() => {
     if (!compose) return; // nothing was restored yet: an empty box must not replace the draft
-    const timer = setTimeout(() => store.send({ type: "draft", text, attachments }), DRAFT_AFTER);
+    const key = overview.draftKey;
+    const timer = setTimeout(() => store.send({ type: "draft", key, text, attachments }), DRAFT_AFTER);
     return () => clearTimeout(timer);
   }, [text, attachments]);
 

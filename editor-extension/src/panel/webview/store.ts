@@ -11,6 +11,8 @@ export interface Compose {
   text: string;
   attachments: Attachment[];
   focus: boolean;
+  /** Instead of what is in the box: another conversation's draft. */
+  replace: boolean;
   /** Counts up, so that the same words twice are two requests. */
   serial: number;
 }
@@ -52,9 +54,9 @@ export class Store {
   receive(message: ToWebview): void {
     switch (message.type) {
       case "overview": {
-        const first = this.overview === null;
+        const other = this.overview?.draftKey !== message.overview.draftKey;
         this.overview = message.overview;
-        if (first) this.compose = { text: message.overview.draft, attachments: message.overview.attachments, focus: false, serial: 1 };
+        if (other) this.fill(message.overview.draft, message.overview.attachments, false, true);
         break;
       }
       case "conversation":
@@ -79,12 +81,7 @@ export class Store {
         break;
       case "compose":
         this.page = "conversation";
-        this.compose = {
-          text: message.text,
-          attachments: message.attachments,
-          focus: message.focus,
-          serial: (this.compose?.serial ?? 0) + 1,
-        };
+        this.fill(message.text, message.attachments, message.focus, false);
         break;
       case "show":
         if (message.what === "question") {
@@ -116,6 +113,10 @@ export class Store {
 
   blocksOf(id: string): Blocks | undefined {
     return this.blocks.get(id);
+  }
+
+  private fill(text: string, attachments: Attachment[], focus: boolean, replace: boolean): void {
+    this.compose = { text, attachments, focus, replace, serial: (this.compose?.serial ?? 0) + 1 };
   }
 
   /** One a message or question that is complete; the list itself is silent, or streaming would be read out word by word. */

@@ -1,0 +1,170 @@
+/** From ACP's shapes to what the panel shows: pickers, commands, forms, prompts. Pure. */
+
+import type { Attachment, Choice, Field, Picker, Slash } from "../model";
+import { list, object } from "./conversation";
+
+type Json = Record<string, unknown>;
+
+/** The id of the picker that stands for a session's mode; options of the agent's have their own. */
+export const MODE = "$mode";
+
+const words = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Modes, then models, then the rest. An option of category `mode` is the mode, newer agents' way. */
+export function pickers(modes: unknown, configOptions: unknown, modeLabel: string): Picker[] {
+  const found = list(configOptions).flatMap((raw) => option(object(raw)));
+  const { currentModeId, availableModes } = object(modes);
+  if (typeof currentModeId === "string" && !found.some((one) => one.category === "mode")) {
+    const choices = list(availableModes).flatMap((raw) => choice(object(raw), "id"));
+    if (choices.length > 0) {
+      found.push({ id: MODE, label: modeLabel, category: "mode", current: currentModeId, choices });
+    }
+  }
+  const order = ["mode", "model", "thought_level", "other"];
+  return found.sort((a, b) => order.indexOf(a.category) - order.indexOf(b.category));
+}
+
+function option(raw: Json): Picker[] {
+  const id = words(raw["id"]);
+  if (!id) return [];
+  const known = words(raw["category"]);
+  const category = known === "mode" || known === "model" || known === "thought_level" ? known : "other";
+  const base = { id, label: words(raw["name"]) || id, category } as const;
+  const current = raw["currentValue"];
+  if (raw["type"] === "boolean" || typeof current === "boolean") {
+    return [{ ...base, current: String(current === true), choices: [], toggle: true }];
+  }
+  const choices = list(raw["options"]).flatMap((one) => {
+    const row = object(one);
+    return Array.isArray(row["options"]) ? row["options"].flatMap((inner) => choice(object(inner), "value")) : choice(row, "value");
+  });
+  return choices.length > 0 ? [{ ...base, current: words(current), choices }] : [];
+}
+
+function choice(raw: Json, key: "id" | "value"): Choice[] {
+  const id = words(raw[key]);
+  if (!id) return [];
+  const description = words(raw["description"]);
+  return [{ id, name: words(raw["name"]) || id, ...(description ? { description } : {}) }];
+}
+
+export function slashes(update: Json): Slash[] {
+  return list(update["availableCommands"]).flatMap((raw) => {
+    const row = object(raw);
+    const name = words(row["name"]).replace(/^\/+/, "");
+    if (!name || /\s/.test(name)) return [];
+    const hint = words(object(row["input"])["hint"]);
+    return [{ name, description: words(row["description"]), ...(hint ? { hint } : {}) }];
+  });
+}
+
+export function usage(update: Json): { used: number; size: number; cost?: string } | undefined {
+  const { used, size, cost } = update;
+  if (typeof used !== "number" || typeof size !== "number") return undefined;
+  const { amount, currency } = object(cost);
+  const spent = typeof amount === "number" ? { cost: `${amount.toFixed(2)} ${words(currency)}`.trim() } : {};
+  return { used, size, ...spent };
+}
+
+/** The fields of a form, of ACP's restricted JSON Schema; what is not in it is left out. */
+export function fields(schema: unknown): Field[] {
+  const { properties, required } = object(schema);
+  const needed = new Set(list(required));
+  return Object.entries(object(properties)).flatMap(([name, raw]): Field[] => {
+    const row = object(raw);
+    const base = {
+      name,
+      label: words(row["title"]) || name,
+      required: needed.has(name),
+      ...(words(row["description"]) ? { hint: words(row["description"]) } : {}),
+    };
+    const initial = row["default"];
+    const told = typeof initial === "string" || typeof initial === "number" || typeof initial === "boolean" ? { initial } : {};
+    switch (row["type"]) {
+      case "boolean":
+        return [{ ...base, ...told, type: "boolean" as const }];
+      case "number":
+      case "integer":
+        return [
+          {
+            ...base,
+            ...told,
+            type: row["type"] as "number" | "integer",
+            ...(typeof row["minimum"] === "number" ? { minimum: row["minimum"] } : {}),
+            ...(typeof row["maximum"] === "number" ? { maximum: row["maximum"] } : {}),
+          },
+        ];
+      case "array": {
+        const items = object(row["items"]);
+        const first = Array.isArray(initial) ? { initial: initial.filter((one) => typeof one === "string") } : {};
+        return [{ ...base, ...first, type: "choices" as const, choices: values(items) }];
+      }
+      default: {
+        const choices = values(row);
+        if (choices.length > 0) return [{ ...base, ...told, type: "choice" as const, choices }];
+        const long = typeof row["maxLength"] === "number" && row["maxLength"] > 500;
+        return [{ ...base, ...told, type: long ? ("multiline" as const) : ("text" as const) }];
+      }
+    }
+  });
+}
+
+function values(row: Json): { value: string; label: string }[] {
+  const titled = [...list(row["oneOf"]), ...list(row["anyOf"])].flatMap((raw) => {
+    const { const: value, title } = object(raw);
+    return typeof value === "string" ? [{ value, label: words(title) || value }] : [];
+  });
+  if (titled.length > 0) return titled;
+  const names = list(row["enumNames"]);
+  return list(row["enum"]).flatMap((value, at) =>
+    typeof value === "string" ? [{ value, label: words(names[at]) || value }] : [],
+  );
+}
+
+/** What is sent: the text, then what was added to it. Texts of selections travel as text, which every agent takes. */
+export function promptOf(text: string, attachments: readonly Attachment[]): Json[] {
+  const blocks: Json[] = [{ type: "text", text }];
+  for (const one of attachments) {
+    if (one.kind === "image") blocks.push({ type: "image", mimeType: one.mimeType, data: one.text ?? "" });
+    else {
+      blocks.push({ type: "resource_link", uri: one.uri, name: one.label });
+      if (one.text !== undefined) blocks.push({ type: "text", text: quoted(one) });
+    }
+  }
+  return blocks;
+}
+
+function quoted(one: Attachment): string {
+  const text = one.text ?? "";
+  if (one.kind === "problem") return `${one.label}:\n${text}`;
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
+  const fence = "`".repeat(longest + 1);
+  const where = one.range ? `, lines ${one.range.start}–${one.range.end}` : "";
+  return `${one.uri}${where}:\n${fence}\n${text}\n${fence}`;
+}
+
+/** The words of a prompt of the record, and the names of what went along. */
+export function promptWords(blocks: unknown): { text: string; attachments: Attachment[] } {
+  const texts: string[] = [];
+  const attachments: Attachment[] = [];
+  let linked = false;
+  for (const raw of list(blocks)) {
+    const block = object(raw);
+    if (block["type"] === "text") {
+      if (!linked) texts.push(words(block["text"])); // a text after a link is what the link quotes
+    } else if (block["type"] === "resource_link") {
+      linked = true;
+      const uri = words(block["uri"]);
+      attachments.push({ id: `${attachments.length}-${uri}`.slice(0, 256), kind: "file", label: words(block["name"]).slice(0, 400), uri });
+    }
+  }
+  return { text: texts.join("\n\n"), attachments };
+}
+
+/** What to do with an address in an agent's text: open a page, open a file, or nothing. */
+export function linkKind(href: string): "web" | "file" | "refused" {
+  if (/^(https?|mailto):/i.test(href)) return "web";
+  if (/^file:/i.test(href)) return "file";
+  if (/^[a-z][a-z0-9+.-]*:/i.test(href) && !/^[a-z]:[\\/]/i.test(href)) return "refused";
+  return href && !href.startsWith("#") && !href.startsWith("//") ? "file" : "refused";
+}

@@ -1,0 +1,103 @@
+/** Opening what a conversation points at: places in files, diffs, pages. Everything here was asked for by a click. */
+
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { Attachment } from "../model";
+import { linkKind } from "./acp";
+import type { DiffTexts } from "./conversation";
+
+export const SCHEME = "acp-sidecar-told";
+
+/** An agent's path, absolute or beneath a folder of the workspace. */
+export function uriOf(given: string): vscode.Uri | undefined {
+  if (/^file:/i.test(given)) {
+    const uri = vscode.Uri.parse(given);
+    return uri.authority === "" ? uri : undefined; // a file on another machine would be asked for with the user's name
+  }
+  if (/^[\\/]{2}/.test(given)) return undefined;
+  if (path.isAbsolute(given)) return vscode.Uri.file(given);
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  return folder ? vscode.Uri.joinPath(folder, given) : undefined;
+}
+
+export async function openLocation(given: string, line: number | undefined): Promise<void> {
+  const uri = uriOf(given);
+  if (!uri) return;
+  const at = Math.max(0, (line ?? 1) - 1);
+  const selection = line === undefined ? {} : { selection: new vscode.Range(at, 0, at, 0) };
+  try {
+    await vscode.window.showTextDocument(uri, { preview: true, ...selection });
+  } catch {
+    void vscode.window.showWarningMessage(vscode.l10n.t("{0} cannot be opened: it does not exist, or is no text.", given));
+  }
+}
+
+export async function openLink(href: string): Promise<void> {
+  switch (linkKind(href)) {
+    case "web":
+      await vscode.env.openExternal(vscode.Uri.parse(href)); // VS Code shows the address and asks
+      return;
+    case "file": {
+      const [, file = href, line] = /^(.*?)(?:#L|:)(\d+)(?:[-:].*)?$/.exec(decoded(href)) ?? [];
+      await openLocation(line === undefined ? decoded(href) : file, line === undefined ? undefined : Number(line));
+      return;
+    }
+    case "refused":
+      void vscode.window.showWarningMessage(vscode.l10n.t("Links of agents open only web pages and files. This is another: {0}", href.slice(0, 200)));
+  }
+}
+
+function decoded(href: string): string {
+  try {
+    return /^file:/i.test(href) ? href : decodeURIComponent(href);
+  } catch {
+    return href;
+  }
+}
+
+/** The two texts that an agent told of a change, in VS Code's own diff. */
+export class Told implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly texts = new Map<string, string>();
+  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private serial = 0;
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? "";
+  }
+
+  async open({ path: file, oldText, newText }: DiffTexts): Promise<void> {
+    this.serial += 1;
+    const name = file.split(/[\\/]/).at(-1) ?? file;
+    const side = (which: string, text: string): vscode.Uri => {
+      const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${which}/${this.serial}/${name}` });
+      this.texts.set(uri.toString(), text);
+      return uri;
+    };
+    const title = vscode.l10n.t("{0}: as the agent told", name);
+    await vscode.commands.executeCommand("vscode.diff", side("before", oldText ?? ""), side("after", newText), title, { preview: true });
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+    this.texts.clear();
+  }
+}
+
+/** At the cursor of the editor that was used last, as one undo step. */
+export async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (!editor) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open a file first: the code is inserted at its cursor."));
+    return;
+  }
+  await editor.edit((edit) => editor.selections.forEach((selection) => edit.replace(selection, text)));
+  await vscode.window.showTextDocument(editor.document, { viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active });
+}
+
+export function fileAttachment(uri: vscode.Uri, folder = false): Attachment {
+  return { id: uri.toString().slice(-256), kind: folder ? "folder" : "file", label: label(uri), uri: uri.toString() };
+}
+
+export function label(uri: vscode.Uri): string {
+  return vscode.workspace.asRelativePath(uri).slice(-400);
+}

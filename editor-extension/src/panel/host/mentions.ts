@@ -1,0 +1,105 @@
+/** What `@` offers, and what the menus "Add to Agent" make of an editor, a file or a problem. */
+
+import * as vscode from "vscode";
+import type { Attachment } from "../model";
+import type { Candidate } from "../protocol";
+import { fileAttachment, label } from "./links";
+
+const FILES = 30;
+const SYMBOLS = 10;
+/** Characters of a selection that go along. */
+const SELECTION_LIMIT = 200_000;
+
+export async function candidates(query: string): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  const editor = vscode.window.activeTextEditor;
+  const selected = editor && !editor.selection.isEmpty ? selection(editor) : undefined;
+  if (selected && "selection".startsWith(query.toLowerCase())) {
+    found.push({ label: vscode.l10n.t("Selection"), detail: selected.label, icon: "selection", insert: `@${name(selected.label)} `, attachment: selected });
+  }
+  const [files, symbols] = await Promise.all([filesLike(query), query.length >= 2 ? symbolsLike(query) : []]);
+  for (const uri of files) {
+    const attachment = fileAttachment(uri);
+    found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachment });
+  }
+  return [...found, ...symbols];
+}
+
+/** Open files first, then those of the workspace; any part of the path, in any case. */
+async function filesLike(query: string): Promise<vscode.Uri[]> {
+  const wanted = query.toLowerCase();
+  const open = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [tab.input.uri] : []))
+    .filter((uri) => label(uri).toLowerCase().includes(wanted));
+  const glob = [...query].map((one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
+  const patterns = glob.includes("/") ? [`**/${glob}*`] : [`**/*${glob}*`];
+  const rest = await Promise.all(patterns.map((one) => vscode.workspace.findFiles(one, undefined, FILES)));
+  const all = new Map([...open, ...rest.flat()].map((uri) => [uri.toString(), uri]));
+  return [...all.values()].slice(0, FILES);
+}
+
+async function symbolsLike(query: string): Promise<Candidate[]> {
+  const symbols = await vscode.commands.executeCommand<vscode.SymbolInformation[] | undefined>("vscode.executeWorkspaceSymbolProvider", query);
+  return (symbols ?? []).slice(0, SYMBOLS).map(({ name: symbol, location }) => {
+    const range = { start: location.range.start.line + 1, end: location.range.end.line + 1 };
+    const uri = location.uri.toString();
+    const where = `${label(location.uri)}:${range.start}`;
+    return {
+      label: symbol,
+      detail: where,
+      icon: "symbol-method",
+      insert: `@${symbol} `,
+      attachment: { id: `${symbol}@${uri}`.slice(-256), kind: "symbol", label: `${symbol} (${where})`.slice(0, 400), uri: `${uri}#L${range.start}`, range },
+    };
+  });
+}
+
+/** The selected lines with their text: unsaved as it may be. */
+export function selection(editor: vscode.TextEditor): Attachment {
+  const { document, selection: selected } = editor;
+  const start = selected.start.line + 1;
+  const end = selected.end.character === 0 && selected.end.line > selected.start.line ? selected.end.line : selected.end.line + 1;
+  const where = `${label(document.uri)}:${start === end ? start : `${start}-${end}`}`;
+  return {
+    id: `${where}#${document.version}`.slice(-256),
+    kind: "selection",
+    label: where,
+    uri: `${document.uri.toString()}#L${start}`,
+    range: { start, end },
+    text: document.getText(selected).slice(0, SELECTION_LIMIT),
+  };
+}
+
+export function problem(uri: vscode.Uri, diagnostic: vscode.Diagnostic): Attachment {
+  const line = diagnostic.range.start.line + 1;
+  const where = `${label(uri)}:${line}`;
+  const from = diagnostic.source ? `${diagnostic.source}: ` : "";
+  return {
+    id: `${where} ${diagnostic.message}`.slice(-256),
+    kind: "problem",
+    label: where,
+    uri: `${uri.toString()}#L${line}`,
+    range: { start: line, end: diagnostic.range.end.line + 1 },
+    text: `${from}${diagnostic.message}`.slice(0, 4000),
+  };
+}
+
+function name(path: string): string {
+  return path.split("/").at(-1) ?? path;
+}
+
+/** "Fix with Agent" on every diagnostic. */
+export class Fixes implements vscode.CodeActionProvider {
+  static readonly kinds = [vscode.CodeActionKind.QuickFix];
+
+  provideCodeActions(document: vscode.TextDocument, _range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
+    // our own hints are about the agent's changes, not about the code
+    const found = context.diagnostics.filter((one) => !/sidecar/i.test(one.source ?? ""));
+    if (found.length === 0) return [];
+    const action = new vscode.CodeAction(vscode.l10n.t("Fix with Agent"), vscode.CodeActionKind.QuickFix);
+    action.diagnostics = [...found];
+    action.command = { command: "acpSidecar.panel.fix", title: action.title, arguments: [document.uri, found] };
+    return [action];
+  }
+}

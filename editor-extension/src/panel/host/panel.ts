@@ -1,0 +1,517 @@
+/** The panel: the view in the side bar, its page, and what the page's messages do. */
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import * as lsp from "../../lsp_ext";
+import type { Session } from "../../session";
+import type { Agent, Overview } from "../model";
+import { FromWebview, parse, type ToWebview } from "../protocol";
+import { addAgent, agentRows, remedy } from "./agents";
+import { exported } from "./export";
+import { html } from "./html";
+import { fileAttachment, insert, label, openLink, openLocation, Told } from "./links";
+import type { Live } from "./live";
+import { Memory } from "./memory";
+import { candidates, problem, selection } from "./mentions";
+import { Outbox } from "./outbox";
+import { message, Sessions, type Server } from "./sessions";
+import { Tour } from "./tour";
+
+export const VIEW = "acpSidecar.panel";
+/** Sessions whose hunks are looked at when documents change are looked at this often at most, in milliseconds. */
+const LOOK_AFTER = 300;
+
+export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private current: Live | null = null;
+  private readonly sessions: Sessions;
+  private readonly memory: Memory;
+  private readonly told = new Told();
+  private readonly outbox: Outbox;
+  private readonly tour: Tour;
+  private readonly disposables: vscode.Disposable[] = [];
+  private restored = false;
+  private looking: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly session: Session) {
+    const { context, client, log } = session;
+    this.memory = new Memory(context.workspaceState);
+    this.outbox = new Outbox({ post: (one) => this.post(one), overview: () => ({ type: "overview", overview: this.overview() }) });
+    this.sessions = new Sessions(server(session), {
+      changed: (live) => this.changed(live),
+      news: (live, what) => this.news(live, what),
+      returned: (live, text) => {
+        if (live === this.current) this.post({ type: "compose", text, attachments: [], focus: false });
+        else this.memory.keepDraft(live.id, { text, attachments: [] });
+      },
+      label: (uri) => label(vscode.Uri.parse(uri)),
+      remember: () => this.remember(),
+      now: () => Date.now(),
+      words: {
+        mode: vscode.l10n.t("Mode"),
+        undoIncomplete: (count, reason) =>
+          count === 1
+            ? vscode.l10n.t("One change could not be put back: {0}", reason)
+            : vscode.l10n.t("{0} changes could not be put back. The first: {1}", count, reason),
+        allowed: (option) => option,
+        cancelled: vscode.l10n.t("Cancelled"),
+        signIn: vscode.l10n.t("Sign in"),
+        lost: vscode.l10n.t("The agent does not remember what is above: it was not able to take the conversation up again."),
+      },
+    });
+    this.sessions.titles = { ...this.memory.titles };
+    this.tour = new Tour(context, {
+      changed: () => this.outbox.changed(null),
+      begin: (folder) => this.begin("demo", folder),
+      compose: (text, attachments) => this.compose(text, attachments, true),
+      log: (words) => log.warn(words),
+    });
+    this.disposables.push(
+      vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: false } }),
+      this.told,
+      this.tour,
+      client.onNotification(lsp.sessionUpdate, ({ sessionId, update, replay }) => this.sessions.updated(sessionId, update, replay === true)),
+      client.onNotification(lsp.terminalOutput, (one) => this.sessions.output(one.sessionId, one.terminalId, one.output)),
+      client.onNotification(lsp.turnEnded, (end) => {
+        this.sessions.ended(end);
+        this.tour.ended(end);
+      }),
+      client.onNotification(lsp.changes, () => this.lookSoon()),
+      client.onNotification(lsp.agentState, (one) => {
+        if (one.state === "failed") this.sessions.agentFailed(one.sessions, one.message);
+      }),
+      client.onRequest(lsp.requestPermission, (params, token) =>
+        this.sessions.ask(params, (then) => void token.onCancellationRequested(then)),
+      ),
+      client.onRequest(lsp.elicitation, (params, token) => this.sessions.elicit(params, (then) => void token.onCancellationRequested(then))),
+      client.onDidChangeState((state) => {
+        if (state === "running") void this.refresh();
+        else if (state === "stopped" || state === "failed") this.sessions.gone();
+        this.outbox.changed(null);
+      }),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("acpSidecar.agents") || event.affectsConfiguration("acpSidecar.defaultAgent")) void this.refresh();
+      }),
+      vscode.window.onDidChangeWindowState(() => this.look()),
+      ...this.commands(),
+    );
+  }
+
+  dispose(): void {
+    clearTimeout(this.looking);
+    this.outbox.closed();
+    for (const one of this.disposables.splice(0).reverse()) one.dispose();
+  }
+
+  // --- The view
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    const { webview } = view;
+    const dist = vscode.Uri.joinPath(this.session.context.extensionUri, "dist");
+    webview.options = { enableScripts: true, localResourceRoots: [dist], enableCommandUris: false, enableForms: false };
+    webview.html = html({
+      script: webview.asWebviewUri(vscode.Uri.joinPath(dist, "webview.js")).toString(),
+      style: webview.asWebviewUri(vscode.Uri.joinPath(dist, "webview.css")).toString(),
+      csp: webview.cspSource,
+      nonce: randomBytes(16).toString("base64"),
+      language: vscode.env.language,
+    });
+    webview.onDidReceiveMessage((data: unknown) => {
+      const received = parse(FromWebview, data);
+      if (received) void this.received(received).catch((error: unknown) => this.failed(error));
+      else this.session.log.warn("panel: a message that is not understood");
+    });
+    view.onDidChangeVisibility(() => this.look());
+    view.onDidDispose(() => {
+      this.outbox.closed();
+      this.view = undefined;
+    });
+  }
+
+  private post(one: ToWebview): void {
+    void this.view?.webview.postMessage(one);
+  }
+
+  private overview(): Overview {
+    const live = this.current;
+    const draft = this.memory.draft(live?.id ?? null);
+    const { client } = this.session;
+    const tour = this.tour.state();
+    return {
+      agents: this.agents(),
+      sessions: this.sessions.summaries(),
+      connected: client.state === "running",
+      history: [...this.memory.history],
+      draftKey: live?.key ?? "",
+      draft: draft.text,
+      attachments: draft.attachments,
+      ...(live ? { current: live.current(vscode.l10n.t("Mode")) } : {}),
+      ...(this.defaultAgent() === undefined ? {} : { defaultAgent: this.defaultAgent()! }),
+      ...(client.state === "stopped" || client.state === "failed"
+        ? {
+            trouble: {
+              text: vscode.l10n.t("acp-sidecar is not running."),
+              action: { id: "restart", label: vscode.l10n.t("Start again") },
+            },
+          }
+        : {}),
+      ...(tour ? { tour } : {}),
+    };
+  }
+
+  private agents(): Agent[] {
+    return agentRows(this.sessions.agents);
+  }
+
+  /** The one of the settings; else the only one there is. The demo is never taken by itself. */
+  private defaultAgent(): string | undefined {
+    const wanted = this.session.settings().defaultAgent;
+    const usable = this.sessions.agents.filter((one) => one.installed && one.source !== "demo");
+    return this.sessions.agents.find((one) => one.id === wanted)?.id ?? usable[0]?.id;
+  }
+
+  // --- Messages of the page
+
+  private async received(one: FromWebview): Promise<void> {
+    switch (one.type) {
+      case "ready":
+        this.post({ type: "strings", bundle: vscode.l10n.bundle ?? {} });
+        this.outbox.opened();
+        this.look();
+        return;
+      case "send": {
+        const live = this.live(one.sessionId) ?? (await this.begin(this.defaultAgent()));
+        if (!live) return;
+        this.memory.sent(one.text);
+        this.memory.keepDraft(live.id, { text: "", attachments: [] });
+        this.tour.sent();
+        return this.sessions.send(live, one.text, one.attachments);
+      }
+      case "draft":
+        if (one.key === (this.current?.key ?? "")) this.memory.keepDraft(this.current?.id ?? null, { text: one.text, attachments: one.attachments });
+        return;
+      case "newSession":
+        await this.begin(one.agent ?? this.defaultAgent());
+        return;
+      case "openSession":
+        return this.show(await this.sessions.open(one.sessionId));
+      case "home":
+        return this.show(null);
+      case "refreshSessions":
+        return this.refresh();
+      case "renameSession":
+        return this.sessions.rename(one.sessionId, one.title);
+      case "deleteSession": {
+        if (this.current?.id === one.sessionId) this.show(null, "sessions");
+        const kept = await this.sessions.remove(one.sessionId);
+        if (kept.length > 0) void vscode.window.showWarningMessage(kept.join("\n"));
+        return;
+      }
+      case "exportSession":
+        return this.export(await this.sessions.open(one.sessionId));
+      case "complete":
+        return this.post({ type: "candidates", request: one.request, candidates: await candidates(one.query) });
+      case "openLocation":
+        return openLocation(one.path, one.line);
+      case "openFile":
+        await vscode.window.showTextDocument(vscode.Uri.parse(one.uri), { preview: true });
+        return;
+      case "openLink":
+        return openLink(one.href);
+      case "copy":
+        return vscode.env.clipboard.writeText(one.text);
+      case "insert":
+        return insert(one.text);
+      case "remedy":
+        return remedy(this.session, this.sessions.agents, one.agent, one.id, () => this.refresh());
+      case "action":
+        return this.action(one.id);
+      case "tryIt":
+        return this.tour.start();
+      default:
+        return this.inSession(one);
+    }
+  }
+
+  private async inSession(one: Extract<FromWebview, { sessionId: string }>): Promise<void> {
+    const live = this.live(one.sessionId);
+    if (!live) return;
+    const { sessions } = this;
+    switch (one.type) {
+      case "stop":
+        return sessions.stop(live);
+      case "unqueue":
+        return sessions.unqueue(live, one.id);
+      case "undoTurn":
+        await sessions.undoTurn(live, one.turn);
+        return;
+      case "resend":
+        return sessions.resend(live, one.turn, one.text, one.undo);
+      case "review":
+        if (one.verdict === "open") await vscode.commands.executeCommand("acpSidecar.review.openChanges", { sessionId: live.id, turn: one.turn });
+        else await sessions.review(live, one.turn, one.verdict);
+        return;
+      case "answer":
+        sessions.answer(live.id, one.requestId, one.optionId);
+        return;
+      case "submit": {
+        const address = sessions.address(live.id, one.requestId);
+        if (address !== undefined && one.action === "accept" && !(await vscode.env.openExternal(vscode.Uri.parse(address)))) return;
+        sessions.submit(one.requestId, one.action === "accept" ? { action: "accept", ...(address === undefined ? { content: one.values } : {}) } : { action: one.action });
+        return;
+      }
+      case "continueSession":
+        return sessions.resume(live);
+      case "pick":
+        return sessions.pick(live, one.picker, one.value);
+      case "openDiff": {
+        const texts = live.conversation.diff(one.entry, one.index);
+        if (texts) await this.told.open(texts);
+        return;
+      }
+      case "seen":
+        live.unseen = false;
+        return this.changed(live);
+    }
+  }
+
+  private async action(id: string): Promise<void> {
+    if (id === "addAgent") await addAgent(this.session, () => this.refresh());
+    else if (id === "restart") await vscode.commands.executeCommand("acpSidecar.restart");
+    else if (id === "endTour") this.tour.end();
+    else if (id.startsWith("signIn:")) await remedy(this.session, this.sessions.agents, id.slice("signIn:".length), "signIn", () => this.refresh());
+  }
+
+  // --- Sessions
+
+  private live(sessionId: string | null): Live | undefined {
+    return sessionId === null ? undefined : this.sessions.all.get(sessionId);
+  }
+
+  private async begin(agent: string | undefined, cwd?: string): Promise<Live | undefined> {
+    if (agent === undefined) {
+      this.post({ type: "show", what: "agents" });
+      return undefined;
+    }
+    const { live, ready } = this.sessions.begin(agent, cwd);
+    this.show(live);
+    return (await ready) ? live : undefined;
+  }
+
+  private show(live: Live | null, page?: "sessions"): void {
+    this.current = live;
+    if (live) live.unseen = false;
+    this.outbox.show(live);
+    this.remember();
+    this.look();
+    if (page) this.post({ type: "show", what: page });
+  }
+
+  private remember(): void {
+    const live = this.current;
+    this.memory.current = live && !live.id.startsWith("starting-") ? live.id : undefined;
+    this.memory.keepTitles(this.sessions.titles);
+  }
+
+  /** What the server knows; after a reload of the window also the conversation that was shown. */
+  private async refresh(): Promise<void> {
+    try {
+      await this.sessions.refresh();
+      const last = this.memory.current;
+      if (!this.restored) {
+        this.restored = true;
+        if (last !== undefined && this.current === null && this.sessions.rows.some((row) => row.sessionId === last)) {
+          this.show(await this.sessions.open(last));
+        }
+      }
+    } catch (error) {
+      this.session.log.warn(`panel: ${message(error)}`);
+    }
+  }
+
+  private changed(live: Live | null): void {
+    this.outbox.changed(live);
+    this.badge();
+  }
+
+  /** The user looks at the panel now: what it shows is no news any more. */
+  private look(): void {
+    if (this.view?.visible && vscode.window.state.focused && this.current) {
+      this.current.unseen = false;
+      this.outbox.changed(this.current);
+    }
+    this.badge();
+  }
+
+  private badge(): void {
+    const waiting = this.sessions.waiting().length;
+    const unseen = [...this.sessions.all.values()].filter((one) => one.unseen).length;
+    const value = waiting + unseen;
+    void vscode.commands.executeCommand("setContext", "acpSidecar.question", waiting > 0);
+    if (!this.view) return;
+    this.view.badge =
+      value === 0
+        ? undefined
+        : { value, tooltip: waiting > 0 ? vscode.l10n.t("An agent waits for you") : vscode.l10n.t("An agent has finished") };
+  }
+
+  /** Only those who look elsewhere are told, by a message that answers nothing: it brings them here. */
+  private news(live: Live, what: "ended" | "asks"): void {
+    const looking = this.view?.visible === true && vscode.window.state.focused && live === this.current;
+    if (looking) return;
+    if (what === "ended") live.unseen = true;
+    this.badge();
+    const notify = vscode.workspace.getConfiguration("acpSidecar").get<boolean>("notify", true);
+    if (!notify || (this.view?.visible === true && vscode.window.state.focused)) return;
+    const show = vscode.l10n.t("Show");
+    const words =
+      what === "asks"
+        ? vscode.l10n.t("{0} asks for your permission: {1}", live.agentName, live.title)
+        : vscode.l10n.t("{0} has finished: {1}", live.agentName, live.title);
+    void vscode.window.showInformationMessage(words, show).then((chosen) => {
+      if (chosen !== show) return;
+      this.show(live);
+      void vscode.commands.executeCommand(`${VIEW}.focus`);
+    });
+  }
+
+  private lookSoon(): void {
+    this.looking ??= setTimeout(() => {
+      this.looking = undefined;
+      for (const live of this.sessions.all.values()) {
+        if (!live.recorded && live.state !== "starting") void this.sessions.look(live).catch((error: unknown) => this.session.log.debug(message(error)));
+      }
+    }, LOOK_AFTER);
+  }
+
+  private failed(error: unknown): void {
+    this.session.log.warn(`panel: ${message(error)}`);
+    if (this.current) this.sessions.explain(this.current, error);
+    else void vscode.window.showErrorMessage(message(error));
+  }
+
+  private async export(live: Live): Promise<void> {
+    const title = live.title || vscode.l10n.t("Conversation");
+    const name = title.replace(/[^\p{L}\p{N} _-]+/gu, "").trim().slice(0, 60) || "conversation";
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const target = await vscode.window.showSaveDialog({
+      filters: { Markdown: ["md"] },
+      ...(folder ? { defaultUri: vscode.Uri.joinPath(folder, `${name}.md`) } : {}),
+    });
+    if (!target) return;
+    await vscode.workspace.fs.writeFile(target, Buffer.from(exported(title, live.agentName, live.conversation.entries)));
+    await vscode.window.showTextDocument(target);
+  }
+
+  // --- Commands
+
+  private commands(): vscode.Disposable[] {
+    const focus = () => vscode.commands.executeCommand(`${VIEW}.focus`);
+    const all: Record<string, (...args: never[]) => unknown> = {
+      "acpSidecar.panel.new": async () => {
+        await focus();
+        const usable = this.agents().filter((one) => one.installed && one.source !== "demo");
+        if (usable.length === 1) await this.begin(usable[0]!.id);
+        else this.post({ type: "show", what: "agents" });
+      },
+      "acpSidecar.panel.sessions": async () => {
+        await focus();
+        await this.refresh();
+        this.post({ type: "show", what: "sessions" });
+      },
+      "acpSidecar.panel.export": () => (this.current ? this.export(this.current) : undefined),
+      "acpSidecar.panel.question": async () => {
+        const live = this.sessions.waiting()[0];
+        if (!live) return;
+        await focus();
+        if (live !== this.current) this.show(live);
+        this.outbox.flush();
+        this.post({ type: "show", what: "question" });
+      },
+      "acpSidecar.panel.add": (target?: unknown, more?: unknown) => this.add(target, more),
+      "acpSidecar.panel.fix": (uri: vscode.Uri, diagnostics: vscode.Diagnostic[]) =>
+        this.compose(
+          diagnostics.length === 1 ? vscode.l10n.t("Fix this problem.") : vscode.l10n.t("Fix these problems."),
+          diagnostics.map((one) => problem(uri, one)),
+          true,
+        ),
+      "acpSidecar.panel.addAgent": () => addAgent(this.session, () => this.refresh()),
+      "acpSidecar.panel.tryIt": () => this.tour.start(),
+    };
+    return Object.entries(all).map(([name, run]) =>
+      vscode.commands.registerCommand(name, async (...args: never[]) => {
+        try {
+          return await run(...args);
+        } catch (error) {
+          return this.failed(error);
+        }
+      }),
+    );
+  }
+
+  /** From the editor: its selection, else the file. From the explorer: the files chosen. From the problems: those. */
+  private async add(target: unknown, more: unknown): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const marker = target as { resource?: vscode.Uri; marker?: { message?: string; startLineNumber?: number } } | undefined;
+    if (marker?.resource instanceof vscode.Uri && marker.marker) {
+      const { resource } = marker;
+      const found = vscode.languages
+        .getDiagnostics(resource)
+        .filter((one) => one.message === marker.marker?.message && one.range.start.line + 1 === marker.marker?.startLineNumber);
+      return this.compose("", found.map((one) => problem(resource, one)), true);
+    }
+    if (editor && (!(target instanceof vscode.Uri) || target.toString() === editor.document.uri.toString()) && !editor.selection.isEmpty) {
+      return this.compose("", [selection(editor)], true);
+    }
+    const uris = Array.isArray(more) ? more.filter((one) => one instanceof vscode.Uri) : target instanceof vscode.Uri ? [target] : editor ? [editor.document.uri] : [];
+    const attachments = await Promise.all(
+      uris.map(async (uri) => {
+        const stat = await vscode.workspace.fs.stat(uri);
+        return fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
+      }),
+    );
+    return this.compose("", attachments, true);
+  }
+
+  /** Into the prompt box; what is sent is the user's to say. */
+  private async compose(text: string, attachments: Parameters<Memory["keepDraft"]>[1]["attachments"], focus: boolean): Promise<void> {
+    const fresh = this.view === undefined;
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    if (fresh) {
+      // the page is only being made, and begins with the draft
+      const draft = this.memory.draft(this.current?.id ?? null);
+      const joined = draft.text && text ? `${draft.text}\n${text}` : draft.text || text;
+      this.memory.keepDraft(this.current?.id ?? null, { text: joined, attachments: [...draft.attachments, ...attachments] });
+      return;
+    }
+    this.outbox.flush();
+    this.post({ type: "compose", text, attachments, focus });
+  }
+}
+
+function server({ client }: Session): Server {
+  return {
+    newSession: (argument) => client.command(lsp.newSession, argument),
+    prompt: (argument) => client.command(lsp.prompt, argument),
+    cancel: (sessionId) => client.command(lsp.cancel, { sessionId }),
+    close: (sessionId) => client.command(lsp.closeSession, { sessionId }),
+    listAgents: () => client.command(lsp.listAgents, {}),
+    listSessions: () => client.command(lsp.listSessions, {}),
+    load: (sessionId) => client.command(lsp.loadSession, { sessionId, replay: false }),
+    remove: (sessionId) => client.command(lsp.deleteSession, { sessionId }),
+    transcript: (sessionId) => client.command(lsp.transcript, { sessionId }),
+    setMode: (sessionId, modeId) => client.command(lsp.setMode, { sessionId, modeId }),
+    setOption: (sessionId, configId, value) => client.command(lsp.setConfigOption, { sessionId, configId, value }),
+    revertTurn: (sessionId, turn) => client.command(lsp.revertTurn, { sessionId, turn }),
+    keep: (sessionId, turn) => client.command(lsp.keep, { sessionId, turn }),
+    reject: (sessionId, turn) => client.command(lsp.reject, { sessionId, turn }),
+    changes: (sessionId) => client.command(lsp.listChanges, { sessionId }),
+    authenticate: (agent, methodId, finished) =>
+      client.command(lsp.authenticate, {
+        agent,
+        ...(methodId === undefined ? {} : { methodId }),
+        ...(finished === undefined ? {} : { finished }),
+      }),
+  };
+}

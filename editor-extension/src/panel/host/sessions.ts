@@ -1,0 +1,538 @@
+/**
+ * The sessions of the panel, kept equal to the server's: prompts, turns, questions, records. Knows no VS Code, so that its rules
+ * can be tested against a server of the test's own; what needs the editor goes through `Editor`.
+ */
+
+import type {
+  AgentInfo,
+  AuthenticateResult,
+  ElicitationAnswer,
+  ElicitationParams,
+  PermissionParams,
+  Rejected,
+  SessionRow,
+  TranscriptResult,
+  TurnEnded,
+} from "../../lsp_ext";
+import type { Attachment, ChangedFile, Summary } from "../model";
+import { fields, MODE, promptOf, promptWords } from "./acp";
+import { list, object, type DiffTexts } from "./conversation";
+import { Live } from "./live";
+
+/** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
+export interface Server {
+  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown }>;
+  prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
+  cancel(sessionId: string): Promise<unknown>;
+  close(sessionId: string): Promise<unknown>;
+  listAgents(): Promise<AgentInfo[]>;
+  listSessions(): Promise<SessionRow[]>;
+  load(sessionId: string): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown }>;
+  remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
+  transcript(sessionId: string): Promise<TranscriptResult>;
+  setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
+  setOption(sessionId: string, configId: string, value: string | boolean): Promise<{ configOptions: unknown }>;
+  revertTurn(sessionId: string, turn: number): Promise<Rejected>;
+  keep(sessionId: string, turn: number): Promise<unknown>;
+  reject(sessionId: string, turn: number): Promise<Rejected>;
+  changes(sessionId: string): Promise<{ turn: number }[]>;
+  authenticate(agent: string, methodId?: string, finished?: boolean): Promise<AuthenticateResult>;
+}
+
+/** What the sessions need of the editor. */
+export interface Editor {
+  /** Something of this session changed: what is shown around it, or with `content` the conversation itself. */
+  changed(session: Live | null): void;
+  /** A turn ended, or an agent asks: for those who look elsewhere. */
+  news(session: Live, what: "ended" | "asks"): void;
+  /** What was queued is not sent after all: back to the user. */
+  returned(session: Live, text: string): void;
+  label(uri: string): string;
+  words: Words;
+  /** What lasts longer than the window. */
+  remember(): void;
+  now(): number;
+}
+
+export interface Words {
+  mode: string;
+  /** {0} is the number of changes that could not be put back, {1} why. */
+  undoIncomplete(count: number, reason: string): string;
+  allowed(label: string): string;
+  cancelled: string;
+  signIn: string;
+  lost: string;
+}
+
+type Answer = { optionId: string } | { cancelled: true };
+
+export class Sessions {
+  readonly all = new Map<string, Live>();
+  /** What the record has beside those. */
+  rows: SessionRow[] = [];
+  agents: AgentInfo[] = [];
+  /** Titles that the user gave. */
+  titles: Record<string, string> = {};
+  private readonly questions = new Map<string, { session: Live; options: Map<string, string>; answer: (answer: Answer) => void }>();
+  private readonly forms = new Map<string, { session: Live; answer: (answer: ElicitationAnswer) => void }>();
+  private serial = 0;
+
+  constructor(
+    private readonly server: Server,
+    private readonly editor: Editor,
+  ) {}
+
+  // --- Lists
+
+  async refresh(): Promise<void> {
+    const [agents, rows] = await Promise.all([this.server.listAgents(), this.server.listSessions()]);
+    this.agents = agents;
+    this.rows = rows;
+    this.editor.changed(null);
+  }
+
+  agentName(id: string): string {
+    return this.agents.find((one) => one.id === id)?.name ?? id;
+  }
+
+  /** The last used first: those that are open, then the record's. */
+  summaries(): Summary[] {
+    const open = [...this.all.values()].filter((one) => one.conversation.entries.length > 0 || !one.recorded).map((one) => one.summary());
+    const known = new Set(open.map((one) => one.sessionId));
+    const recorded = this.rows
+      .filter((row) => !known.has(row.sessionId))
+      .map((row): Summary => {
+        const used = row.updatedAt ? Date.parse(row.updatedAt) : Number.NaN;
+        return {
+          sessionId: row.sessionId,
+          title: this.titles[row.sessionId] ?? row.title ?? "",
+          agent: this.agentName(row.agent),
+          state: row.running ? "running" : "idle",
+          recorded: !row.open,
+          unseen: false,
+          ...(Number.isNaN(used) ? {} : { used }),
+        };
+      });
+    return [...open, ...recorded].sort((a, b) => (b.used ?? 0) - (a.used ?? 0));
+  }
+
+  // --- Beginning, opening, ending
+
+  /** Starts at once to show something; the server's id comes later. Never rejects: what went wrong is in the conversation. */
+  begin(agent: string, cwd?: string): { live: Live; ready: Promise<boolean> } {
+    this.serial += 1;
+    const live = new Live(`starting-${this.serial}`, agent, this.agentName(agent));
+    live.state = "starting";
+    live.used = this.editor.now();
+    this.all.set(live.id, live);
+    this.editor.changed(live);
+    return { live, ready: this.start(live, cwd) };
+  }
+
+  private async start(live: Live, cwd: string | undefined): Promise<boolean> {
+    try {
+      const opened = await this.server.newSession({ agent: live.agentId, ...(cwd === undefined ? {} : { cwd }) });
+      const told = this.all.get(opened.sessionId);
+      this.all.delete(live.id);
+      live.id = opened.sessionId;
+      this.all.set(live.id, live);
+      live.modes = opened.modes ?? told?.modes;
+      live.configOptions = opened.configOptions ?? told?.configOptions;
+      if (live.state === "starting") live.state = "idle";
+      this.editor.changed(live);
+      this.editor.remember();
+      return true;
+    } catch (error) {
+      live.state = "failed";
+      this.explain(live, error);
+      return false;
+    }
+  }
+
+  /** The session with this id, from the record if it is not open. */
+  async open(sessionId: string): Promise<Live> {
+    const known = this.all.get(sessionId);
+    if (known) return known;
+    const record = await this.server.transcript(sessionId);
+    const row = this.rows.find((one) => one.sessionId === sessionId);
+    const live = new Live(sessionId, record.agent, this.agentName(record.agent));
+    live.title = this.titles[sessionId] ?? record.title ?? "";
+    live.renamed = sessionId in this.titles;
+    live.recorded = !(row?.open ?? false);
+    live.resumable = row?.listed ?? false;
+    live.used = Date.parse(record.updatedAt);
+    this.replay(live, record);
+    this.all.set(sessionId, live);
+    this.editor.changed(live);
+    return live;
+  }
+
+  private replay(live: Live, record: TranscriptResult): void {
+    const { conversation } = live;
+    let open = false;
+    for (const entry of record.entries) {
+      if (entry.type === "prompt") {
+        if (open) conversation.ended({ reason: "interrupted" });
+        const { text, attachments } = promptWords(entry.prompt);
+        conversation.user(text, attachments, entry.turn);
+        if (!live.title) live.title = titleOf(text);
+        open = true;
+      } else if (entry.type === "update" && entry.update) live.update(entry.update, true);
+      else if (entry.type === "end") {
+        conversation.ended({
+          reason: entry.stopReason ?? "",
+          changes: this.changed(entry.changes),
+          ...(entry.turn === undefined ? {} : { turn: entry.turn }),
+          ...(entry.error ? { error: entry.error } : {}),
+        });
+        open = false;
+      }
+    }
+    if (open && !live.running) conversation.ended({ reason: "interrupted" });
+    conversation.take();
+  }
+
+  /** A recorded conversation goes on. */
+  async resume(live: Live): Promise<void> {
+    live.state = "starting";
+    this.editor.changed(live);
+    try {
+      const loaded = await this.server.load(live.id);
+      live.modes = loaded.modes;
+      live.configOptions = loaded.configOptions;
+      live.recorded = false;
+      live.state = "idle";
+      if (!loaded.remembers) live.conversation.notice("info", loaded.note ?? this.editor.words.lost);
+    } catch (error) {
+      live.state = "idle";
+      this.explain(live, error);
+    }
+    this.editor.changed(live);
+    this.editor.remember();
+  }
+
+  async remove(sessionId: string): Promise<string[]> {
+    if (this.all.get(sessionId)?.recorded === false) await this.server.close(sessionId).catch(() => undefined);
+    const { kept } = await this.server.remove(sessionId);
+    if (!kept.some((one) => one.sessionId === sessionId)) {
+      this.all.delete(sessionId);
+      this.rows = this.rows.filter((one) => one.sessionId !== sessionId);
+      delete this.titles[sessionId];
+    }
+    this.editor.remember();
+    this.editor.changed(null);
+    return kept.map((one) => one.reason);
+  }
+
+  rename(sessionId: string, title: string): void {
+    this.titles[sessionId] = title;
+    const live = this.all.get(sessionId);
+    if (live) Object.assign(live, { title, renamed: true });
+    this.editor.remember();
+    this.editor.changed(live ?? null);
+  }
+
+  // --- Prompts
+
+  /** Sends it, or queues it while a turn runs. */
+  async send(live: Live, text: string, attachments: Attachment[]): Promise<void> {
+    if (live.running || live.state === "starting") {
+      this.serial += 1;
+      live.queue.push({ id: `q${this.serial}`, text, send: () => void this.send(live, text, attachments) });
+      this.editor.changed(live);
+      return;
+    }
+    const entry = live.conversation.user(text, attachments);
+    if (!live.title) live.title = titleOf(text);
+    live.state = "running";
+    live.turn = null;
+    live.startedAt = live.used = this.editor.now();
+    live.unseen = false;
+    this.editor.changed(live);
+    this.editor.remember();
+    try {
+      const { turn } = await this.server.prompt({ sessionId: live.id, prompt: promptOf(text, attachments) });
+      this.numbered(live, entry.id, turn);
+    } catch (error) {
+      live.conversation.ended({ reason: "failed", error: message(error) });
+      live.state = "idle";
+      this.giveBack(live);
+    }
+    this.editor.changed(live);
+  }
+
+  private numbered(live: Live, entryId: string, turn: number): void {
+    const now = live.conversation.get(entryId);
+    if (now?.kind !== "user" || now.turn !== undefined) return;
+    live.conversation.put({ ...now, turn, undo: "yes" });
+    if (live.running) live.turn = turn;
+  }
+
+  /** What waits is sent, one turn at a time. */
+  next(live: Live): void {
+    if (!live.running && live.state !== "starting" && !live.recorded) live.queue.shift()?.send();
+  }
+
+  /** What was queued was meant for after a success. */
+  private giveBack(live: Live): void {
+    const text = live.queue.map((one) => one.text).join("\n\n");
+    live.queue = [];
+    if (text) this.editor.returned(live, text);
+  }
+
+  unqueue(live: Live, id: string): void {
+    live.queue = live.queue.filter((one) => one.id !== id);
+    this.editor.changed(live);
+  }
+
+  async stop(live: Live): Promise<void> {
+    try {
+      await this.server.cancel(live.id);
+    } catch (error) {
+      this.explain(live, error);
+    }
+  }
+
+  /** Everything the agent did in that turn is put back; a running turn is cancelled first, by the server. */
+  async undoTurn(live: Live, turn: number): Promise<boolean> {
+    const entry = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
+    if (entry?.kind !== "user" || entry.undo !== "yes") return false;
+    live.conversation.put({ ...entry, undo: "working" });
+    this.editor.changed(live);
+    let done = false;
+    try {
+      const { impossible } = await this.server.revertTurn(live.id, turn);
+      done = impossible.length === 0;
+      if (!done) live.conversation.notice("warning", this.editor.words.undoIncomplete(impossible.length, impossible[0]?.reason ?? ""));
+      else this.reviewed(live, turn);
+    } catch (error) {
+      this.explain(live, error);
+    }
+    const now = live.conversation.get(entry.id);
+    if (now?.kind === "user") live.conversation.put({ ...now, undo: done ? "done" : "yes" });
+    this.editor.changed(live);
+    return done;
+  }
+
+  async resend(live: Live, turn: number | undefined, text: string, undo: boolean): Promise<void> {
+    const before = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
+    if (undo && turn !== undefined && !(await this.undoTurn(live, turn))) return;
+    await this.send(live, text, before?.kind === "user" ? before.attachments : []);
+  }
+
+  async review(live: Live, turn: number, verdict: "keep" | "reject"): Promise<void> {
+    try {
+      if (verdict === "keep") await this.server.keep(live.id, turn);
+      else {
+        const { impossible } = await this.server.reject(live.id, turn);
+        if (impossible.length > 0) {
+          live.conversation.notice("warning", this.editor.words.undoIncomplete(impossible.length, impossible[0]?.reason ?? ""));
+        }
+      }
+      await this.look(live);
+    } catch (error) {
+      this.explain(live, error);
+    }
+    this.editor.changed(live);
+  }
+
+  /** Hunks moved somewhere: which turns have something left to review? */
+  async look(live: Live): Promise<void> {
+    const open = new Set((await this.server.changes(live.id)).map((one) => one.turn));
+    for (const entry of [...live.conversation.entries]) {
+      if (entry.kind === "end" && entry.turn !== undefined && entry.changes.length > 0 && entry.reviewed === open.has(entry.turn)) {
+        live.conversation.put({ ...entry, reviewed: !open.has(entry.turn) });
+      }
+    }
+    this.editor.changed(live);
+  }
+
+  private reviewed(live: Live, turn: number): void {
+    for (const entry of [...live.conversation.entries]) {
+      if (entry.kind === "end" && entry.turn === turn) live.conversation.put({ ...entry, reviewed: true });
+    }
+  }
+
+  async pick(live: Live, picker: string, value: string | boolean): Promise<void> {
+    try {
+      if (picker === MODE) live.modes = (await this.server.setMode(live.id, String(value))).modes;
+      else live.configOptions = (await this.server.setOption(live.id, picker, value)).configOptions;
+    } catch (error) {
+      this.explain(live, error);
+    }
+    this.editor.changed(live);
+  }
+
+  // --- What the server tells
+
+  updated(sessionId: string, update: Record<string, unknown>, replayed: boolean): void {
+    const live = this.all.get(sessionId) ?? this.starting();
+    if (!live || live.recorded) return;
+    live.update(update, replayed);
+    this.editor.changed(live);
+  }
+
+  output(sessionId: string, terminalId: string, output: string): void {
+    const live = this.all.get(sessionId);
+    if (!live) return;
+    live.conversation.output(terminalId, output);
+    this.editor.changed(live);
+  }
+
+  ended(end: TurnEnded): void {
+    const live = this.all.get(end.sessionId);
+    if (!live) return;
+    const unnumbered = live.conversation.entries.findLast((one) => one.kind === "user" && one.turn === undefined);
+    if (unnumbered) this.numbered(live, unnumbered.id, end.turn);
+    live.conversation.ended({
+      turn: end.turn,
+      reason: end.stopReason,
+      changes: this.changed(end.changes),
+      seconds: (this.editor.now() - live.startedAt) / 1000,
+      ...(end.error ? { error: end.error } : {}),
+    });
+    if (end.errorKind === "auth_required") {
+      live.conversation.notice("warning", this.editor.words.signIn, { id: `signIn:${live.agentId}`, label: this.editor.words.signIn });
+    }
+    live.state = "idle";
+    live.turn = null;
+    live.used = this.editor.now();
+    if (end.stopReason === "end_turn") this.next(live);
+    else this.giveBack(live);
+    if (!live.running) this.editor.news(live, "ended");
+    this.editor.changed(live);
+  }
+
+  /** The server is gone, and with it every agent. */
+  gone(): void {
+    for (const live of this.all.values()) {
+      if (live.recorded) continue;
+      if (live.running) live.conversation.ended({ reason: "interrupted" });
+      live.recorded = true;
+      live.state = "idle";
+      this.giveBack(live);
+      this.editor.changed(live);
+    }
+    for (const id of [...this.questions.keys()]) this.withdraw(id);
+    for (const id of [...this.forms.keys()]) this.submit(id, { action: "cancel" }, true);
+  }
+
+  /** An agent's process failed; its sessions have lost their conversations. */
+  agentFailed(sessions: readonly string[], words: string | undefined): void {
+    for (const id of sessions) {
+      const live = this.all.get(id);
+      if (!live) continue;
+      if (words) live.conversation.notice("error", words);
+      this.editor.changed(live);
+    }
+  }
+
+  // --- Questions
+
+  ask(params: PermissionParams, withdrawn: (then: () => void) => void): Promise<Answer> {
+    const live = this.all.get(params.sessionId) ?? this.starting();
+    if (!live) return Promise.resolve({ cancelled: true });
+    const { sessionId: _, diff, ...question } = params;
+    live.conversation.question(question, diffsOf(diff));
+    live.settleState();
+    const asked = new Promise<Answer>((answer) => {
+      const options = new Map(params.options.map((one) => [one.optionId, one.label]));
+      this.questions.set(params.requestId, { session: live, options, answer });
+    });
+    withdrawn(() => this.withdraw(params.requestId));
+    this.editor.news(live, "asks");
+    this.editor.changed(live);
+    return asked;
+  }
+
+  /** Only an option that was offered, of a question that is open, in the session that asked. */
+  answer(sessionId: string, requestId: string, optionId: string): boolean {
+    const asked = this.questions.get(requestId);
+    const label = asked?.options.get(optionId);
+    if (!asked || label === undefined || asked.session.id !== sessionId) return false;
+    this.questions.delete(requestId);
+    asked.session.conversation.settle(requestId, this.editor.words.allowed(label));
+    asked.session.settleState();
+    asked.answer({ optionId });
+    this.editor.changed(asked.session);
+    return true;
+  }
+
+  private withdraw(requestId: string): void {
+    const asked = this.questions.get(requestId);
+    if (!asked) return;
+    this.questions.delete(requestId);
+    asked.session.conversation.settle(requestId, null);
+    asked.session.settleState();
+    asked.answer({ cancelled: true });
+    this.editor.changed(asked.session);
+  }
+
+  elicit(params: ElicitationParams, withdrawn: (then: () => void) => void): Promise<ElicitationAnswer> {
+    const live = (params.sessionId === undefined ? undefined : this.all.get(params.sessionId)) ?? this.starting() ?? [...this.all.values()].find((one) => one.agentId === params.agent);
+    if (!live) return Promise.resolve({ action: "cancel" });
+    live.conversation.form(params.requestId, params.message, fields(params.requestedSchema), params.url);
+    live.settleState();
+    const asked = new Promise<ElicitationAnswer>((answer) => this.forms.set(params.requestId, { session: live, answer }));
+    withdrawn(() => this.submit(params.requestId, { action: "cancel" }, true));
+    this.editor.news(live, "asks");
+    this.editor.changed(live);
+    return asked;
+  }
+
+  /** The address that the form asks to open; undefined for one with fields. */
+  address(sessionId: string, requestId: string): string | undefined {
+    const form = this.forms.get(requestId);
+    if (!form || form.session.id !== sessionId) return undefined;
+    const entry = form.session.conversation.entries.findLast((one) => one.kind === "form" && one.requestId === requestId);
+    return entry?.kind === "form" ? entry.url : undefined;
+  }
+
+  submit(requestId: string, answer: ElicitationAnswer, withdrawn = false): boolean {
+    const form = this.forms.get(requestId);
+    if (!form) return false;
+    this.forms.delete(requestId);
+    form.session.conversation.settle(requestId, withdrawn ? null : "");
+    form.session.settleState();
+    form.answer(answer);
+    this.editor.changed(form.session);
+    return true;
+  }
+
+  waiting(): Live[] {
+    return [...this.all.values()].filter((one) => one.conversation.openQuestions() > 0);
+  }
+
+  /** What went wrong, in the conversation it went wrong in. */
+  explain(live: Live, error: unknown): void {
+    live.conversation.notice("error", message(error));
+    this.editor.changed(live);
+  }
+
+  /** A session whose id is not known yet: what is asked meanwhile with an unknown id is about it. */
+  private starting(): Live | undefined {
+    return [...this.all.values()].findLast((one) => one.state === "starting");
+  }
+
+  private changed(changes: readonly { uri: string; added: number; removed: number }[] | undefined): ChangedFile[] {
+    return (changes ?? []).map((one) => ({ uri: one.uri, label: this.editor.label(one.uri), added: one.added, removed: one.removed }));
+  }
+}
+
+export function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The first line of what was asked. */
+export function titleOf(text: string): string {
+  const line = text.trim().split("\n")[0]?.trim() ?? "";
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+function diffsOf(diff: unknown): DiffTexts[] {
+  return list(Array.isArray(diff) ? diff : diff === undefined ? [] : [diff]).flatMap((raw) => {
+    const { path, oldText, newText } = object(raw);
+    if (typeof path !== "string" || typeof newText !== "string") return [];
+    return [{ path, oldText: typeof oldText === "string" ? oldText : null, newText }];
+  });
+}
