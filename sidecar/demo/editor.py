@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from sidecar.core.diff import diff
 from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Place, Step
 from sidecar.demo.model import (
     Answer,
@@ -264,9 +265,13 @@ class HeadlessEditor(Endpoint):
         if not self.at_version(params):
             return {"refused": "version"}
         uri: str = params["uri"]
+        buffer = self.model.documents[uri]
+        before, caret = buffer.text, buffer.caret
         self.model.reload(uri)
         edits = tuple(replacement_from_wire(edit) for edit in params["edits"])
         self.model.apply(WorkspaceEdit((DocumentEdits(uri, None, edits),), "reload"))
+        # The caret stays where the user types: taking the whole text from the disk would have put it somewhere else.
+        buffer.caret = diff(before, buffer.text).map_offset(caret, 1)
         return {"version": self.model.documents[uri].version}
 
     def at_version(self, params: Json) -> bool:
