@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.agents_table import Table, publish
 from tests.e2e.emacs import Emacs
 from tests.e2e.nvim import Neovim
 from tests.e2e.probe import Probe
@@ -56,3 +58,24 @@ def emacs(request: pytest.FixtureRequest, tmp_path: Path, workspace: Path) -> Ge
 @pytest.fixture
 def probe(tmp_path: Path) -> Probe:
     return Probe(tmp_path)
+
+
+TABLE = Table()
+"""What the tests of this run saw third-party agents do."""
+
+
+@pytest.fixture
+def agents_table() -> Table:
+    return TABLE
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """`make agents` names the page that is written."""
+    page = os.environ.get("ACP_SIDECAR_AGENTS_PAGE")
+    if not page or exitstatus != 0:
+        return
+    found = publish(Path(page), TABLE)
+    for words in found:
+        print(f"agents: {words}")  # noqa: T201 - the outcome of the run
+    if found:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

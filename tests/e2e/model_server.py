@@ -4,12 +4,13 @@
         …base_url=model.url…
         prompt(script({"tool": "edit", "args": {…}}, {"say": "done"}))
 
-Every request is answered with the step that is due: as many as the conversation has had answers with tool calls since
-the prompt with the script. A request without a script (titles, summaries) is answered with a word.
+Every request is answered with the step that is due: as many as the conversation has had tool calls since the prompt with the
+script. Messages and calls have ids of their own: with one id for all claude-agent-acp takes them for one message and asks for ever. A request without a script (titles, summaries) is answered with a word.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -19,11 +20,14 @@ from types import TracebackType
 from typing import Any, Self
 
 Json = dict[str, Any]
+_ids = itertools.count(1)
 _MARK = re.compile(r"<<script (.*?) script>>", re.DOTALL)
 
 
 def script(*steps: Json) -> str:
-    """A prompt. A step is {"tool": name, "args": {…}}, {"say": text} or {"wait": true}: no answer until the end."""
+    """A prompt. A step is {"tool": name, "args": {…}}, {"say": text} or {"wait": true}: no answer until the end. Further keys of a
+    tool's: {"hold": true}: no answer before `go`; {"fill": name, "old", "new"}: the argument of that name is what the last
+    tool answered, with `old` replaced: what a model does that edits what it has read."""
     return f"<<script {json.dumps(steps)} script>>"
 
 
@@ -33,6 +37,9 @@ class ModelServer:
         """Bodies of what was asked, with a script."""
         self.asked = threading.Event()
         """A request with a script has come."""
+        self.held = threading.Event()
+        """A step that is held is due."""
+        self.go = threading.Event()
         self.ended = threading.Event()
         outer = self
 
@@ -67,6 +74,7 @@ class ModelServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.ended.set()
+        self.go.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(timeout=10)
@@ -83,6 +91,12 @@ class ModelServer:
             self.asked.set()
         if step.get("wait"):
             self.ended.wait(120)
+        if step.get("hold"):
+            self.held.set()
+            self.go.wait(120)
+        if "fill" in step:
+            answer = _last_answer(body.get("messages", []))
+            step["args"][step["fill"]] = answer.replace(step["old"], step["new"])
         anthropic = handler.path.split("?")[0].endswith("/messages")
         events = _anthropic(step) if anthropic else _openai(step)
         if body.get("stream"):
@@ -97,11 +111,13 @@ def due(messages: list[Json]) -> Json | None:
     steps: list[Json] | None = None
     done = 0
     for message in messages:
-        found = _MARK.search(_text(message.get("content")))
-        if message.get("role") == "user" and found:
-            steps, done = json.loads(found[1]), 0
-        elif message.get("role") == "assistant" and _calls_tools(message):
-            done += 1
+        scripts = _MARK.findall(_text(message.get("content")))
+        if (
+            message.get("role") == "user" and scripts
+        ):  # what was cancelled may be in one message with what came next
+            steps, done = json.loads(scripts[-1]), 0
+        elif message.get("role") == "assistant":
+            done += _tool_calls(message)
     if steps is None:
         return None
     return steps[done] if done < len(steps) else {"say": "done"}
@@ -114,12 +130,16 @@ def _text(content: object) -> str:
     return "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
 
 
-def _calls_tools(message: Json) -> bool:
+def _last_answer(messages: list[Json]) -> str:
+    """What the tool that was called last answered (OpenAI's shape)."""
+    return next((_text(m.get("content")) for m in reversed(messages) if m.get("role") == "tool"), "")
+
+
+def _tool_calls(message: Json) -> int:
     content = message.get("content")
     parts: list[Any] = content if isinstance(content, list) else []
-    return bool(message.get("tool_calls")) or any(
-        isinstance(part, dict) and part.get("type") == "tool_use" for part in parts
-    )
+    uses = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
+    return len(message.get("tool_calls") or uses)
 
 
 def _send(handler: BaseHTTPRequestHandler, data: bytes, kind: str) -> None:
@@ -140,7 +160,7 @@ def _openai_message(step: Json) -> Json:
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}],
+        "tool_calls": [{"index": 0, "id": f"call_{next(_ids)}", "type": "function", "function": function}],
     }
 
 
@@ -176,9 +196,9 @@ def _openai_whole(step: Json) -> Json:
 def _anthropic_whole(step: Json) -> Json:
     block: Json = {"type": "text", "text": step.get("say", "")}
     if "tool" in step:
-        block = {"type": "tool_use", "id": "toolu_1", "name": step["tool"], "input": step["args"]}
+        block = {"type": "tool_use", "id": f"toolu_{next(_ids)}", "name": step["tool"], "input": step["args"]}
     return {
-        "id": "msg_1",
+        "id": f"msg_{next(_ids)}",
         "type": "message",
         "role": "assistant",
         "model": "m",

@@ -1,147 +1,242 @@
-"""Agents that write the disk themselves, the real ones, with a scripted model on loopback and dummy keys, through the real
-sidecar: `make agents`, which installs them (scripts/install_agents.py) and names their launchers in the environment."""
+"""Agents as they are, the real ones, with a scripted model on loopback, through the real sidecar: `make agents`.
+
+What every agent must do is asserted; how it does it is noted in the table of docs/agents.md (agents_table.py)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecar.approvals import Approvals
-from sidecar.config import AgentCommand
-from sidecar.demo.editor import ALL_CUSTOM
+from sidecar.demo.wire import Json
+from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
-from tests.gates.product import COMMAND, Product
-from tests.support import tools
+from tests.e2e.third_party import KINDS, Kind, Step, a_scene
+from tests.gates.product import Product
+from tests.support.agents import until_gone, until_written
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
-Step = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """How one agent is started, and what its model calls its tools."""
-
-    tool: str
-    args: tuple[str, ...]
-    environment: Callable[[Path, str], dict[str, str]]
-    read: Callable[[Path], Step]
-    edit: Callable[[Path, str, str], Step]
-
-
-def _opencode(home: Path, url: str) -> dict[str, str]:
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "fake",
-        "options": {"baseURL": f"{url}/v1", "apiKey": "dummy"},
-        "models": {"m": {"name": "m", "tool_call": True, "limit": {"context": 100000, "output": 4096}}},
-    }
-    config = {
-        "model": "fake/m",
-        "small_model": "fake/m",
-        "autoupdate": False,
-        "share": "disabled",
-        "provider": {"fake": provider},
-        "permission": {"edit": "ask"},
-    }
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
-
-
-KINDS = {
-    "opencode": Kind(
-        "opencode",
-        ("acp",),
-        _opencode,
-        lambda path: {"tool": "read", "args": {"filePath": str(path)}},
-        lambda path, old, new: {
-            "tool": "edit",
-            "args": {"filePath": str(path), "oldString": old, "newString": new},
-        },
-    ),
-}
 every_agent = pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
 pytestmark = pytest.mark.agents
 
 
-def allow(text: str, titles: Sequence[str]) -> str | None:
-    return next((title for title in titles if "llow" in title or "es" in title), None)
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
 
 
-@asynccontextmanager
-async def a_scene(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
-) -> AsyncIterator[tuple[Product, Any]]:
-    tool = tools.require(kind.tool)
-    home = tmp_path / "home"
-    home.mkdir()
-    environment = {"HOME": str(home)} | {
-        f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")
-    }
-    environment |= kind.environment(home, model.url)
-    Approvals().remember(AgentCommand(tool.command, kind.args, environment))
-    agent = {"command": tool.command, "args": list(kind.args), "env": environment}
-    options = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM)}
-    async with Product(COMMAND, workspace, options=options, answer=allow) as product:
-        session = await product.session(kind.tool)
-        assert "error" not in session, session
-        yield product, session
-        assert await product.stop() == 0
+def edits(kind: Kind, path: Path, old: str, new: str, **more: Any) -> tuple[Step, Step]:
+    """Reads first: most refuse to edit what they have not read."""
+    return kind.read(path), kind.edit(path, old, new) | more
+
+
+async def ended(product: Product, session: Any, *steps: Step) -> Json:
+    turn = await product.prompt(session, script(*steps))
+    assert turn.get("stopReason") == "end_turn", turn
+    return turn
+
+
+async def changes(product: Product) -> list[tuple[str, str, str]]:
+    rows: Any = await product.execute("sidecar.listChanges")
+    return [(r["uri"].rpartition("/")[2], r["oldText"].strip(), r["newText"].strip()) for r in rows]
+
+
+def undone(product: Product, path: Path, text: str) -> int:
+    """How many undo steps lead back to `text`; 0: none of the next four."""
+    for steps in range(1, 5):
+        product.undo(path)
+        if product.document(path).text == text:
+            return steps
+    return 0
 
 
 @every_agent
-async def test_an_edit_on_the_disk_beside_unsaved_lines(kind: Kind, tmp_path: Path, workspace: Path) -> None:
-    """Given the unsaved text; the unsaved line survives; listed; rejected; a second prompt works."""
+async def test_an_edit_beside_unsaved_lines(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """Has the unsaved text; the unsaved line survives; listed; rejected; a second prompt works, and its edit is undone."""
     path = workspace / "a.txt"
     path.write_text(BASE)
-    with ModelServer() as model:
-        async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-            product.open(path)
-            product.type(path, "unsaved ", at=0)
-            turn = await product.prompt(session, script(kind.read(path), kind.edit(path, "six", "SIX")))
-            assert turn.get("stopReason") == "end_turn", turn
-            assert any("unsaved one" in json.dumps(body) for body in model.requests), "given what is unsaved"
-            assert product.document(path).text == "unsaved " + BASE.replace("six", "SIX")
-            changes: Any = await product.execute("sidecar.listChanges")
-            assert [(c["oldText"].strip(), c["newText"].strip()) for c in changes] == [("six", "SIX")]
-            await product.execute("sidecar.reject", {"all": True})
-            assert product.document(path).text == "unsaved " + BASE
-            again = await product.prompt(session, script({"say": "hello"}))
-            assert again.get("stopReason") == "end_turn", again
+    unsaved = "unsaved " + BASE
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        product.open(path)
+        product.type(path, "unsaved ", at=0)
+        await ended(product, session, *edits(kind, path, "six", "SIX"))
+        assert product.document(path).text == unsaved.replace("six", "SIX")
+        results = [m for body in model.requests for m in body["messages"] if _is_result(m)]
+        was_read = "unsaved one" in json.dumps(results)
+        assert was_read or any("unsaved one" in json.dumps(body) for body in model.requests)
+        agents_table.note(
+            kind.tool,
+            "reads unsaved",
+            "yes: by reading, and with the prompt" if was_read else "yes: with the prompt",
+        )
+        assert await changes(product) == [("a.txt", "six", "SIX")]
+        await product.execute("sidecar.reject", {"all": True})
+        assert product.document(path).text == unsaved
+        await ended(product, session, *edits(kind, path, "five", "FIVE"))
+        assert product.document(path).text == unsaved.replace("five", "FIVE")
+        steps = undone(product, path, unsaved)
+        cell = {0: "no", 1: "yes: one step"}.get(steps, f"yes: {steps} steps")
+        agents_table.note(kind.tool, "writes undoable", cell)
+        assert steps
+
+
+def _is_result(message: Json) -> bool:
+    """What a tool answered, as the model is told."""
+    content = message.get("content")
+    parts: list[Any] = content if isinstance(content, list) else []
+    return message.get("role") == "tool" or any(
+        isinstance(part, dict) and part.get("type") == "tool_result" for part in parts
+    )
 
 
 @every_agent
-async def test_an_overlap_is_a_conflict_and_nothing_is_lost(
-    kind: Kind, tmp_path: Path, workspace: Path
+async def test_typing_while_it_edits_elsewhere(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     path = workspace / "a.txt"
     path.write_text(BASE)
-    with ModelServer() as model:
-        async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-            product.open(path)
-            product.type(path, "unsaved ", at=0)
-            turn = await product.prompt(session, script(kind.read(path), kind.edit(path, "one", "ONE")))
-            assert "error" not in turn, turn
-            assert product.document(path).text == "unsaved " + BASE
-            assert [words for words in product.boxes if "a.txt" in words and "line 1" in words], product.boxes
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        product.open(path)
+        words = "words that are typed while the agent works " * 3
+        product.type(path, "", at=0)
+        turn, _ = await asyncio.gather(
+            product.prompt(session, script(*edits(kind, path, "six", "SIX"))),
+            product.type_slowly(path, words, 0.02),
+        )
+        assert turn.get("stopReason") == "end_turn", turn
+        wanted = (words + BASE).replace("six", "SIX")
+        await product.wait_for(lambda: product.document(path).text == wanted)
+        agents_table.note(kind.tool, "survives typing", "yes")
 
 
 @every_agent
-async def test_cancel_ends_the_turn(kind: Kind, tmp_path: Path, workspace: Path) -> None:
-    with ModelServer() as model:
-        async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-            started: Any = await product.execute(
-                "sidecar.prompt", {"sessionId": session["sessionId"], "prompt": script({"wait": True})}
-            )
-            await asyncio.to_thread(model.asked.wait, 60)
-            assert model.requests
-            await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
-            await product.wait_for(lambda: any(turn["turn"] == started["turn"] for turn in product.turns))
-            assert product.turns[-1]["stopReason"] == "cancelled"
-            again = await product.prompt(session, script({"say": "hello"}))
-            assert again.get("stopReason") == "end_turn", again
+async def test_an_overlap_is_a_conflict_that_is_decided(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
+) -> None:
+    """Both changed one line: the user's stands, the agent's is not lost, and either can be taken."""
+    path = workspace / "a.txt"
+    path.write_text(BASE)
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        product.open(path)
+        turn = asyncio.ensure_future(
+            product.prompt(session, script(*edits(kind, path, "one", "ONE", hold=True)))
+        )
+        assert await asyncio.to_thread(model.held.wait, 60)
+        product.type(path, "unsaved ", at=0)
+        model.go.set()
+        assert "error" not in await turn, turn
+        assert product.document(path).text == "unsaved " + BASE
+        assert [words for words in product.boxes if "a.txt" in words and "line 1" in words], product.boxes
+        (conflict,) = await _conflicts(product)
+        (hunk,) = conflict["hunks"]
+        assert (hunk["base"], hunk["mine"], hunk["agent"]) == ("one\n", "unsaved one\n", "ONE\n")
+        await product.execute(
+            "sidecar.resolveConflict", {"conflictId": conflict["conflictId"], "take": "agent"}
+        )
+        assert product.document(path).text == BASE.replace("one", "ONE")
+        await product.execute("sidecar.reject", {"all": True})
+        assert product.document(path).text == "unsaved " + BASE
+
+
+async def _conflicts(product: Product) -> list[Any]:
+    rows: Any = await product.execute("sidecar.listConflicts")
+    return rows
+
+
+@every_agent
+async def test_a_turn_is_reverted(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """An open file, one that is not, and one that a command changes without a word about it."""
+    names = ("open.txt", "closed.txt", "command.txt")
+    for name in names:
+        (workspace / name).write_text(BASE)
+    _commit(workspace)
+    (workspace / "command.txt").write_text("never committed\n" + BASE)
+    before = {name: (workspace / name).read_text() for name in names}
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        product.open(workspace / "open.txt")
+        turn = await ended(
+            product,
+            session,
+            *edits(kind, workspace / "open.txt", "six", "SIX"),
+            *edits(kind, workspace / "closed.txt", "six", "SIX"),
+            kind.run(f"echo more >> {workspace / 'command.txt'}"),
+        )
+        assert "SIX" in product.document(workspace / "open.txt").text
+        assert "SIX" in (workspace / "closed.txt").read_text()
+        assert "more" in (workspace / "command.txt").read_text()
+        listed = {name for name, _, _ in await changes(product)}
+        reverted = await product.tried(
+            "sidecar.revertTurn", {"sessionId": session["sessionId"], "turn": turn["turn"]}
+        )
+        assert reverted.get("impossible") == [], reverted
+        assert product.document(workspace / "open.txt").text == BASE
+        now = {name: (workspace / name).read_text() for name in names}
+        assert (now["open.txt"], now["closed.txt"]) == (before["open.txt"], before["closed.txt"])
+        assert {"open.txt", "closed.txt"} <= listed
+        by_command = now["command.txt"] == before["command.txt"] and "command.txt" in listed
+        cell = "yes" if by_command else "partly: not what its commands change in files that are not open"
+        agents_table.note(kind.tool, "revertible", cell)
+
+
+def _commit(folder: Path) -> None:
+    settings = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false")
+    for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "before")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+@every_agent
+async def test_a_command(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        await ended(product, session, kind.run("echo it ran > ran.txt; cat ran.txt"))
+        assert (workspace / "ran.txt").read_text() == "it ran\n"
+        told = [m for body in model.requests for m in body["messages"] if _is_result(m)]
+        assert "it ran" in json.dumps(told), "its model is told what the command said"
+        asked = [question for question in product.questions if "ran.txt" in question.text]
+        assert len(asked) <= 1, [question.text for question in asked]
+        ours = [params for method, params in product.notifications if method == "sidecar/terminalOutput"]
+        agents_table.note(kind.tool, "terminals", "yes" if ours else "no: it runs commands by itself")
+
+
+@every_agent
+async def test_cancel(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """While its model thinks, and while a command runs: the turn ends, nothing is left after 5 s, the next prompt works."""
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        await _cancelled(product, session, model, {"wait": True})
+        again = await ended(product, session, {"say": "hello"})
+        assert again["turn"] == 2
+        pids = workspace / "pid"
+        step = kind.run(f"echo $$ >> {pids}; sleep 300 & echo $! >> {pids}; wait")
+        await _cancelled(product, session, model, step, pids)
+        running = [int(word) for word in pids.read_text().split()]
+        left = await until_gone(running, 5)
+        assert not left, "processes of a cancelled turn"
+        agents_table.note(kind.tool, "cancel", "yes")
+        await ended(product, session, {"say": "hello"})
+
+
+async def _cancelled(
+    product: Product, session: Any, model: ModelServer, step: Step, pids: Path | None = None
+) -> None:
+    model.asked.clear()
+    argument = {"sessionId": session["sessionId"], "prompt": script(step)}
+    started: Any = await product.execute("sidecar.prompt", argument)
+    assert await asyncio.to_thread(model.asked.wait, 60)
+    if pids is not None:
+        await until_written(pids, 2, 60)
+    await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
+    await product.wait_for(lambda: any(turn["turn"] == started["turn"] for turn in product.turns))
+    assert product.turns[-1]["stopReason"] == "cancelled"

@@ -1,0 +1,107 @@
+"""docs/agents.md: what each third-party agent was seen to do with the sidecar. Tests note cells; at the end of a run of `make agents` the page is
+written, and the run fails when a cell got worse than the page said, or was not seen any more.
+
+A cell's first word is its grade: yes, partly or no; what follows says how.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COLUMNS = {
+    "reads unsaved": "It is given, or reads, text that is not saved.",
+    "writes undoable": "Its edit of an open file is taken back with the editor's undo.",
+    "survives typing": "What is typed while it works, and what was unsaved before, stays when it edits elsewhere in the file.",
+    "revertible": "What it changed is put back by reject and by reverting the turn, in open files and in others, by its edit tool and by a command.",
+    "terminals": "Its commands run in the sidecar's terminals: asked for, shown, ended with the turn.",
+    "cancel": "Cancelling ends the turn, nothing it started is left after 5 s, and the next prompt works.",
+    "load": "A conversation is taken up again after the editor and the sidecar were started anew.",
+}
+GRADES = ("no", "partly", "yes")
+
+Rows = dict[str, dict[str, str]]
+
+
+@dataclass
+class Table:
+    rows: Rows = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def note(self, agent: str, column: str, cell: str) -> None:
+        """The last word counts, but a worse one of the same run stays."""
+        assert column in COLUMNS, column
+        assert grade(cell) >= 0, cell
+        row = self.rows.setdefault(agent, {})
+        known = row.get(column)
+        if known is None or grade(cell) <= grade(known):
+            row[column] = cell
+
+
+def grade(cell: str) -> int:
+    """Higher is better; -1 for what is no cell."""
+    word = re.match(r"\w*", cell)
+    name = word[0] if word else ""
+    return GRADES.index(name) if name in GRADES else -1
+
+
+def worse(before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """In words, for each cell of `before` that is worse in `now` or missing there. Agents that did not run at all count, too."""
+    found: list[str] = []
+    for agent, row in before.items():
+        for column, cell in row.items():
+            seen = now.get(agent, {}).get(column)
+            if seen is None:
+                found.append(f"{agent}, {column}: was “{cell}”, was not seen in this run")
+            elif grade(seen) < grade(cell):
+                found.append(f"{agent}, {column}: was “{cell}”, is “{seen}”")
+    return found
+
+
+def parse(page: str) -> Rows:
+    """The table of the page."""
+    rows: Rows = {}
+    columns: list[str] = []
+    for line in page.splitlines():
+        if not line.startswith("|"):
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "agent":
+            columns = cells[1:]
+        elif columns and set(cells[0]) != {"-"}:
+            rows[cells[0].split(" ")[0]] = {
+                column: cell
+                for column, cell in zip(columns, cells[1:], strict=True)
+                if column in COLUMNS and grade(cell) >= 0
+            }
+    return rows
+
+
+def render(table: Table) -> str:
+    lines = [
+        "# Agents",
+        "",
+        "What third-party agents were seen to do with the sidecar, each driven by a scripted model without network. `make agents` runs the tests and",
+        "writes this page; it fails when a cell gets worse. An agent that is not here may work as well: nobody has looked.",
+        "",
+        "| agent | " + " | ".join(COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    for agent, row in table.rows.items():
+        version = table.versions.get(agent, "")
+        name = f"{agent} {version}".strip()
+        lines.append(f"| {name} | " + " | ".join(row.get(column, "not seen") for column in COLUMNS) + " |")
+    lines += ["", "| column | yes means |", "|---|---|"]
+    lines += [f"| {column} | {words} |" for column, words in COLUMNS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def publish(page: Path, table: Table) -> list[str]:
+    """Writes the page; what got worse, in words. Then the page keeps what it said: it is what the next run is compared with."""
+    before = parse(page.read_text()) if page.exists() else {}
+    found = worse(before, table.rows)
+    if not found:
+        page.write_text(render(table))
+    return found
