@@ -7,7 +7,7 @@ one typo does not take the product away. Names and meanings are in the README's 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
@@ -26,6 +26,19 @@ class AgentCommand:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     fs: bool = True
     """False: the agent is not offered `fs/*` (both methods or neither; HAZARDS: with one of them several agents write the disk)."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """An MCP server that agents are offered: a program they start, or a URL they call."""
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    type: Literal["stdio", "http", "sse"] = "stdio"
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,7 @@ class Settings:
     writes: Writes = "review"
     after_write: AfterWrite = "save-if-was-clean"
     before_prompt: BeforePrompt = "embed"
+    mcp_servers: tuple[McpServer, ...] = ()
     allowed_roots: tuple[str, ...] = ()
     secret_patterns: tuple[str, ...] = ()
     protected_patterns: tuple[str, ...] = ()
@@ -169,6 +183,24 @@ def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentC
     return agents
 
 
+def _mcp_servers(key: str, value: object, problems: list[str]) -> tuple[McpServer, ...]:
+    if not isinstance(value, dict):
+        raise _Wrong('an object like {"name": {"command": "program", "args": []}}')
+    servers: list[McpServer] = []
+    for name, entry in cast("dict[str, object]", value).items():
+        table = _object(f'setting "{key}.{name}"', entry, problems)
+        if table is None:
+            continue
+        server = McpServer(name, **_read(table, _MCP_SERVER, f"{key}.{name}.", problems))  # type: ignore[arg-type]  # as above
+        if server.url and server.type == "stdio":
+            server = replace(server, type="http")
+        if bool(server.url) is bool(server.command):
+            problems.append(f'MCP server "{name}" needs either a "command" or a "url"; it is left out')
+        else:
+            servers.append(server)
+    return tuple(servers)
+
+
 def _client(key: str, value: object, problems: list[str]) -> ClientFlags:
     table = _object(f'setting "{key}"', value, problems)
     if table is None:
@@ -181,6 +213,15 @@ _AGENT: Mapping[str, tuple[str, Reader]] = {
     "args": ("args", _texts),
     "env": ("env", _env),
     "fs": ("fs", _boolean),
+}
+
+_MCP_SERVER: Mapping[str, tuple[str, Reader]] = {
+    "command": ("command", _text),
+    "args": ("args", _texts),
+    "env": ("env", _env),
+    "type": ("type", _one_of("stdio", "http", "sse")),
+    "url": ("url", _text),
+    "headers": ("headers", _env),
 }
 
 _CLIENT: Mapping[str, tuple[str, Reader]] = {
@@ -204,6 +245,7 @@ _TOP: Mapping[str, tuple[str, Reader]] = {
     "writes": ("writes", _one_of("review", "ask", "deny")),
     "afterWrite": ("after_write", _one_of("save-if-was-clean", "always", "never")),
     "beforePrompt": ("before_prompt", _one_of("embed", "save", "nothing")),
+    "mcpServers": ("mcp_servers", _mcp_servers),
     "allowedRoots": ("allowed_roots", _texts),
     "secretPatterns": ("secret_patterns", _texts),
     "protectedPatterns": ("protected_patterns", _texts),

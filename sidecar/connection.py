@@ -14,6 +14,8 @@ from dataclasses import replace
 import anyio
 
 from sidecar.acp.agents import HostedAgents
+from sidecar.acp.known import on_path
+from sidecar.acp.offers import Offers
 from sidecar.approvals import Approvals
 from sidecar.audit import AuditLog
 from sidecar.bridge import VARIABLE
@@ -35,6 +37,7 @@ from sidecar.lsp.session_commands import SessionCommands
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
+from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
@@ -54,6 +57,7 @@ class Connection:
         self._tasks = tasks
         self._journal = journal
         self._audit = AuditLog()
+        self._records = Records()
         self._workspace: Workspace | None = None
         self._agents: HostedAgents | None = None
         self._bridge: BridgeServer | None = None
@@ -65,7 +69,14 @@ class Connection:
         """Builds the rest, with the settings that came with `initialize`."""
         settings, problems = parse(server.initialize_params.get("initializationOptions"))
         matchers, bad_patterns = compile_matchers(settings.secret_patterns, settings.protected_patterns)
-        agents = HostedAgents(self._told(settings.agents), demo=self._told(DEMO_AGENT))
+        offers = Offers(editor.capabilities.elicitation, editor.capabilities.terminal_login)
+        agents = HostedAgents(
+            {name: self._told(command) for name, command in settings.agents.items()},
+            demo={name: self._told(command) for name, command in DEMO_AGENT.items()},
+            found=on_path,
+            told=self._told,
+            offers=offers,
+        )
         workspace = Workspace(
             settings,
             Storage(settings.max_file_bytes),
@@ -76,6 +87,7 @@ class Connection:
             editor,
             agents,
             self._tasks,
+            self._records,
         )
         workspace.state.overlay.encoding = server.encoding
         workspace.roots_changed(folder_paths(server.folders))
@@ -113,17 +125,15 @@ class Connection:
         if self._bridge is not None:
             self._bridge.roots_changed(folder_paths(folders))
 
-    def _told(self, agents: Mapping[str, AgentCommand]) -> dict[str, AgentCommand]:
-        """With the name of this sidecar's bridge in their environment: what they start finds it, whatever folder it is in."""
-        return {
-            name: replace(command, env={VARIABLE: self._bridge_id, **command.env})
-            for name, command in agents.items()
-        }
+    def _told(self, command: AgentCommand) -> AgentCommand:
+        """With the name of this sidecar's bridge in its environment: what the agent starts finds it, whatever folder it is in."""
+        return replace(command, env={VARIABLE: self._bridge_id, **command.env})
 
     async def close(self) -> None:
         """Ends every agent."""
         if self._agents is not None:
             await self._agents.aclose()
+        await self._records.aclose()
         self._audit.close()
 
     def apply(self, modification: Modification) -> None:
@@ -160,28 +170,28 @@ class Connection:
     # lsp.session_commands.SessionService
 
     async def list_sessions(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
-        raise AgentFailed("refused", "sessions cannot be listed yet")
+        return await self._ready().list_sessions(agent, everywhere)
 
     async def load_session(self, session_id: str, replay: bool) -> Json:
-        raise AgentFailed("refused", "sessions cannot be loaded yet")
+        return await self._ready().load_session(session_id, replay)
 
     async def delete_sessions(self, session_id: str | None) -> Json:
-        raise AgentFailed("refused", "sessions cannot be deleted yet")
+        return await self._ready().delete_sessions(session_id)
 
     async def transcript(self, session_id: str) -> Json:
-        raise AgentFailed("refused", "conversations are not recorded yet")
+        return await self._ready().transcript(session_id)
 
     async def set_mode(self, session_id: str, mode_id: str) -> Json:
-        raise AgentFailed("refused", "modes cannot be set yet")
+        return await self._ready().set_mode(session_id, mode_id)
 
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
-        raise AgentFailed("refused", "options cannot be set yet")
+        return await self._ready().set_config_option(session_id, config_id, value)
 
     async def authenticate(self, agent: str, method_id: str | None, finished: bool) -> Json:
-        raise AgentFailed("refused", "logging in is not possible yet")
+        return await self._ready().authenticate(agent, method_id, finished)
 
     async def logout(self, agent: str) -> None:
-        raise AgentFailed("refused", "logging out is not possible yet")
+        await self._ready().logout(agent)
 
     # lsp.review.ReviewService
 

@@ -11,15 +11,23 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from sidecar.acp import listing, logins
 from sidecar.acp.command import Command, environment, find, missing
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.limits import Ladder, Limits
+from sidecar.acp.offers import Offers
 from sidecar.acp.service import AnyService
+from sidecar.config import AgentCommand
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession, SessionRequest
+from sidecar.workspace.session_ports import AgentState, ListedSession
+
+if TYPE_CHECKING:  # importing it imports the SDK
+    from sidecar.acp.client import Opened
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +40,18 @@ _PATIENCE = 4
 class _Agent:
     id: str
     command: Command
+    source: Literal["configured", "found", "demo"] = "configured"
+    found: AgentCommand | None = None
+    """What was found, without what this sidecar adds: that is what a person approves."""
     host: Host | None = None
     starting: asyncio.Task[Host] | None = None
     users: int = 0
-    """Sessions that are open or being opened; without any the process is ended."""
+    """Sessions that are open or being opened, and other work; without any the process is ended."""
+    name: str = ""
+    version: str = ""
+    """What it said of itself last."""
+    logged_in: bool = False
+    """The user logged in to this process, which may be the only one that knows; it counts as a user of its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,12 +78,19 @@ class HostedAgents:
         commands: Mapping[str, Command],
         *,
         demo: Mapping[str, Command] | None = None,
+        found: Callable[[], Mapping[str, AgentCommand]] = dict,
+        told: Callable[[AgentCommand], Command] = lambda command: command,
+        offers: Offers = Offers(),  # noqa: B008  # frozen
         limits: Limits = Limits(),  # noqa: B008  # frozen
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
-        """`demo`: agents that come with the sidecar; a configured one of the same name wins."""
-        self._demo = {name for name in demo or {} if name not in commands}
-        self._agents = {name: _Agent(name, command) for name, command in {**(demo or {}), **commands}.items()}
+        """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
+        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them."""
+        self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
+        self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
+        self._found = found
+        self._told = told
+        self._offers = offers
         self._sessions: dict[str, _Session] = {}
         self._limits = limits
         self._ladder = ladder
@@ -96,16 +119,17 @@ class HostedAgents:
     # ports.Agents
 
     def list(self) -> builtins.list[AgentInfo]:
+        self._look()
         return [self._info(agent) for agent in self._agents.values()]
 
+    def found(self, agent: str) -> AgentCommand | None:
+        if agent not in self._agents:
+            self._look()
+        known = self._agents.get(agent)
+        return known.found if known is not None else None
+
     async def open_session(self, request: SessionRequest) -> OpenedSession:
-        agent = self._agents.get(request.agent)
-        if agent is None:
-            known = ", ".join(self._agents) or "none is configured"
-            raise AgentFailed(
-                "unknown_agent",
-                f'There is no agent "{request.agent}" ({known}). Agents are named in the settings.',
-            )
+        agent = self._known(request.agent)
         session = _Session(request, agent)
         agent.users += 1
         try:
@@ -115,6 +139,72 @@ class HostedAgents:
             raise
         self._sessions[request.session_id] = session
         return opened
+
+    async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
+        agent = self._known(request.agent)
+        session = _Session(request, agent)
+        agent.users += 1
+        try:
+            host = await self._running(agent, request.cwd)
+            async with _words(host, "before it had loaded the conversation"):
+                opened = await host.connection.load_session(request, reference, replay=replay)
+        except BaseException:
+            self._leave(agent)
+            raise
+        self._sessions[request.session_id] = session
+        return self._opened(session, host, opened, replayed=replay and host.connection.facts.load)
+
+    async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
+        async with self._borrowed(agent, cwd) as host:
+            return await listing.sessions(host.connection, agent, folders)
+
+    async def delete_session(self, agent: str, reference: str, cwd: str) -> None:
+        async with self._borrowed(agent, cwd) as host:
+            if not host.connection.facts.delete:
+                raise AgentFailed(
+                    "unsupported", f"{agent} keeps its own copy: it cannot delete conversations."
+                )
+            await host.connection.delete_session(reference)
+
+    async def set_mode(self, session_id: str, mode_id: str) -> Json:
+        session, host = self._live(session_id)
+        async with _words(host, "before its mode was set"):
+            return await host.connection.set_mode(session.agent_session_id, mode_id)
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        session, host = self._live(session_id)
+        async with _words(host, "before its option was set"):
+            return await host.connection.set_option(session.agent_session_id, config_id, value)
+
+    async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
+        known = self._known(agent)
+        if finished and known.host is not None and known.users == known.logged_in:
+            self._forget_login(known)  # started anew, it finds what the person's own login left
+        async with self._borrowed(agent, cwd) as host:
+            if finished:
+                return {"agent": agent, "state": "done"}
+            methods = host.connection.facts.auth_methods
+            method = logins.choose(agent, methods, method_id)
+            if method is None:
+                return {"agent": agent, "state": "choose", "methods": logins.shown(methods)}
+            answer = logins.by_person(agent, known.command, method)
+            if answer is not None:
+                return answer
+            await host.connection.authenticate(str(method["id"]))
+            if not known.logged_in:
+                known.logged_in = True
+                known.users += 1
+            return {"agent": agent, "state": "done"}
+
+    async def logout(self, agent: str, cwd: str) -> None:
+        async with self._borrowed(agent, cwd) as host:
+            if not host.connection.facts.logout:
+                raise AgentFailed(
+                    "unsupported",
+                    f"{agent} cannot be logged out from here; use its own command in a terminal.",
+                )
+            await host.connection.logout()
+            self._forget_login(self._agents[agent])
 
     async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
         session = self._sessions.get(session_id)
@@ -155,6 +245,10 @@ class HostedAgents:
         if session.prompting and (host := session.live) is not None:
             host.connection.cancel(session.agent_session_id)
 
+    def reference(self, session_id: str) -> str:
+        session = self._sessions.get(session_id)
+        return session.agent_session_id if session is not None else ""
+
     async def close_session(self, session_id: str) -> None:
         self.cancel(session_id)
         session = self._sessions.pop(session_id, None)
@@ -185,12 +279,30 @@ class HostedAgents:
     async def _connect(self, session: _Session) -> OpenedSession:
         """Opens the session with its agent, which is started if need be."""
         host = await self._running(session.agent, session.request.cwd)
-        from sidecar.acp.client import Gone
-
-        try:
+        async with _words(host, "before it had opened a session"):
             opened = await host.connection.new_session(session.request)
-        except Gone:
-            raise AgentFailed("exited", await host.obituary("before it had opened a session")) from None
+        return self._opened(session, host, opened)
+
+    async def _reconnect(self, session: _Session) -> None:
+        """After the agent's death: the same conversation where it can take that up, else a new one."""
+        before = session.agent_session_id
+        if before:
+            host = await self._running(session.agent, session.request.cwd)
+            try:
+                async with _words(host, "before it had opened the session again"):
+                    opened = await host.connection.load_session(session.request, before, replay=False)
+            except AgentFailed as failed:
+                if failed.kind not in ("unsupported", "refused"):
+                    raise
+                log.info("%s", failed.message)
+            else:
+                self._opened(session, host, opened)
+                return
+        await self._connect(session)
+
+    def _opened(
+        self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False
+    ) -> OpenedSession:
         session.host, session.agent_session_id = host, opened.agent_session_id
         return OpenedSession(
             session.request.session_id,
@@ -198,11 +310,22 @@ class HostedAgents:
             opened.modes,
             opened.config_options,
             host.connection.facts.embedded_context,
+            opened.agent_session_id,
+            replayed,
         )
+
+    def _live(self, session_id: str) -> tuple[_Session, Host]:
+        session = self._sessions.get(session_id)
+        host = session.live if session is not None else None
+        if session is None or host is None:
+            raise AgentFailed(
+                "refused", f'The session "{session_id}" is not open with its agent; its next prompt opens it.'
+            )
+        return session, host
 
     async def _turn(self, session: _Session, blocks: Sequence[Json]) -> str:
         if session.live is None:
-            await self._connect(session)
+            await self._reconnect(session)
         host = session.host
         assert host is not None
         from sidecar.acp.client import Gone
@@ -214,9 +337,13 @@ class HostedAgents:
             return await host.connection.prompt(session.agent_session_id, blocks)
         except Gone:
             words = await host.obituary("during the turn")
-            raise AgentFailed(
-                "exited", f"{words}\nThe next prompt starts it again; it will not remember this conversation."
-            ) from None
+            facts = host.connection.facts
+            memory = (
+                "takes this conversation up"
+                if facts.load or facts.resume
+                else "will not remember this conversation"
+            )
+            raise AgentFailed("exited", f"{words}\nThe next prompt starts it again; it {memory}.") from None
 
     async def _until_stopped(self, session: _Session, turn: asyncio.Future[str]) -> None:
         """Waits for the end of a turn that was cancelled; an agent that does not end it is given up."""
@@ -234,7 +361,7 @@ class HostedAgents:
                 await asyncio.wait({turn}, timeout=left)
                 continue
             host.connection.forget(session.agent_session_id)
-            session.host = None
+            session.host, session.agent_session_id = None, ""
             alone = not any(other.host is host for other in self._sessions.values())
             if alone:
                 self._stop(session.agent)
@@ -247,6 +374,41 @@ class HostedAgents:
 
     # processes
 
+    def _known(self, name: str) -> _Agent:
+        if name not in self._agents:
+            self._look()
+        agent = self._agents.get(name)
+        if agent is None:
+            known = ", ".join(self._agents) or "none is configured"
+            raise AgentFailed(
+                "unknown_agent",
+                f'There is no agent "{name}" ({known}). Agents are named in the settings.',
+            )
+        return agent
+
+    def _look(self) -> None:
+        """Agents on this machine that nobody configured."""
+        for name, command in self._found().items():
+            if name not in self._agents:
+                self._agents[name] = _Agent(name, self._told(command), "found", command)
+
+    @asynccontextmanager
+    async def _borrowed(self, name: str, cwd: str) -> AsyncGenerator[Host]:
+        """The agent's process for work that belongs to no session; started, and ended again, if need be."""
+        agent = self._known(name)
+        agent.users += 1
+        try:
+            host = await self._running(agent, cwd)
+            async with _words(host, "before it had answered"):
+                yield host
+        finally:
+            self._leave(agent)
+
+    def _forget_login(self, agent: _Agent) -> None:
+        if agent.logged_in:
+            agent.logged_in = False
+            self._leave(agent)
+
     async def _running(self, agent: _Agent, cwd: str) -> Host:
         if agent.host is not None and not agent.host.ended.done():
             return agent.host
@@ -256,11 +418,28 @@ class HostedAgents:
 
     async def _start(self, agent: _Agent, cwd: str) -> Host:
         assert self._service is not None, "serve() comes first"
+        self._tell(AgentState(agent.id, "starting"))
         try:
-            agent.host = await Host.start(
-                agent.id, agent.command, cwd, self._service, self._limits, self._ladder, self._died
+            host = agent.host = await Host.start(
+                agent.id,
+                agent.command,
+                cwd,
+                self._service,
+                self._limits,
+                self._ladder,
+                self._died,
+                self._offers,
             )
-            return agent.host
+            facts = host.connection.facts
+            agent.name, agent.version = facts.name, facts.version
+            self._tell(AgentState(agent.id, "running", facts.name, facts.version))
+            return host
+        except AgentFailed as failed:
+            self._tell(AgentState(agent.id, "failed", message=failed.message))
+            raise
+        except BaseException:
+            self._tell(AgentState(agent.id, "stopped"))
+            raise
         finally:
             agent.starting = None
             if agent.users == 0 and agent.host is not None:  # nobody waited for it
@@ -273,8 +452,13 @@ class HostedAgents:
         lost = [key for key, session in self._sessions.items() if session.host is host]
         for key in lost:
             self._sessions[key].host = None
+        self._tell(AgentState(agent.id, "failed", agent.name, agent.version, words, tuple(lost)))
         if lost and self._service is not None:
             self._service.agent_died(lost, words)
+
+    def _tell(self, state: AgentState) -> None:
+        if self._service is not None:
+            self._service.agent_state(state)
 
     def _leave(self, agent: _Agent) -> None:
         agent.users -= 1
@@ -286,6 +470,7 @@ class HostedAgents:
         host, agent.host = agent.host, None
         if host is not None:
             self._in_background(host.stop())
+            self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
 
     def _in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
@@ -300,13 +485,23 @@ class HostedAgents:
             log.error("an agent could not be looked after", exc_info=error)
 
     def _info(self, agent: _Agent) -> AgentInfo:
-        facts = agent.host.connection.facts if agent.host is not None else None
         installed = find(agent.command.command, environment(agent.command.env).get("PATH")) is not None
         return AgentInfo(
             agent.id,
-            (facts.name if facts else "") or agent.id,
-            "demo" if agent.id in self._demo else "configured",
+            agent.name or agent.id,
+            agent.source,
             installed,
-            facts.version if facts else "",
+            agent.version,
             "" if installed else missing(agent.command),
         )
+
+
+@asynccontextmanager
+async def _words(host: Host, when: str) -> AsyncGenerator[None]:
+    """An agent that ends meanwhile is a failure with the reason of its end."""
+    from sidecar.acp.client import Gone
+
+    try:
+        yield
+    except Gone:
+        raise AgentFailed("exited", await host.obituary(when)) from None

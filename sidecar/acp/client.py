@@ -23,10 +23,14 @@ from acp.schema import InitializeResponse
 from pydantic import ValidationError
 
 from sidecar import __version__
-from sidecar.acp import command_line, errors, files, permission, terminal_requests
+from sidecar.acp import command_line, elicitation, errors, files, logins, permission, terminal_requests
+from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.errors import Failure
+from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.limits import Limits
 from sidecar.acp.noise import Noise
+from sidecar.acp.offers import Offers
+from sidecar.acp.options import Options
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params, Sink
@@ -41,6 +45,8 @@ UPDATE = CLIENT_METHODS["session_update"]
 ASK = CLIENT_METHODS["session_request_permission"]
 CANCEL_REQUEST = "$/cancel_request"
 
+_LONG = 3.0
+"""Seconds after which a read is taken to wait for a person, and no longer keeps others from being heard."""
 _EARLY = 4096
 """Updates kept for sessions whose `session/new` is not answered yet."""
 
@@ -50,23 +56,8 @@ class Gone(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the agent said of itself at `initialize`."""
-
-    name: str = ""
-    version: str = ""
-    embedded_context: bool = False
-    additional_directories: bool = False
-    close: bool = False
-    mcp_http: bool = False
-    mcp_sse: bool = False
-    auth_methods: tuple[Json, ...] = ()
-    """`{id, name, description}` of each way to log in."""
-
-
-@dataclass(frozen=True, slots=True)
 class Opened:
-    """The answer to `session/new`; `agent_session_id` is the agent's own."""
+    """The answer to `session/new` and its kin; `agent_session_id` is the agent's own."""
 
     agent_session_id: str
     modes: Json | None
@@ -78,14 +69,15 @@ class _Session:
     id: str
     """The sidecar's."""
     terminals: SessionTerminals
+    options: Options = field(default_factory=lambda: Options({}))
+    silent: bool = False
+    """What it says now is history that nobody is to see again."""
     calls: permission.ToolCalls = field(default_factory=permission.ToolCalls)
-    asks: dict[int, asyncio.Future[Any]] = field(default_factory=dict[int, "asyncio.Future[Any]"])
-    """Requests that wait for a person, by their params: each can be taken back."""
+    asks: Asks = field(default_factory=Asks)
+    """Requests that wait for a person."""
     writes: set[asyncio.Future[Written | Refusal]] = field(
         default_factory=set["asyncio.Future[Written | Refusal]"]
     )
-    taken_back: set[int] = field(default_factory=set[int])
-    """Those of `asks` that the agent itself withdrew."""
     cancelled: bool = False
     """The running turn was cancelled: no more questions in it."""
 
@@ -122,6 +114,7 @@ class AgentConnection:
         service: AnyService,
         *,
         fs: bool = True,
+        offers: Offers = Offers(),  # noqa: B008  # frozen
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
@@ -131,6 +124,7 @@ class AgentConnection:
         self._service = service
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
         self._fs = fs
+        self._offers = offers
         self._env = env or {}
         # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
         self._runs_commands = fs and sys.platform != "win32"
@@ -138,6 +132,8 @@ class AgentConnection:
         self._loop = asyncio.get_running_loop()
         self._noise = Noise(log, agent)
         self._sessions: dict[str, _Session] = {}
+        self._asks = Asks()
+        """Those that belong to no session."""
         self._early: dict[str, list[Json]] = {}
         self._early_count = 0
         self._opening = 0
@@ -157,6 +153,7 @@ class AgentConnection:
                 "clientCapabilities": {
                     "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
                     "terminal": self._runs_commands,
+                    **self._offers.capabilities(),
                 },
                 "clientInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
             },
@@ -177,51 +174,99 @@ class AgentConnection:
                 f" {PROTOCOL_VERSION}. Use a version of {self.agent} that speaks it too.",
                 {"theirs": said.protocol_version, "ours": PROTOCOL_VERSION},
             )
-        self.facts = _facts(answer)
+        self.facts = facts_of(answer)
 
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
-        params: dict[str, object] = {"cwd": request.cwd, "mcpServers": self._servers(request)}
-        if request.additional_directories and self.facts.additional_directories:
-            params["additionalDirectories"] = list(request.additional_directories)
         self._opening += 1
         try:
-            answer = await self._request(
-                AGENT_METHODS["session_new"], params, self._limits.silence, alive=True
-            )
-            fields = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+            fields = await self._open("session_new", self._place(request))
             session_id = fields.get("sessionId")
             if not isinstance(session_id, str) or session_id in self._sessions:
                 what = (
                     "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
                 )
                 raise AgentFailed("refused", f"{self.agent} answered `session/new` with {what}.")
-            terminals = SessionTerminals(self._service, request.session_id, self._env)
-            self._sessions[session_id] = _Session(request.session_id, terminals)
+            session = self._sessions[session_id] = self._session(request)
+            session.options.answered(fields)
             for update in self._early.pop(session_id, ()):
                 self._early_count -= 1
-                self._deliver(self._sessions[session_id], update)
+                self._deliver(session, update)
         finally:
             self._opening -= 1
             if not self._opening:
                 self._early.clear()
                 self._early_count = 0
-        modes, config = fields.get("modes"), fields.get("configOptions")
-        return Opened(
-            session_id,
-            cast("Json", modes) if isinstance(modes, dict) else None,
-            [cast("Json", item) for item in cast("list[object]", config) if isinstance(item, dict)]
-            if isinstance(config, list)
-            else None,
-        )
+        return Opened(session_id, session.options.modes, session.options.config)
+
+    async def load_session(
+        self, request: SessionRequest, agent_session_id: str, *, replay: bool = True
+    ) -> Opened:
+        """Takes up a session of an earlier time; its history is handed over as updates before this returns, or, without `replay`,
+        to nobody. Asks to resume instead where the agent can do that and no replay is wanted.
+
+        Raises AgentFailed("unsupported") when the agent can do neither."""
+        facts = self.facts
+        if not facts.load and not facts.resume:
+            raise AgentFailed("unsupported", f"{self.agent} cannot take up earlier conversations.")
+        if agent_session_id in self._sessions:
+            raise AgentFailed("refused", f"{self.agent} has this conversation open already.")
+        resume = facts.resume and not (facts.load and replay)
+        session = self._sessions[agent_session_id] = self._session(request)
+        session.silent = not replay and not resume
+        try:
+            fields = await self._open(
+                "session_resume" if resume else "session_load",
+                {"sessionId": agent_session_id, **self._place(request)},
+            )
+        except BaseException:
+            self.forget(agent_session_id)
+            raise
+        finally:
+            session.silent = False
+        session.options.answered(fields)
+        return Opened(agent_session_id, session.options.modes, session.options.config)
+
+    async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
+        """One page of the agent's `session/list`, as it answered."""
+        params: dict[str, object] = {"cwd": cwd} if cwd is not None else {}
+        if cursor is not None:
+            params["cursor"] = cursor
+        return await self._request(AGENT_METHODS["session_list"], params, self._limits.listing)
+
+    async def delete_session(self, agent_session_id: str) -> None:
+        """Deletes a session that is not open here."""
+        params: dict[str, object] = {"sessionId": agent_session_id}
+        await self._request(AGENT_METHODS["session_delete"], params, self._limits.listing)
+
+    async def set_mode(self, agent_session_id: str, mode_id: str) -> Json:
+        """ACP's `modes` with the new one."""
+        session = self._open_one(agent_session_id)
+        session.options.check_mode(self.agent, mode_id)
+        params: dict[str, object] = {"sessionId": agent_session_id, "modeId": mode_id}
+        await self._request(AGENT_METHODS["session_set_mode"], params, self._limits.choice)
+        return session.options.mode_set(mode_id)
+
+    async def set_option(self, agent_session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        """ACP's `configOptions` with the new value."""
+        session = self._open_one(agent_session_id)
+        method, params = session.options.request(self.agent, config_id, value)
+        answer = await self._request(method, {"sessionId": agent_session_id, **params}, self._limits.choice)
+        return session.options.option_set(config_id, value, answer)
+
+    async def authenticate(self, method_id: str) -> None:
+        """Lasts as long as a person needs to log in, with a bound."""
+        params: dict[str, object] = {"methodId": method_id}
+        await self._request(AGENT_METHODS["authenticate"], params, self._limits.login)
+
+    async def logout(self) -> None:
+        await self._request(AGENT_METHODS["logout"], {}, self._limits.choice)
 
     async def prompt(self, agent_session_id: str, blocks: Sequence[Json]) -> str:
         """Runs a turn to its end and returns the stop reason. Every update before the answer has been handed over then.
 
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
-        session = self._sessions.get(agent_session_id)
-        if session is None:
-            raise Gone
+        session = self._open_one(agent_session_id)
         session.cancelled = False
         session.terminals.begin_turn()
         try:
@@ -243,14 +288,14 @@ class AgentConnection:
             session.cancelled = True
             session.terminals.end_turn()
             self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
-            _withdraw(session)
+            session.asks.withdraw()
 
     async def close_session(self, agent_session_id: str) -> None:
         """Ends a session, politely where the agent knows how; afterwards nothing of it is served."""
         session = self._sessions.get(agent_session_id)
         if session is None:
             return
-        _withdraw(session)
+        session.asks.withdraw()
         session.terminals.end_turn()
         try:
             if self.facts.close:
@@ -267,7 +312,7 @@ class AgentConnection:
         """Ends a session on this side only."""
         session = self._sessions.pop(agent_session_id, None)
         if session is not None:
-            _withdraw(session)
+            session.asks.withdraw()
             session.terminals.end_turn()
 
     def silent_for(self) -> float:
@@ -278,8 +323,9 @@ class AgentConnection:
         """Ends the connection: requests of ours raise Gone, questions are withdrawn, writes that run go on to their end."""
         ended = list(self._sessions.values())
         self._sessions.clear()
+        self._asks.withdraw()
         for session in ended:
-            _withdraw(session)
+            session.asks.withdraw()
         terminals = asyncio.gather(*(session.terminals.close() for session in ended))
         try:
             async with asyncio.timeout(1.0):
@@ -289,6 +335,27 @@ class AgentConnection:
         except Exception:
             log.exception("%s: the connection did not close well", self.agent)
         await terminals
+
+    def _session(self, request: SessionRequest) -> _Session:
+        return _Session(request.session_id, SessionTerminals(self._service, request.session_id, self._env))
+
+    def _open_one(self, agent_session_id: str) -> _Session:
+        session = self._sessions.get(agent_session_id)
+        if session is None:
+            raise Gone
+        return session
+
+    def _place(self, request: SessionRequest) -> dict[str, object]:
+        """Where a session works, and with which MCP servers."""
+        params: dict[str, object] = {"cwd": request.cwd, "mcpServers": self._servers(request)}
+        if request.additional_directories and self.facts.additional_directories:
+            params["additionalDirectories"] = list(request.additional_directories)
+        return params
+
+    async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
+        """The fields of the answer; crow answers `session/resume` with null."""
+        answer = await self._request(AGENT_METHODS[method], params, self._limits.silence, alive=True)
+        return cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
 
     async def _request(
         self, method: str, params: dict[str, object], limit: float | None, *, alive: bool = False
@@ -316,15 +383,8 @@ class AgentConnection:
     def _failed(self, method: str, error: RequestError) -> NoReturn:
         data: object = error.data
         if error.code == errors.AUTH_REQUIRED:
-            methods = [plain(str(item.get("name") or item.get("id")), 60) for item in self.facts.auth_methods]
-            ways = f" It offers: {', '.join(methods)}." if methods else ""
-            raise AgentFailed(
-                "auth_required",
-                f"{self.agent} wants you to log in first.{ways} Log in with its own command in a terminal, or give it"
-                " its key under `env` in the settings, then try again.",
-                {"methods": list(self.facts.auth_methods)},
-            ) from None
-        told = (data, _at(data, "details"), _at(data, "message"))  # agents put the real reason there
+            raise logins.required(self.agent, self.facts.auth_methods) from None
+        told = (data, at(data, "details"), at(data, "message"))  # agents put the real reason there
         more = next((value for value in told if isinstance(value, str)), "")
         words = plain(str(error), 300) + (f" ({plain(more, 500)})" if more else "")
         raise AgentFailed(
@@ -351,7 +411,11 @@ class AgentConnection:
             return True
         if method in (files.READ, files.WRITE) and request:
             params.decided = decided = self._file(method, params)
+            params.large = method == files.READ
             return isinstance(decided, _File) and self._read_now(decided, params)
+        if method == elicitation.COMPLETE and not request:
+            self._complete(params.get("elicitationId"))
+            return True
         if method == CANCEL_REQUEST:
             self._withdrawn(params.get("requestId"))
             return True
@@ -375,6 +439,9 @@ class AgentConnection:
             self._noise.say("sent a session/update for a session it does not have", session_id)
 
     def _deliver(self, session: _Session, update: Json) -> None:
+        if session.silent:
+            return
+        update = session.options.heard(update)
         session.calls.heard(update)
         try:
             self._service.session_update(session.id, update)
@@ -383,6 +450,10 @@ class AgentConnection:
                 "sent a session/update that could not be handed on", repr(error), level=logging.ERROR
             )
             log.debug("the update that could not be handed on", exc_info=True)
+
+    def _complete(self, elicitation_id: object) -> None:
+        if self._offers.elicitation and isinstance(elicitation_id, str):
+            self._service.elicitation_complete(self.agent, plain(elicitation_id, 200))
 
     def _file(self, method: str, params: Params) -> _File | _Refused:
         if not self._fs:
@@ -412,11 +483,10 @@ class AgentConnection:
 
     def _withdrawn(self, request_id: object) -> None:
         """The agent takes back a request of its own (`$/cancel_request`); only questions can still be taken back."""
-        for session in self._sessions.values():
+        for asks in (self._asks, *(session.asks for session in self._sessions.values())):
             for key, params in list(self.transport.handed_out.items()):
-                if params.request_id == request_id and key in session.asks:
-                    session.taken_back.add(key)
-                    session.asks[key].cancel()
+                if params.request_id == request_id:
+                    asks.take_back(key)
 
     # from the agent: carried out
 
@@ -430,6 +500,8 @@ class AgentConnection:
                     answer = await self._write(params)
                 case _ if method == ASK:
                     answer = await self._ask(params)
+                case elicitation.CREATE:
+                    answer = await self._elicit(params)
                 case _ if method in terminal_requests.METHODS and self._runs_commands:
                     answer = await self._terminal(method, params)
                 case _:
@@ -452,9 +524,11 @@ class AgentConnection:
             case _:
                 return errors.INTERNAL
         wanted = file.params
+        waiting = self._loop.call_later(_LONG, params.park)
         try:
             answer = await self._service.read(file.ticket, wanted.line, wanted.limit)
         finally:
+            waiting.cancel()
             file.release()
         if isinstance(answer, Refusal):
             return errors.failure(answer, wanted.path)
@@ -508,9 +582,9 @@ class AgentConnection:
             session.calls.merged(cast("Json", call)),
             options,
         )
-        chosen = await self._parked(session, params, self._service.ask(question))
+        chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
         if isinstance(chosen, Failure):
-            return chosen if chosen is _TAKEN_BACK else _CANCELLED
+            return chosen if chosen is TAKEN_BACK else _CANCELLED
         if chosen is None or chosen not in {option.id for option in options}:
             return _CANCELLED
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
@@ -528,61 +602,32 @@ class AgentConnection:
         line = command_line.parse(params, self._env.get("PATH"))
         if isinstance(line, Failure):
             return line
-        return await self._parked(session, params, session.terminals.create(line, list(session.writes)))
+        create = session.terminals.create(line, list(session.writes))
+        return await session.asks.wait(params, create, terminal_requests.NO_TURN)
 
-    async def _parked(self, session: _Session, params: Params, work: Awaitable[T]) -> T | Failure:
-        """Waits for a person: other messages go on, and the agent or the turn's end may take it back."""
-        params.park()
-        asked = asyncio.ensure_future(work)
-        session.asks[id(params)] = asked
-        try:
-            await asyncio.wait({asked})
-            if asked.cancelled():
-                return _TAKEN_BACK if id(params) in session.taken_back else terminal_requests.NO_TURN
-            return asked.result()
-        finally:
-            asked.cancel()
-            session.asks.pop(id(params), None)
-            session.taken_back.discard(id(params))
+    async def _elicit(self, params: Params) -> Json | Failure:
+        if not self._offers.elicitation:
+            return _unknown(elicitation.CREATE)
+        agents_id = params.get("sessionId")
+        session = self._sessions.get(agents_id) if isinstance(agents_id, str) else None
+        if session is None and agents_id is not None:
+            return errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION)
+        number = f"{self.agent}:{next(self._serial)}"
+        asked = elicitation.parse(params, number, self.agent, session.id if session else None)
+        if isinstance(asked, Failure):
+            return asked
+        if session is not None and session.cancelled:
+            return elicitation.CANCELLED
+        asks = session.asks if session is not None else self._asks
+        answer = await asks.wait(params, self._service.elicit(asked), _WITHDRAWN)
+        if isinstance(answer, Failure):
+            return answer if answer is TAKEN_BACK else elicitation.CANCELLED
+        return elicitation.result(asked, answer)
 
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
-_TAKEN_BACK = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
+_WITHDRAWN = Failure(errors.REQUEST_CANCELLED, "Request withdrawn", {})
 
 
 def _unknown(method: str) -> Failure:
     return Failure(errors.METHOD_NOT_FOUND, "Method not found", {"method": method})
-
-
-def _withdraw(session: _Session) -> None:
-    for asked in list(session.asks.values()):
-        asked.cancel()
-
-
-def _facts(answer: object) -> Facts:
-    """Read from the raw answer: where the SDK's model mends a bad field it leaves dicts in the place of models."""
-    info = _at(answer, "agentInfo")
-    can = _at(answer, "agentCapabilities")
-    methods = _at(answer, "authMethods")
-    name = _at(info, "title") or _at(info, "name")
-    version = _at(info, "version")
-    return Facts(
-        name=plain(name, 60) if isinstance(name, str) else "",
-        version=plain(version, 40) if isinstance(version, str) else "",
-        embedded_context=_at(can, "promptCapabilities", "embeddedContext") is True,
-        additional_directories=isinstance(_at(can, "sessionCapabilities", "additionalDirectories"), dict),
-        close=isinstance(_at(can, "sessionCapabilities", "close"), dict),
-        mcp_http=_at(can, "mcpCapabilities", "http") is True,
-        mcp_sse=_at(can, "mcpCapabilities", "sse") is True,
-        auth_methods=tuple(
-            {key: _at(method, key) for key in ("id", "name", "description")}
-            for method in (cast("list[object]", methods) if isinstance(methods, list) else ())
-            if isinstance(_at(method, "id"), str)
-        ),
-    )
-
-
-def _at(value: object, *keys: str) -> object:
-    for key in keys:
-        value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
-    return value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sidecar.acp import process
 from sidecar.acp.command import Command, environment, resolve
 from sidecar.acp.limits import Ladder, Limits
+from sidecar.acp.offers import Offers
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.service import AnyService
 from sidecar.core.escape import plain
@@ -89,6 +90,7 @@ class Host:
         limits: Limits,
         ladder: Ladder,
         on_death: Callable[[Host, str], None],
+        offers: Offers = Offers(),  # noqa: B008  # frozen
     ) -> Host:
         """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that.
 
@@ -103,7 +105,14 @@ class Host:
             from sidecar.acp.client import AgentConnection, Gone
 
             connection = AgentConnection(
-                agent, running.stdout, running.stdin, service, fs=command.fs, env=env, limits=limits
+                agent,
+                running.stdout,
+                running.stdin,
+                service,
+                fs=command.fs,
+                offers=offers,
+                env=env,
+                limits=limits,
             )
             host = Host(agent, running, connection, limits, ladder, on_death)
             try:

@@ -30,6 +30,12 @@ class Limits:
     """`session/close`."""
     last_words: float = 1.0
     """How long a process that ended may still be heard, and one that closed its output may take to end."""
+    listing: float = 15.0
+    """`session/list`, `session/delete`."""
+    choice: float = 30.0
+    """Choosing a mode, an option, a model; logging out."""
+    login: float = 900.0
+    """`authenticate`: a person finds a browser, a password, a telephone."""
     wire: WireLimits = WireLimits()
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.workspace.ports import Json, Question
+from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -60,6 +61,14 @@ class Service(Protocol[T]):
         """The id of the chosen option; None when dismissed. Cancelling withdraws the question."""
         ...
 
+    def elicit(self, elicitation: Elicitation) -> Awaitable[Elicited]:
+        """Only called where the agent was told that it may ask. Cancelling withdraws it."""
+        ...
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
+        """What happened at an elicitation's URL has ended."""
+        ...
+
     def session_update(self, session_id: str, update: Json) -> None:
         """One `session/update` as the agent sent it, in the order in which they arrive; must not block.
 
@@ -81,6 +90,10 @@ class Service(Protocol[T]):
     def command_ended(self, session_id: str, terminal_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         """What a command has said since the last call; must not block."""
+        ...
+
+    def agent_state(self, state: AgentState) -> None:
+        """An agent's process starts, runs, has ended; must not block."""
         ...
 
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:

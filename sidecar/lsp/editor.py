@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar, cast
 
 import msgspec
 
-from sidecar.lsp import ext
+from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
 from sidecar.lsp.progress import NoProgress, ProgressBoard
 from sidecar.lsp.questions import Place, Questions
@@ -34,6 +34,7 @@ from sidecar.workspace.ports import (
     Question,
     TextEdit,
 )
+from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -129,6 +130,32 @@ class LspEditor:
         self._updates.add(session_id, update)
         if self._chats is not None:
             self._chats.session_update(session_id, update)
+
+    def session_history(self, session_id: str, update: Json) -> None:
+        if self._capabilities.session_updates:
+            self._updates.add(session_id, update, history=True)
+
+    def history_shown(self) -> None:
+        self._updates.flush()
+
+    def agent_state(self, state: AgentState) -> None:
+        params: dict[str, object] = {
+            "agent": state.agent,
+            "state": state.state,
+            "sessions": list(state.sessions),
+        }
+        texts = {"name": state.name, "version": state.version, "message": state.message}
+        self._wire.notify(ext.AGENT_STATE, params | {key: text for key, text in texts.items() if text})
+
+    def activity(self, activity: Activity) -> None:
+        self._wire.notify(ext.ACTIVITY, elicitations.activity(activity), ("activity", activity))
+
+    async def elicit(self, elicitation: Elicitation) -> Elicited:
+        self._updates.flush()  # what the agent said before it asked is read before the form
+        return await elicitations.ask(self._wire, elicitation)
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
+        self._wire.notify(ext.ELICITATION_COMPLETE, {"agent": agent, "elicitationId": elicitation_id})
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         if self._capabilities.session_updates:

@@ -39,14 +39,18 @@ class Updates:
     def __init__(self, wire: Wire, announced: Callable[[], bool]) -> None:
         self._wire = wire
         self._announced = announced
-        self._waiting: dict[str, list[dict[str, object]]] = {}
+        self._waiting: dict[tuple[str, bool], list[dict[str, object]]] = {}
+        """By session, and whether it is history."""
         self._outputs: dict[tuple[str, str], str] = {}
         self._logs: dict[str, LineLog] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._serial = 0
 
-    def add(self, session_id: str, update: Json) -> None:
-        waiting = self._waiting.setdefault(session_id, [])
+    def add(self, session_id: str, update: Json, *, history: bool = False) -> None:
+        """`history`: of long ago; it is not for the log."""
+        if (session_id, not history) in self._waiting:
+            self.flush()  # the order between the two is kept
+        waiting = self._waiting.setdefault((session_id, history), [])
         join(waiting, update)
         if len(waiting) >= FLUSH_AT:
             self.flush()
@@ -69,10 +73,13 @@ class Updates:
             self._timer.cancel()
             self._timer = None
         waiting, self._waiting = self._waiting, {}
-        for session_id, updates in waiting.items():
+        for (session_id, history), updates in waiting.items():
             if self._announced():
+                replay = {"replay": True} if history else {}
                 for update in updates:
-                    self._send(ext.SESSION_UPDATE, {"sessionId": session_id, "update": update})
+                    self._send(ext.SESSION_UPDATE, {"sessionId": session_id, "update": update, **replay})
+                continue
+            if history:
                 continue
             log = self._logs.setdefault(session_id, LineLog())
             self._write([line for update in updates for line in log.add(update)])

@@ -47,6 +47,13 @@ START_OPTIONS = (
 )
 
 
+OFFER_OPTIONS = (
+    Option("reject", "reject_once", "Do not offer it"),
+    Option("allow", "allow_once", "Offer it this once"),
+    Option("always", "allow_always", "Offer it, and do not ask again"),
+)
+
+
 RUN_OPTIONS = (
     Option("reject", "reject_once", "Do not run it"),
     Option("allow", "allow_once", "Run it this once"),
@@ -108,6 +115,28 @@ class Consent:
             if answer == "always":
                 self._approvals.remember(command)
             self._audit.record("start", session=session.id, agent=session.agent, argv=argv, answer=answer)
+            return answer in ("allow", "always")
+
+    async def to_offer(self, session: Session, name: str, server: AgentCommand, url: str) -> bool:
+        """Whether the agent may be given this MCP server: it was approved on this machine, or the user says so now."""
+        async with self._starting.setdefault("mcp", anyio.Lock()):
+            if self._approvals.knows(server):
+                return True
+            argv = [server.command, *server.args]
+            what = escape(url) if url else " ".join(map(_quoted, argv))
+            words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
+            words += f"{shorten(what, 600)}."
+            if server.env:
+                words += f" It sets {shorten(', '.join(map(escape, sorted(server.env))), 300)}."
+            details: dict[str, object] = {"env": sorted(server.env), "cwd": session.cwd}
+            details |= {"target": url} if url else {"argv": argv}
+            question = self._question(
+                session, "start", words, OFFER_OPTIONS, "never offered from here before", details
+            )
+            answer = await self.ask(question)
+            if answer == "always":
+                self._approvals.remember(server)
+            self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
             return answer in ("allow", "always")
 
     async def to_run(

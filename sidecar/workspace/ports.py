@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from sidecar.config import AgentCommand
 from sidecar.core.text import Encoding, Position
 from sidecar.journal.entry import Entry, EntryState
+from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
 
 Json = Mapping[str, object]
 
@@ -42,6 +43,10 @@ class EditorCapabilities:
     permissions: bool = False
     changes: bool = False
     conflicts: bool = False
+    agent_state: bool = False
+    activity: bool = False
+    elicitation: bool = False
+    terminal_login: bool = False
     lf_lines: bool = False
     """This and the following: known of an editor by its name. Only "\\n" ends a line (core/lf_lines.py)."""
     in_any_order: bool = False
@@ -155,6 +160,24 @@ class Editor(Protocol):
         """`update` in ACP's own shape; coalescible towards a slow editor."""
         ...
 
+    def session_history(self, session_id: str, update: Json) -> None:
+        """As `session_update`, of something that was long ago: shown where sessions are shown, and nowhere else."""
+        ...
+
+    def history_shown(self) -> None:
+        """All of it is on its way to the editor when this returns, before anything that comes after."""
+        ...
+
+    def agent_state(self, state: AgentState) -> None:
+        """Only for clients that announced it, as the next one."""
+        ...
+
+    def activity(self, activity: Activity) -> None: ...
+    async def elicit(self, elicitation: Elicitation) -> Elicited:
+        """Only where the capability is announced. Cancelling the call withdraws it."""
+        ...
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         """What a command of the agent's said since the last call; coalescible, and only for clients that show it."""
         ...
@@ -199,6 +222,10 @@ class OpenedSession:
     config_options: Sequence[Json] | None = None
     embedded_context: bool = False
     """The agent takes `resource` blocks in prompts."""
+    reference: str = ""
+    """The agent's own name for it, which only the agents' side understands; it outlives the process."""
+    replayed: bool = False
+    """A loaded session: the agent told its history."""
 
 
 class AgentFailed(Exception):
@@ -215,6 +242,7 @@ class AgentFailed(Exception):
             "auth_required",
             "timeout",
             "refused",
+            "unsupported",
         ],
         message: str,
         data: Json | None = None,
@@ -229,12 +257,44 @@ class Agents(Protocol):
     """The agents' side as the workspace sees it. Every method raises AgentFailed with words for a person."""
 
     def list(self) -> list[AgentInfo]: ...
+    def found(self, agent: str) -> AgentCommand | None:
+        """How an agent that was found on this machine, and that nobody configured, is started."""
+        ...
+
     async def open_session(self, request: SessionRequest) -> OpenedSession: ...
+    async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
+        """Takes up an earlier conversation. Its history comes as session updates before this returns, or with `replay` false not
+        at all. "unsupported" when the agent cannot; "refused" when it has lost it."""
+        ...
+
+    async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
+        """Conversations the agent keeps, in these folders or (none given) in all; none where it keeps none. `cwd`: where the
+        agent is started if need be, here and below."""
+        ...
+
+    async def delete_session(self, agent: str, reference: str, cwd: str) -> None: ...
+    async def set_mode(self, session_id: str, mode_id: str) -> Json:
+        """ACP's `modes` afterwards."""
+        ...
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        """ACP's `configOptions` afterwards."""
+        ...
+
+    async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
+        """`{agent, state, …}`: what was done, or what a person has to do (the reference tells the states)."""
+        ...
+
+    async def logout(self, agent: str, cwd: str) -> None: ...
     async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
         """Runs one turn; returns ACP's stop reason after every update of the turn was handed over."""
         ...
 
     def cancel(self, session_id: str) -> None: ...
+    def reference(self, session_id: str) -> str:
+        """The agent's own name for the conversation as it is now: after the agent's death it may be another one."""
+        ...
+
     async def close_session(self, session_id: str) -> None: ...
     def status(self) -> list[Json]: ...
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Sequence
+from typing import Literal
 
 from sidecar.config import Settings
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, from_path
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
@@ -47,7 +48,7 @@ from sidecar.workspace.rejecting import Rejecter
 from sidecar.workspace.resolving import Resolver, Take
 from sidecar.workspace.review import Review
 from sidecar.workspace.sending import Sender
-from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
+from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import Storage
@@ -288,7 +289,7 @@ class Workspace:
             answer = await self._reader.read(ticket, line, limit)
         finally:
             ticket.release()
-        self._note("read", ticket, answer)
+        self._note("read", ticket, answer, line)
         return answer
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
@@ -296,7 +297,7 @@ class Workspace:
         answer = self._reader.read_now(ticket, line, limit)
         if answer is not None:
             ticket.release()
-            self._note("read", ticket, answer)
+            self._note("read", ticket, answer, line)
         return answer
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
@@ -304,9 +305,16 @@ class Workspace:
         self._note("write", ticket, answer)
         return answer
 
-    def _note(self, event: str, ticket: Ticket, answer: object) -> None:
+    def _note(
+        self, event: Literal["read", "write"], ticket: Ticket, answer: object, line: int | None = None
+    ) -> None:
         outcome = answer.kind.value if isinstance(answer, Refusal) else "ok"
         self._audit.record(event, session=ticket.session_id, path=ticket.path, outcome=outcome)
+        session = self.state.sessions.get(ticket.session_id)
+        if session is not None and self._editor.capabilities.activity:
+            call, uri = session.current_tool_call(), from_path(ticket.path)
+            first = None if line is None else max(0, line - 1)
+            self._editor.activity(Activity(session.id, session.turn, event, uri, outcome, first, call))
 
     async def ask(self, question: Question) -> str | None:
         """Puts a question of an agent's to the user; None when dismissed or withdrawn."""

@@ -110,6 +110,9 @@ class Turns:
                 await finish(session)
         except AgentFailed as failed:
             failure = failed.message
+            outcome["errorKind"] = failed.kind
+            if "methods" in failed.data:
+                outcome["methods"] = failed.data["methods"]
         except Exception:
             log.exception("a turn of %s failed", session.agent)
             failure = f"The turn of {session.agent} failed by a fault of acp-sidecar; its log says more."

@@ -128,7 +128,8 @@ async def test_login_methods_are_named(tmp_path: Path) -> None:
     async with agents(tmp_path, script) as side:
         with pytest.raises(AgentFailed, match="It offers: API key") as raised:
             await side.open()
-        assert raised.value.data == {"methods": methods}
+        shown = [{"id": "key", "name": "API key", "type": "agent"}]
+        assert raised.value.data == {"agent": "fake", "methods": shown}
 
 
 # turns

@@ -67,6 +67,7 @@ async def test_initialize_says_both_or_neither() -> None:
             assert params["clientCapabilities"] == {
                 "fs": {"readTextFile": fs, "writeTextFile": fs},
                 "terminal": fs,
+                "session": {"configOptions": {"boolean": {}}},
             }
             assert params["clientInfo"]["name"] == "acp-sidecar"
 

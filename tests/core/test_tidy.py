@@ -16,7 +16,7 @@ ROOT = Path(sidecar.__file__).parent
 LAYERS = [
     {"core"},
     {"config", "matchers", "state_folder", "stderr_log"},
-    {"disk", "journal", "approvals", "audit"},
+    {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
     {"connection", "doctor"},
@@ -44,6 +44,7 @@ ONLY_IN: dict[str, set[str]] = {
 OPENS_FILES: dict[str, str] = {
     "disk": "workspace files",
     "journal": "its own database and locks",
+    "records": "what was said in sessions, in the state folder",
     "approvals": "what the user approved, in the state folder",
     "audit": "its log, in the state folder",
     "state_folder": "the state folder",

@@ -10,6 +10,7 @@ from typing import Any
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports import Json, Question
+from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
 
 HANGS = 10.0
 """Bound on hanging, generous for slow machines."""
@@ -26,6 +27,10 @@ class Wire:
         self.room = asyncio.Event()
         """Cleared: the agent does not read, the sink is full."""
         self.room.set()
+        self.taken = 0
+        """What the agent has read, in bytes; a test that has it read slowly counts here."""
+        self.left = 0
+        """What it leaves unread, while there is room for more."""
         self._changed = asyncio.Event()
 
     # the sink
@@ -33,6 +38,10 @@ class Wire:
     @property
     def full(self) -> bool:
         return not self.room.is_set()
+
+    @property
+    def waiting(self) -> int:
+        return max(self.left, int(self.full))
 
     def write(self, *parts: bytes) -> None:
         self.raw += b"".join(parts)
@@ -123,6 +132,10 @@ class FakeWorkspace:
     questions: list[Question] = field(default_factory=list)
     updates: list[tuple[str, Json]] = field(default_factory=list)
     deaths: list[tuple[list[str], str]] = field(default_factory=list)
+    states: list[AgentState] = field(default_factory=list)
+    elicitations: list[Elicitation] = field(default_factory=list)
+    elicited: Elicited | None = None
+    """None: the user does not answer."""
     gates: dict[str, asyncio.Event] = field(default_factory=dict)
     """path → event its reads and writes wait for."""
     refusal: Refusal | None = None
@@ -169,6 +182,22 @@ class FakeWorkspace:
 
     def session_update(self, session_id: str, update: Json) -> None:
         self.updates.append((session_id, update))
+        self.changed.set()
+
+    def agent_state(self, state: AgentState) -> None:
+        self.states.append(state)
+        self.changed.set()
+
+    async def elicit(self, elicitation: Elicitation) -> Elicited:
+        self.elicitations.append(elicitation)
+        self.changed.set()
+        if self.elicited is None:
+            await asyncio.Event().wait()
+        assert self.elicited is not None
+        return self.elicited
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
+        self.log.append(("elicitation complete", agent, elicitation_id))
         self.changed.set()
 
     def agent_died(self, session_ids: list[str], message: str) -> None:

@@ -116,6 +116,12 @@ class IdleAgents:
     async def close_session(self, session_id: str) -> None:
         self.closed.append(session_id)
 
+    def found(self, agent: str) -> AgentCommand | None:
+        return None
+
+    def reference(self, session_id: str) -> str:
+        return ""
+
     def status(self) -> list[Any]:
         return []
 

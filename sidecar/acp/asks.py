@@ -1,0 +1,52 @@
+"""Asks: requests of an agent's that wait for a person. Other messages go on meanwhile, and each can be taken back: by the agent
+itself (`$/cancel_request`), by the end of its turn, by the end of the session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
+
+from sidecar.acp import errors
+from sidecar.acp.errors import Failure
+from sidecar.acp.transport import Params
+
+T = TypeVar("T")
+
+TAKEN_BACK: Final = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
+"""What the agent hears when it took the request back itself."""
+
+
+class Asks:
+    """Those of one session, or of an agent where there is none."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, asyncio.Future[Any]] = {}
+        self._taken_back: set[int] = set()
+
+    async def wait(self, params: Params, work: Awaitable[T], withdrawn: Failure) -> T | Failure:
+        """The work's result; `withdrawn` when our side ended it, TAKEN_BACK when the agent did."""
+        params.park()
+        key = id(params)
+        asked = asyncio.ensure_future(work)
+        self._open[key] = asked
+        try:
+            await asyncio.wait({asked})
+            if asked.cancelled():
+                return TAKEN_BACK if key in self._taken_back else withdrawn
+            return asked.result()
+        finally:
+            asked.cancel()
+            self._open.pop(key, None)
+            self._taken_back.discard(key)
+
+    def take_back(self, key: int) -> None:
+        """The agent no longer wants the answer to the request with these params (by id); others than ours are left alone."""
+        if key in self._open:
+            self._taken_back.add(key)
+            self._open[key].cancel()
+
+    def withdraw(self) -> None:
+        """Nobody is to answer any of them."""
+        for asked in list(self._open.values()):
+            asked.cancel()

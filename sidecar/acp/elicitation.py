@@ -1,0 +1,107 @@
+"""elicitation/create: an agent asks the user to fill in a form, or to open a page. Its params checked, the answer as ACP wants it.
+
+Offered only where the editor shows it (ACP, "Elicitation": a client that cannot show who asks, and let the user decline, must not
+announce it). Links are https, or http of this machine, where logins come back to; nothing else is ever handed to an editor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from sidecar.acp.errors import Failure, invalid
+from sidecar.core.escape import plain
+from sidecar.core.refusal import Kind
+from sidecar.workspace.session_ports import Elicitation, Elicited, Json
+
+CREATE: Final = "elicitation/create"
+COMPLETE: Final = "elicitation/complete"
+
+CANCELLED: Final[Json] = {"action": "cancel"}
+
+_MESSAGE = 4000
+"""Characters shown of the agent's words."""
+_SCHEMA = 256 * 1024
+"""Characters of a form's schema as JSON; a form that a person fills in is far smaller."""
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def parse(
+    params: Mapping[str, object], number: str, agent: str, session_id: str | None
+) -> Elicitation | Failure:
+    """What to show; `number` is our own name for it, `session_id` the sidecar's."""
+    message, mode, call = params.get("message"), params.get("mode"), params.get("toolCallId")
+    if not isinstance(message, str):
+        return invalid("message must be a string", Kind.BAD_RANGE)
+    words = "\n".join(plain(line, _MESSAGE) for line in message[:_MESSAGE].splitlines())
+    asked = Elicitation(
+        number, agent, "form", words, session_id, call if isinstance(call, str) and session_id else None
+    )
+    match mode:
+        case "form":
+            return _form(asked, params.get("requestedSchema"))
+        case "url":
+            return _url(asked, params.get("url"), params.get("elicitationId"))
+        case _:
+            return invalid("mode must be form or url", Kind.BAD_RANGE)
+
+
+def result(asked: Elicitation, answer: Elicited) -> Json:
+    """As ACP wants it: what was asked for and nothing else. A form that lacks what it must have counts as closed."""
+    if answer.action != "accept":
+        return {"action": answer.action}
+    if asked.mode == "url":
+        return {"action": "accept"}
+    wanted = cast("Mapping[str, object]", asked.schema.get("properties", {}))
+    content = {key: value for key, value in (answer.content or {}).items() if key in wanted and _value(value)}
+    required = asked.schema.get("required")
+    for name in cast("list[object]", required) if isinstance(required, list) else ():
+        if name not in content:
+            return CANCELLED
+    return {"action": "accept", "content": content}
+
+
+def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
+    if not isinstance(schema, dict):
+        return invalid("requestedSchema must be an object", Kind.BAD_RANGE)
+    fields = cast("dict[str, object]", schema)
+    properties = fields.get("properties", {})
+    if fields.get("type", "object") != "object" or not isinstance(properties, dict):
+        return invalid("requestedSchema must describe an object", Kind.BAD_RANGE)
+    if not all(isinstance(one, dict) for one in cast("dict[str, object]", properties).values()):
+        return invalid("every property of requestedSchema must be an object", Kind.BAD_RANGE)
+    if len(json.dumps(fields)) > _SCHEMA:
+        return invalid(f"requestedSchema has more than {_SCHEMA} characters", Kind.TOO_LARGE)
+    return replace(asked, schema={**fields, "properties": properties})
+
+
+def _url(asked: Elicitation, url: object, elicitation_id: object) -> Elicitation | Failure:
+    if not isinstance(elicitation_id, str) or not elicitation_id:
+        return invalid("elicitationId must be a string", Kind.BAD_RANGE)
+    if not isinstance(url, str) or not may_be_opened(url):
+        return invalid("url must be an https URL", Kind.BAD_RANGE)
+    return replace(asked, mode="url", url=url, elicitation_id=elicitation_id)
+
+
+def may_be_opened(url: str) -> bool:
+    """https with a host, or http of this machine; no blanks, control characters, names or passwords in it."""
+    if len(url) > 8192 or not url.isascii() or not url.isprintable() or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return False
+    if not host or "@" in parts.netloc or "\\" in url:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and host in _LOCAL)
+
+
+def _value(value: object) -> bool:
+    """ACP, ElicitationContentValue: text, number, truth, list of texts."""
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in cast("list[object]", value))
+    return isinstance(value, str | int | float | bool)

@@ -1,0 +1,69 @@
+"""Facts: what an agent says of itself at `initialize`, as far as anything here depends on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sidecar.core.escape import plain
+from sidecar.workspace.ports import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything defaults to the least."""
+
+    name: str = ""
+    version: str = ""
+    embedded_context: bool = False
+    additional_directories: bool = False
+    close: bool = False
+    list: bool = False
+    load: bool = False
+    resume: bool = False
+    delete: bool = False
+    logout: bool = False
+    mcp_http: bool = False
+    mcp_sse: bool = False
+    auth_methods: tuple[Json, ...] = ()
+    """As the agent sent them; each has an `id`."""
+
+
+def facts_of(answer: object) -> Facts:
+    """Read from the raw answer: where the SDK's model mends a bad field it leaves dicts in the place of models."""
+    info = at(answer, "agentInfo")
+    can = at(answer, "agentCapabilities")
+    methods = at(answer, "authMethods")
+    name = at(info, "title") or at(info, "name")
+    version = at(info, "version")
+    return Facts(
+        name=plain(name, 60) if isinstance(name, str) else "",
+        version=plain(version, 40) if isinstance(version, str) else "",
+        embedded_context=at(can, "promptCapabilities", "embeddedContext") is True,
+        additional_directories=_offers(can, "additionalDirectories"),
+        close=_offers(can, "close"),
+        list=_offers(can, "list"),
+        load=at(can, "loadSession") is True,
+        resume=_offers(can, "resume"),
+        delete=_offers(can, "delete"),
+        logout=isinstance(at(can, "auth", "logout"), dict),
+        mcp_http=at(can, "mcpCapabilities", "http") is True,
+        mcp_sse=at(can, "mcpCapabilities", "sse") is True,
+        auth_methods=tuple(
+            cast("Json", method)
+            for method in (cast("list[object]", methods) if isinstance(methods, list) else ())
+            if isinstance(at(method, "id"), str)
+        ),
+    )
+
+
+def _offers(capabilities: object, name: str) -> bool:
+    """ACP, `sessionCapabilities`: an object means yes, absence or null no."""
+    return isinstance(at(capabilities, "sessionCapabilities", name), dict)
+
+
+def at(value: object, *keys: str) -> object:
+    """What is there in nested objects; None where it is not."""
+    for key in keys:
+        value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,89 @@
+"""Agents known to speak ACP by the name of their program, so that one that is on PATH can be used before anybody configured it.
+
+Nothing here is started by itself: an agent that was found is only listed, and its start asks like any other that was never approved.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sidecar.acp.command import find
+from sidecar.config import AgentCommand
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAgent:
+    id: str
+    """What it is called where nobody configured it."""
+    name: str
+    command: str
+    arguments: tuple[str, ...]
+    install: str
+    reads: str
+    """How it comes by files, as observed."""
+
+
+KNOWN = (
+    KnownAgent(
+        "fast-agent", "fast-agent", "fast-agent-acp", (), "pip install fast-agent-mcp", "through the sidecar"
+    ),
+    KnownAgent(
+        "gemini",
+        "Gemini CLI",
+        "gemini",
+        ("--experimental-acp",),
+        "npm i -g @google/gemini-cli",
+        "edits through the sidecar, reads the disk",
+    ),
+    KnownAgent(
+        "qwen",
+        "Qwen Code",
+        "qwen",
+        ("--experimental-acp",),
+        "npm i -g @qwen-code/qwen-code",
+        "through the sidecar",
+    ),
+    KnownAgent("kimi", "Kimi CLI", "kimi", ("--acp",), "pip install kimi-cli", "through the sidecar"),
+    KnownAgent(
+        "vibe",
+        "Mistral Vibe",
+        "vibe-acp",
+        (),
+        "pip install mistral-vibe",
+        "through the sidecar (2.9), the disk (3)",
+    ),
+    KnownAgent("goose", "goose", "goose", ("acp",), "see the goose project", "through the sidecar"),
+    KnownAgent(
+        "opencode",
+        "opencode",
+        "opencode",
+        ("acp",),
+        "npm i -g opencode-ai",
+        "writes the disk itself, and tells the sidecar too",
+    ),
+    KnownAgent(
+        "claude-code",
+        "Claude Code",
+        "claude-agent-acp",
+        (),
+        "npm i -g @agentclientprotocol/claude-agent-acp",
+        "the disk",
+    ),
+    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @zed-industries/codex-acp", "the disk"),
+    KnownAgent(
+        "copilot", "GitHub Copilot CLI", "copilot", ("--acp",), "npm i -g @github/copilot", "the disk"
+    ),
+)
+
+
+def on_path(env: Mapping[str, str] | None = None) -> dict[str, AgentCommand]:
+    """Those on PATH by id, each with its program's absolute path: what is approved once is that program, not a name."""
+    path = (os.environ if env is None else env).get("PATH")
+    found: dict[str, AgentCommand] = {}
+    for agent in KNOWN:
+        program = find(agent.command, path)
+        if program is not None:
+            found[agent.id] = AgentCommand(program, agent.arguments)
+    return found

@@ -1,0 +1,62 @@
+"""Listing: the conversations an agent keeps, page after page (ACP, `session/list`), with bounds on a list that does not end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from sidecar.acp.facts import Facts, at
+from sidecar.core.escape import plain
+from sidecar.workspace.session_ports import ListedSession
+
+_PAGES = 20
+_SESSIONS = 1000
+
+
+class Lister(Protocol):
+    """An AgentConnection is one."""
+
+    agent: str
+
+    @property
+    def facts(self) -> Facts: ...
+    async def list_sessions(self, cwd: str | None, cursor: str | None) -> object: ...
+
+
+async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> list[ListedSession]:
+    """Those in the folders, or all of them; none when the agent cannot tell. Raises AgentFailed."""
+    if not connection.facts.list:
+        return []
+    found: dict[str, ListedSession] = {}
+    for folder in folders or [None]:
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await connection.list_sessions(folder, cursor)
+            rows = at(page, "sessions")
+            for row in cast("list[object]", rows) if isinstance(rows, list) else []:
+                one = _session(row)
+                if one is not None and (folder is None or one.cwd == folder) and len(found) < _SESSIONS:
+                    found.setdefault(one.reference, one)
+            following = at(page, "nextCursor")
+            if not isinstance(following, str) or following == cursor or len(found) >= _SESSIONS:
+                break
+            cursor = following
+    return list(found.values())
+
+
+def _session(row: object) -> ListedSession | None:
+    reference, cwd = at(row, "sessionId"), at(row, "cwd")
+    if not isinstance(reference, str) or not isinstance(cwd, str):
+        return None
+    more, title, updated = at(row, "additionalDirectories"), at(row, "title"), at(row, "updatedAt")
+    return ListedSession(
+        reference,
+        cwd,
+        tuple(
+            item
+            for item in cast("list[object]", more if isinstance(more, list) else [])
+            if isinstance(item, str)
+        ),
+        plain(" ".join(title.split()), 200) if isinstance(title, str) else "",
+        plain(updated, 40) if isinstance(updated, str) else "",
+    )

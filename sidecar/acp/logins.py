@@ -1,0 +1,138 @@
+"""Logins: the ways an agent offers to log in (ACP, "Authentication"), and what each of them asks of whom.
+
+`agent`: it does it by itself when told to (`authenticate`) · `terminal`: a person runs its own program in a terminal ·
+`env_var`: the user sets variables in the settings. Keys never pass through commands, so that none is ever in a log.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from sidecar.acp.command import Command, environment, resolve
+from sidecar.core.escape import plain
+from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.session_ports import Json
+
+
+def shown(methods: Sequence[Json]) -> list[Json]:
+    """`{id, name, description?, type}` of each, for a person to choose from."""
+    return [
+        {
+            "id": method["id"],
+            "name": _words(method.get("name"), 80) or _words(method["id"], 80),
+            **({"description": words} if (words := _words(method.get("description"), 400)) else {}),
+            "type": _type(method),
+        }
+        for method in methods
+    ]
+
+
+def required(agent: str, methods: Sequence[Json]) -> AgentFailed:
+    """What an agent that wants a login first comes to."""
+    names = [str(method["name"]) for method in shown(methods)]
+    ways = f" It offers: {', '.join(names)}." if names else ""
+    return AgentFailed(
+        "auth_required",
+        f"{agent} wants you to log in first.{ways} Log in here (sidecar.authenticate), with its own command in a"
+        " terminal, or give it its key under `env` in the settings; then try again.",
+        {"agent": agent, "methods": shown(methods)},
+    )
+
+
+def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json | None:
+    """The way to take; None when the person has to choose. Raises AgentFailed."""
+    if not methods:
+        raise AgentFailed(
+            "refused",
+            f"{agent} offers no way to log in from here. Log in with its own command in a terminal, or give it its key"
+            " under `env` in the settings.",
+        )
+    if method_id is None:
+        return methods[0] if len(methods) == 1 else None
+    for method in methods:
+        if method["id"] == method_id:
+            return method
+    known = ", ".join(plain(str(method["id"]), 60) for method in methods)
+    raise AgentFailed("refused", f'{agent} has no way to log in called "{plain(method_id, 60)}" ({known}).')
+
+
+def by_person(agent: str, command: Command, method: Json) -> Json | None:
+    """The answer where a person has to do it; None where the agent does."""
+    match _type(method):
+        case "terminal":
+            return _terminal(agent, command, method)
+        case "env_var":
+            return _variables(agent, method)
+        case _:
+            return None
+
+
+def _terminal(agent: str, command: Command, method: Json) -> Json:
+    """ACP: `args` are appended to how the agent is started, `env` is set beside what it is given."""
+    program, *args = resolve(agent, command, environment(command.env))
+    more = method.get("args")
+    args += [
+        item for item in cast("list[object]", more if isinstance(more, list) else []) if isinstance(item, str)
+    ]
+    env = {**command.env, **_texts(method.get("env"))}
+    line = plain(shlex.join([program, *args]), 600)
+    return {
+        "agent": agent,
+        "state": "terminal",
+        "terminal": {"command": program, "args": args, "env": env},
+        "message": f"Log in to {agent} in a terminal, with: {line}",
+    }
+
+
+def _variables(agent: str, method: Json) -> Json:
+    given = method.get("vars")
+    found: list[Json] = []
+    for item in cast("list[object]", given if isinstance(given, list) else []):
+        entry = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+        if isinstance(entry.get("name"), str):
+            label = _words(entry.get("label"), 80)
+            found.append(
+                {
+                    "name": plain(str(entry["name"]), 120),
+                    **({"label": label} if label else {}),
+                    "secret": entry.get("secret") is not False,
+                    "optional": entry.get("optional") is True,
+                }
+            )
+    names = ", ".join(str(one["name"]) for one in found if not one["optional"]) or "what it names"
+    answer: dict[str, object] = {
+        "agent": agent,
+        "state": "env",
+        "vars": found,
+        "message": f'{agent} takes its login from the environment: set {names} under "env" of the agent in the settings,'
+        " and start the language server again.",
+    }
+    link = method.get("link")
+    if isinstance(link, str) and link.startswith("https://"):
+        answer["link"] = plain(link, 2000)
+    return answer
+
+
+def _type(method: Json) -> str:
+    kind = method.get("type")
+    return kind if kind in ("terminal", "env_var") else "agent"
+
+
+def _texts(value: object) -> Mapping[str, str]:
+    """As ACP has it; a list of `{name, value}` is taken too."""
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return {k: v for k, v in items if isinstance(k, str) and isinstance(v, str)}
+    found: dict[str, str] = {}
+    for item in cast("list[object]", value if isinstance(value, list) else []):
+        entry = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+        name, text = entry.get("name"), entry.get("value")
+        if isinstance(name, str) and isinstance(text, str):
+            found[name] = text
+    return found
+
+
+def _words(value: object, limit: int) -> str:
+    return plain(value, limit) if isinstance(value, str) else ""

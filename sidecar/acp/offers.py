@@ -1,0 +1,22 @@
+"""Offers: what the editor can show for an agent, as the agent is told at `initialize`. What is not offered is not served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    elicitation: bool = False
+    """Forms, and pages to open."""
+    terminal_login: bool = False
+    """A command run in a terminal, for a person to log in."""
+
+    def capabilities(self) -> dict[str, object]:
+        """The part of ACP's `clientCapabilities` that depends on it. Options of type boolean can always be set."""
+        offered: dict[str, object] = {"session": {"configOptions": {"boolean": {}}}}
+        if self.elicitation:
+            offered["elicitation"] = {"form": {}, "url": {}}
+        if self.terminal_login:
+            offered["auth"] = {"terminal": True}
+        return offered

@@ -1,0 +1,147 @@
+"""Options: what can be chosen in one session (modes, config options, models), as the agent last told it.
+
+Models come in two ways: as a config option of category `model`, or as `models` beside the modes with a method of their own
+(`session/set_model`, before config options existed). Here the second becomes the first, so that editors know one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+from sidecar.acp.facts import at
+from sidecar.core.escape import plain
+from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.session_ports import Json
+
+MODEL: Final = "sidecar.model"
+"""The config option that stands for `models`."""
+
+
+class Options:
+    """Of one session; `heard` keeps it true."""
+
+    def __init__(self, answer: Mapping[str, object]) -> None:
+        """`answer`: the fields of what `session/new`, `session/load` or `session/resume` gave."""
+        self.modes: Json | None = None
+        self._config: list[Json] | None = None
+        self._model: dict[str, object] | None = None
+        self.answered(answer)
+
+    def answered(self, answer: Mapping[str, object]) -> None:
+        """What an answer says replaces what updates said; what it leaves out stays."""
+        modes = answer.get("modes")
+        if isinstance(modes, dict):
+            self.modes = cast("Json", modes)
+        if isinstance(answer.get("configOptions"), list):
+            self._config = _objects(answer["configOptions"])
+        self._model = _model_option(answer.get("models")) or self._model
+
+    @property
+    def config(self) -> Sequence[Json] | None:
+        """ACP's `configOptions`; None when the agent has none."""
+        if self._model is None or any(option.get("category") == "model" for option in self._config or ()):
+            return self._config
+        return [*(self._config or ()), self._model]
+
+    def heard(self, update: Json) -> Json:
+        """Takes note of an update; gives it as it is to be handed on."""
+        match update.get("sessionUpdate"):
+            case "current_mode_update" if self.modes is not None and isinstance(
+                update.get("currentModeId"), str
+            ):
+                self.modes = {**self.modes, "currentModeId": update["currentModeId"]}
+            case "config_option_update" if isinstance(update.get("configOptions"), list):
+                self._config = _objects(update["configOptions"])
+                return {**update, "configOptions": self.config}
+            case _:
+                pass
+        return update
+
+    # choosing
+
+    def check_mode(self, agent: str, mode_id: str) -> None:
+        """Raises AgentFailed when the session has no such mode."""
+        modes = _objects((self.modes or {}).get("availableModes"))
+        if not modes:
+            raise AgentFailed("refused", f"{agent} has no modes in this session.")
+        _among(agent, "mode", mode_id, [mode.get("id") for mode in modes])
+
+    def mode_set(self, mode_id: str) -> Json:
+        self.modes = {**(self.modes or {}), "currentModeId": mode_id}
+        return self.modes
+
+    def request(self, agent: str, config_id: str, value: str | bool) -> tuple[str, dict[str, object]]:
+        """The method and params (without the session) that set an option. Raises AgentFailed when it cannot be set so."""
+        config = self.config
+        if not config:
+            raise AgentFailed("refused", f"{agent} has no options in this session.")
+        _among(agent, "option", config_id, [option.get("id") for option in config])
+        option = next(option for option in config if option.get("id") == config_id)
+        if option.get("type") == "boolean":
+            if not isinstance(value, bool):
+                raise AgentFailed("refused", f'The option "{plain(config_id, 60)}" is true or false.')
+            return "session/set_config_option", {"configId": config_id, "type": "boolean", "value": value}
+        if not isinstance(value, str):
+            raise AgentFailed("refused", f'The value of the option "{plain(config_id, 60)}" is a text.')
+        _among(agent, "value", value, _values(option))
+        if self._model is not None and option is self._model:
+            return "session/set_model", {"modelId": value}
+        return "session/set_config_option", {"configId": config_id, "value": value}
+
+    def option_set(self, config_id: str, value: str | bool, answer: object) -> Sequence[Json]:
+        """All options after that: as the agent answered, or as it must be when it says nothing."""
+        if self._model is not None and config_id == MODEL:
+            self._model = {**self._model, "currentValue": value}
+        elif isinstance(said := at(answer, "configOptions"), list):
+            self._config = _objects(cast("object", said))
+        else:
+            self._config = [
+                {**option, "currentValue": value} if option.get("id") == config_id else option
+                for option in self._config or ()
+            ]
+        return self.config or []
+
+
+def _model_option(models: object) -> dict[str, object] | None:
+    current = at(models, "currentModelId")
+    choices = [
+        {
+            "value": model["modelId"],
+            "name": model.get("name") or model["modelId"],
+            **({"description": model["description"]} if model.get("description") else {}),
+        }
+        for model in _objects(at(models, "availableModels"))
+        if isinstance(model.get("modelId"), str)
+    ]
+    if not isinstance(current, str) or not choices:
+        return None
+    return {
+        "id": MODEL,
+        "name": "Model",
+        "category": "model",
+        "type": "select",
+        "currentValue": current,
+        "options": choices,
+    }
+
+
+def _values(option: Json) -> list[object]:
+    """Of a select, whose options may be grouped."""
+    found: list[object] = []
+    for item in _objects(option.get("options")):
+        inner = _objects(item.get("options"))
+        found += [one.get("value") for one in inner] if inner else [item.get("value")]
+    return found
+
+
+def _among(agent: str, what: str, wish: str, known: Sequence[object]) -> None:
+    if wish not in known:
+        names = ", ".join(plain(name, 60) for name in known if isinstance(name, str))
+        raise AgentFailed("refused", f'{agent} has no {what} "{plain(wish, 60)}" here ({names}).')
+
+
+def _objects(value: object) -> list[Json]:
+    if not isinstance(value, list):
+        return []
+    return [cast("Json", item) for item in cast("list[object]", value) if isinstance(item, dict)]

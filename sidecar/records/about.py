@@ -1,0 +1,65 @@
+"""About: what is known of one recorded session beside what was said in it; a small file of its own, so that listing is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Times are ISO 8601 in UTC."""
+
+    session_id: str
+    agent: str
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    reference: str = ""
+    """The agent's own name for it."""
+    title: str = ""
+    created: str = ""
+    updated: str = ""
+    turn: int = 0
+    """The last one: their numbers go on where they ended, since changes are known by them."""
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "v": 1,
+            "sessionId": self.session_id,
+            "agent": self.agent,
+            "cwd": self.cwd,
+            "additionalDirectories": list(self.additional_directories),
+            "reference": self.reference,
+            "title": self.title,
+            "created": self.created,
+            "updated": self.updated,
+            "turn": self.turn,
+        }
+
+    @staticmethod
+    def of_json(value: object) -> About | None:
+        """None for what is none of ours, or of a version to come."""
+        if not isinstance(value, dict):
+            return None
+        fields = cast("Mapping[str, object]", value)
+        texts = {
+            name: fields.get(name)
+            for name in ("sessionId", "agent", "cwd", "reference", "title", "created", "updated")
+        }
+        turn, more = fields.get("turn"), fields.get("additionalDirectories")
+        if fields.get("v") != 1 or not isinstance(turn, int) or not isinstance(more, list):
+            return None
+        if not all(isinstance(text, str) for text in texts.values()):
+            return None
+        return About(
+            str(texts["sessionId"]),
+            str(texts["agent"]),
+            str(texts["cwd"]),
+            tuple(item for item in cast("list[object]", more) if isinstance(item, str)),
+            str(texts["reference"]),
+            str(texts["title"]),
+            str(texts["created"]),
+            str(texts["updated"]),
+            turn,
+        )

@@ -1,0 +1,156 @@
+"""RecordFolder: the files of recorded sessions. `<id>.json` says what a session is, `<id>.jsonl` what was said, an entry a line.
+
+Everything blocks and raises OSError; records.py runs it in a thread. A line that was cut off by a crash is skipped when read. Several
+sidecars share the folder: entries are appended whole, and what a session is is replaced whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import cast
+
+from sidecar.records.about import About
+from sidecar.state_folder import make_private, open_private, state_folder
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Of one session's entries; when they are more, the older half goes."""
+MOST_SESSIONS = 200
+
+_ID = re.compile(r"[0-9a-z]{4,64}")
+
+Entry = dict[str, object]
+
+
+class RecordFolder:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        most_bytes: int = MOST_BYTES,
+        most_sessions: int = MOST_SESSIONS,
+    ) -> None:
+        self._path = path if path is not None else state_folder("sessions")
+        self._most_bytes = most_bytes
+        self._most_sessions = most_sessions
+
+    def write_about(self, about: About) -> None:
+        """Replaces what is known of a session."""
+        folder = make_private(self._path)
+        self._replace(folder / f"{_checked(about.session_id)}.json", json.dumps(about.to_json()).encode())
+
+    def append(self, session_id: str, entries: Sequence[Entry]) -> None:
+        path = make_private(self._path) / f"{_checked(session_id)}.jsonl"
+        lines = b"".join(_line(entry) for entry in entries)
+        descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                if file.read(1) != b"\n":
+                    lines = b"\n" + lines  # a crash cut the last line off
+            file.write(lines)
+        if size + len(lines) > self._most_bytes:
+            self._halve(path)
+
+    def abouts(self) -> list[About]:
+        """Every session, the last used first; what cannot be read is left out."""
+        found: list[About] = []
+        for path in self._all():
+            try:
+                about = About.of_json(json.loads(path.read_bytes()))
+            except (OSError, ValueError):
+                continue
+            if about is not None and about.session_id == path.stem:
+                found.append(about)
+        return sorted(found, key=lambda about: (about.updated, about.created), reverse=True)
+
+    def read(self, session_id: str) -> tuple[About, list[Entry]] | None:
+        """What is known and what was said; None when there is no such record."""
+        if _ID.fullmatch(session_id) is None:
+            return None
+        try:
+            about = About.of_json(json.loads((self._path / f"{session_id}.json").read_bytes()))
+        except (FileNotFoundError, ValueError):
+            return None
+        try:
+            lines = (self._path / f"{session_id}.jsonl").read_bytes().split(b"\n")
+        except FileNotFoundError:
+            lines = []
+        return None if about is None else (about, [entry for line in lines if (entry := _entry(line))])
+
+    def delete(self, session_id: str) -> bool:
+        """Whether there was one."""
+        if _ID.fullmatch(session_id) is None:
+            return False
+        there = False
+        for suffix in (".jsonl", ".json"):
+            try:
+                (self._path / f"{session_id}{suffix}").unlink()
+                there = True
+            except FileNotFoundError:
+                pass
+        return there
+
+    def retain(self, but: Callable[[], Collection[str]]) -> None:
+        """Deletes the oldest beyond the bound; `but`: sessions that are open."""
+        paths = self._all()
+        if len(paths) <= self._most_sessions:
+            return
+        open_ones = but()
+        by_age = sorted(paths, key=_age)
+        for path in by_age[: len(paths) - self._most_sessions]:
+            if path.stem not in open_ones:
+                self.delete(path.stem)
+
+    def _all(self) -> list[Path]:
+        try:
+            return [
+                path for path in self._path.iterdir() if path.suffix == ".json" and _ID.fullmatch(path.stem)
+            ]
+        except FileNotFoundError:
+            return []
+
+    def _halve(self, path: Path) -> None:
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept, size = len(lines), 0
+        while kept and size + len(lines[kept - 1]) <= self._most_bytes // 2:
+            kept -= 1
+            size += len(lines[kept])
+        at = _entry(lines[kept] if kept < len(lines) else b"").get("at", "")
+        self._replace(path, b"".join([_line({"at": at, "type": "omitted"}), *lines[kept:]]))
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"  # ASCII: lone surrogates survive
+
+
+def _entry(line: bytes) -> Entry:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return cast("Entry", value) if isinstance(value, dict) and "type" in value else {}
+
+
+def _checked(session_id: str) -> str:
+    if _ID.fullmatch(session_id) is None:
+        raise ValueError(f"not the id of a session: {session_id!r}")
+    return session_id

@@ -1,0 +1,52 @@
+"""McpOffers: the MCP servers of the user's settings on their way to an agent, which starts or calls them itself.
+
+An editor may have merged the settings with a repository's, so a server that was never approved on this machine asks once, showing
+exactly what would run or be called; the approval is the agents' (approvals.py). A refusal leaves the server out.
+"""
+
+from __future__ import annotations
+
+from sidecar.config import AgentCommand, McpServer
+from sidecar.core.escape import escape
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.ports import Editor, Json
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+
+
+class McpOffers:
+    def __init__(self, state: State, consent: Consent, editor: Editor) -> None:
+        self._state = state
+        self._consent = consent
+        self._editor = editor
+
+    async def to(self, session: Session) -> list[Json]:
+        """What `session/new` is given, in ACP's shape; servers of the same name given with the session win."""
+        given = {server.get("name") for server in session.request.mcp_servers}
+        offered: list[Json] = []
+        for server in self._state.settings.mcp_servers:
+            if server.name in given:
+                continue
+            if await self._consent.to_offer(session, server.name, _approvable(server), server.url):
+                offered.append(_in_acp(server))
+            else:
+                self._editor.show(
+                    "info", f"{session.agent} was not given the MCP server {escape(server.name)}."
+                )
+        return offered
+
+
+def _approvable(server: McpServer) -> AgentCommand:
+    """What an approval is about; a URL can never be taken for a program."""
+    if server.url:
+        return AgentCommand(f"{server.type} {server.url}", env=server.headers)
+    return AgentCommand(server.command, server.args, server.env)
+
+
+def _in_acp(server: McpServer) -> Json:
+    """ACP, "MCP servers": stdio has no type."""
+    if server.url:
+        headers = [{"name": name, "value": value} for name, value in server.headers.items()]
+        return {"type": server.type, "name": server.name, "url": server.url, "headers": headers}
+    env = [{"name": name, "value": value} for name, value in server.env.items()]
+    return {"name": server.name, "command": server.command, "args": list(server.args), "env": env}

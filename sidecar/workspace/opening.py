@@ -1,0 +1,129 @@
+"""Opening: how a session comes to be: its agent, its folders, what it is offered, and whether its agent may be started at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sidecar.core.refusal import Refusal
+from sidecar.records import About, Records
+from sidecar.workspace.consent import Consent
+from sidecar.workspace.mcp_offers import McpOffers
+from sidecar.workspace.ports import AgentFailed, Agents, Json, OpenedSession, SessionRequest
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+from sidecar.workspace.storage import Storage
+
+
+class Opening:
+    """`folders`: the editor's workspace folders, absolute; the first is where sessions work that say nothing else."""
+
+    def __init__(
+        self,
+        state: State,
+        storage: Storage,
+        consent: Consent,
+        offers: McpOffers,
+        agents: Agents,
+        records: Records,
+    ) -> None:
+        self._state = state
+        self._storage = storage
+        self._consent = consent
+        self._offers = offers
+        self._agents = agents
+        self._records = records
+        self.folders: list[str] = []
+
+    def prepare(
+        self,
+        agent: str | None,
+        cwd: str | None = None,
+        additional: Sequence[str] = (),
+        mcp_servers: Sequence[Json] = (),
+        *,
+        earlier: About | None = None,
+    ) -> Session:
+        """A session that its agent does not know yet; `earlier`: it goes on with that one. Raises AgentFailed."""
+        settings = self._state.settings
+        chosen = agent or settings.default_agent or next(iter(settings.agents), None)
+        if chosen is None:
+            raise AgentFailed("unknown_agent", self._nobody())
+        folder = cwd or next(iter(self.folders), None)
+        if folder is None or not os.path.isabs(folder):
+            raise AgentFailed(
+                "refused",
+                "the editor has no folder open; open one, or give an absolute path as cwd for the session",
+            )
+        more = tuple(dict.fromkeys([*self.folders, *additional]))
+        extra = tuple(path for path in more if path != folder)
+        roots = self._storage.roots((folder, *extra, *settings.allowed_roots))
+        if isinstance(roots, Refusal):
+            raise AgentFailed("refused", roots.message)
+        session_id = earlier.session_id if earlier is not None else uuid.uuid4().hex[:12]
+        request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
+        session = Session(session_id, chosen, folder, roots, request, moment=self._state.beliefs.moment)
+        session.turn = earlier.turn if earlier is not None else 0
+        self._state.sessions.add(session)
+        about = earlier or About(session_id, chosen, folder, tuple(additional))
+        self._records.begin(about, known=earlier is not None and bool(earlier.created))
+        return session
+
+    async def open(self, session: Session) -> OpenedSession:
+        """Opens it with its agent, which is started if need be and allowed. Raises AgentFailed; then there is no such session."""
+        try:
+            await self.allow(session)
+            session.opened = await self._agents.open_session(session.request)
+        except BaseException:
+            self.drop(session)
+            raise
+        self._records.reference(session.id, session.opened.reference)
+        return session.opened
+
+    async def allow(self, session: Session) -> None:
+        """Asks what has to be asked before a session is opened. Raises AgentFailed."""
+        await self._may_start(session)
+        servers = await self._offers.to(session)
+        session.request = replace(session.request, mcp_servers=(*session.request.mcp_servers, *servers))
+
+    async def may_start(self, agent: str) -> str:
+        """Whether the agent may be started for something that belongs to no session; the folder to start it in. Raises AgentFailed."""
+        session = self.prepare(agent, self._anywhere())
+        try:
+            await self._may_start(session)
+        finally:
+            self.drop(session)
+        return session.cwd
+
+    def _anywhere(self) -> str:
+        """A folder for what belongs to none: logging in works without an open folder too."""
+        return next(iter(self.folders), os.path.expanduser("~"))
+
+    def drop(self, session: Session) -> None:
+        self._state.sessions.remove(session.id)
+        self._records.close(session.id)
+
+    async def _may_start(self, session: Session) -> None:
+        command = self._state.settings.agents.get(session.agent) or self._agents.found(session.agent)
+        if command is None or self.runs(session.agent):
+            return
+        if not await self._consent.to_start(session, command):
+            raise AgentFailed(
+                "refused",
+                f"{session.agent} was not started, because that was not allowed; try again to be asked again",
+            )
+
+    def runs(self, agent: str) -> bool:
+        """Whether its process is there already."""
+        return any(
+            row.get("agent") == agent and row.get("state") == "running" for row in self._agents.status()
+        )
+
+    def _nobody(self) -> str:
+        found = [agent.id for agent in self._agents.list() if agent.source == "found"]
+        words = 'no agent is configured; add one under "agents" in the settings of acp-sidecar'
+        if found:
+            words += f", or open a session with one that is on PATH: {', '.join(found)}"
+        return f'{words}, or use the agent "demo"'

@@ -1,0 +1,79 @@
+"""What sessions need from outside beside prompts: values that cross the ports between workspace, editor and agents.
+
+The Protocols that carry them are in ports.py. Agents' shapes (modes, config options, MCP servers) are ACP's own, as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A conversation that an agent says it keeps."""
+
+    reference: str
+    """The agent's own name for it; only the agents' side understands it."""
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    title: str = ""
+    updated_at: str = ""
+    """ISO 8601, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """What became of an agent's process."""
+
+    agent: str
+    state: Literal["starting", "running", "stopped", "failed"]
+    name: str = ""
+    version: str = ""
+    message: str = ""
+    """failed: why, for a person."""
+    sessions: tuple[str, ...] = ()
+    """failed: sessions that lost their conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """An agent asks the user for more than yes or no. Texts are escaped, the schema is the agent's own."""
+
+    id: str
+    agent: str
+    mode: Literal["form", "url"]
+    message: str
+    session_id: str | None = None
+    """None: it belongs to no session (a login)."""
+    tool_call_id: str | None = None
+    schema: Json = field(default_factory=dict[str, object])
+    """form: ACP's restricted JSON Schema."""
+    url: str = ""
+    elicitation_id: str = ""
+    """url: by which its end is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """The answer. `content` only with accept; never recorded anywhere."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """One read or write of an agent's, answered."""
+
+    session_id: str
+    turn: int
+    kind: Literal["read", "write"]
+    uri: str
+    outcome: str
+    line: int | None = None
+    """From 0."""
+    tool_call_id: str | None = None
