@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -83,18 +82,12 @@ def _start(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> StartC
 
 
 def default_settings(folder: Path) -> dict[str, Any]:
-    """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python."""
+    """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python for the bundled server."""
     script = agents.command({"prompted": True})
     settings: dict[str, Any] = {
         "acpSidecar.agents": {scripted.NAME: {"command": script.command, "args": list(script.args)}},
         "acpSidecar.defaultAgent": scripted.NAME,
         "acpSidecar.python": sys.executable,
-        "acpSidecar.serverPath": str(Path(sys.executable).with_name("acp-sidecar")),
-        "acpSidecar.env": {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder / "home"),
-            "ACP_SIDECAR_STATE": str(folder / "state"),
-        },
     }
     found = tools.find("fast-agent")
     if isinstance(found, tools.Tool):
