@@ -122,12 +122,21 @@ def _action(kind: object, command: object, diffs: object) -> Action:
 def _command(raw: object) -> str | list[str] | None:
     if not isinstance(raw, dict):
         return None
-    command = cast("dict[str, object]", raw).get("command")
+    fields = cast("dict[str, object]", raw)
+    command, arguments = fields.get("command"), fields.get("args")
     if isinstance(command, str) and command:
-        return command
+        return (
+            [command, *map(_word, cast("list[object]", arguments))]
+            if isinstance(arguments, list)
+            else command
+        )
     if isinstance(command, list) and command:
-        return [word if isinstance(word, str) else repr(word) for word in cast("list[object]", command)]
+        return [_word(word) for word in cast("list[object]", command)]
     return None
+
+
+def _word(word: object) -> str:
+    return word if isinstance(word, str) else repr(word)
 
 
 def _objects(value: object) -> list[dict[str, object]]:

@@ -53,13 +53,20 @@ class Commands:
         folder = self._storage.folder(session.roots, requested)
         if isinstance(folder, Refusal):
             return folder
-        refused = await self._consent.to_run(session, argv, folder, env)
-        if refused is not None:
-            return refused
+        if not self._was_allowed(session, argv, folder, env):
+            refused = await self._consent.to_run(session, argv, folder, env)
+            if refused is not None:
+                return refused
         await self._save(session)
         if not session.alive or not session.running:
             return Refusal(Kind.WITHDRAWN, f"the turn ended before {plain(argv[0], 60)} was run")
         return folder
+
+    def _was_allowed(self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]) -> bool:
+        """When the agent asked about it by itself, a moment ago."""
+        if env or self._state.settings.writes == "deny":
+            return False
+        return folder == self._storage.folder(session.roots, session.cwd) and session.allowed.take(argv)
 
     async def _save(self, session: Session) -> None:
         """What this agent changed and is not saved, unless the user has worked on it since, or wants nothing saved."""

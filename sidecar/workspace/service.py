@@ -318,7 +318,12 @@ class Workspace:
 
     async def ask(self, question: Question) -> str | None:
         """Puts a question of an agent's to the user; None when dismissed or withdrawn."""
-        return await self._consent.ask(await self._prompting.question(question))
+        question = await self._prompting.question(question)
+        answer = await self._consent.ask(question)
+        session = self.state.sessions.get(question.session_id)
+        if session is not None:
+            session.allowed.answered(question, answer)
+        return answer
 
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)

@@ -9,6 +9,7 @@ import anyio
 
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Roots
+from sidecar.workspace.allowed_commands import AllowedCommands
 from sidecar.workspace.ports import Json, OpenedSession, SessionRequest
 
 _SERVED_KINDS = frozenset({"edit", "think", "switch_mode"})
@@ -47,6 +48,8 @@ class Session:
     """What the user allowed for the rest of this session: (access, canonical path)."""
     commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     """Command lines the user allowed for the rest of this session: (canonical folder, *argv)."""
+    allowed: AllowedCommands = field(default_factory=AllowedCommands)
+    """Commands the user allowed when the agent asked about them itself."""
     questions: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
     told: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents about whose conflicts the user was told in this turn."""
@@ -63,6 +66,7 @@ class Session:
         self._no_tool_calls()
         self.touched.clear()
         self.told.clear()
+        self.allowed.clear()
         return self.turn
 
     def end_turn(self) -> None:
