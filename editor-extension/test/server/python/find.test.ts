@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Candidate } from "../../../src/server/python/candidates";
+import { find } from "../../../src/server/python/find";
+
+const good = (command: string) => ({ python: { executable: command, version: "3.12.1" } });
+const old = { problem: "is Python 3.10.13; 3.11 to 3.14 are supported" };
+
+interface Case {
+  name: string;
+  setting?: string;
+  extension?: string;
+  machine?: string[];
+  /** What can be used; everything else is too old. */
+  good?: string[];
+  expected: string;
+  probed: string[];
+}
+
+const CASES: Case[] = [
+  { name: "the setting", setting: "/s", extension: "/e", good: ["/s", "/e"], expected: "/s (setting)", probed: ["/s"] },
+  {
+    name: "a setting that cannot be used is said, not passed over",
+    setting: "/s",
+    extension: "/e",
+    good: ["/e"],
+    expected:
+      "wrong setting: /s, named in the setting acpSidecar.python, is Python 3.10.13; 3.11 to 3.14 are supported. Name another one or clear the setting.",
+    probed: ["/s"],
+  },
+  {
+    name: "the Python extension's before PATH",
+    extension: "/e",
+    machine: ["/a"],
+    good: ["/e", "/a"],
+    expected: "/e (python extension)",
+    probed: ["/e"],
+  },
+  { name: "PATH when that one is too old", extension: "/e", machine: ["/a"], good: ["/a"], expected: "/a (PATH)", probed: ["/e", "/a"] },
+  { name: "the first that can be used", machine: ["/a", "/b", "/c"], good: ["/b", "/c"], expected: "/b (PATH)", probed: ["/a", "/b"] },
+  {
+    name: "only Python 3.10",
+    machine: ["/usr/bin/python3"],
+    expected:
+      "none: acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: /usr/bin/python3 is Python 3.10.13; 3.11 to 3.14 are supported.",
+    probed: ["/usr/bin/python3"],
+  },
+  {
+    name: "none at all",
+    expected: "none: acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine.",
+    probed: [],
+  },
+];
+
+for (const each of CASES) {
+  test(`find: ${each.name}`, async () => {
+    const probed: string[] = [];
+    const found = await find({
+      setting: each.setting ?? "",
+      extension: () => Promise.resolve(each.extension),
+      machine: () => (each.machine ?? []).map((command): Candidate => ({ command, args: [], from: "PATH" })),
+      probe: ({ command }) => {
+        probed.push(command);
+        return Promise.resolve(each.good?.includes(command) === true ? good(command) : old);
+      },
+      log: () => undefined,
+    });
+    assert.equal(found.kind === "found" ? `${found.python.executable} (${found.from})` : `${found.kind}: ${found.message}`, each.expected);
+    assert.deepEqual(probed, each.probed);
+  });
+}
