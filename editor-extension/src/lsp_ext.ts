@@ -295,8 +295,19 @@ export const requestPermission = new RequestType<
   void
 >("sidecar/requestPermission");
 
+export interface SaveParams {
+  uri: string;
+  version: number;
+  /** The text must stay exactly as it is: without what the user has done at every save, where that is possible. */
+  exact?: boolean;
+}
+export interface SaveAnswer {
+  saved: boolean;
+  /** The user typed while the save was being prepared, so that not every change then came from what is done at a save. */
+  typed?: boolean;
+}
 /** Announced by `save`. */
-export const save = new RequestType<{ uri: string; version: number }, { saved: boolean }, void>("sidecar/save");
+export const save = new RequestType<SaveParams, SaveAnswer, void>("sidecar/save");
 /** Announced by `open`: opens the document without showing it. */
 export const open = new RequestType<{ uri: string }, { version: number }, void>("sidecar/open");
 /** Announced by `open`: closes what was opened so, unless somebody looks at it. */
@@ -307,12 +318,9 @@ export interface ReloadParams {
   version: number;
   edits: TextEdit[];
 }
+export type ReloadAnswer = { version: number } | { refused: "version" | "not-active" };
 /** Announced by `reload`: take the disk's text, then apply these edits. */
-export const reload = new RequestType<
-  ReloadParams,
-  { version: number } | { refused: "version" | "not-active" },
-  void
->("sidecar/reload");
+export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 
 /** Announced by `changes`: the hunks of these documents moved; this client shows them itself. */
 export const changes = new NotificationType<{ uris: string[] }>("sidecar/changes");

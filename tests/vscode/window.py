@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page
 
 from tests.support.waiting import eventually
 from tests.vscode import support
-from tests.vscode.code_server import CodeServer
+from tests.vscode.code_server import USER, CodeServer
 
 # Everything the workbench did before is told to the extension host before this is answered: both share one ordered channel.
 SETTLE = "await vscode.commands.executeCommand('setContext', 'acpTests.settled', Date.now());\n"
@@ -47,6 +48,11 @@ for (const session of status.sessions ?? []) {
 }
 await vscode.commands.executeCommand('sidecar.keep', { all: true });
 """
+CONFIGURE = """
+for (const [name, value] of Object.entries(args[0])) {
+  await vscode.workspace.getConfiguration().update(name, value ?? undefined, vscode.ConfigurationTarget.Global);
+}
+"""
 _NUMBERS = itertools.count(1)
 
 
@@ -65,6 +71,7 @@ class Window:
     def __init__(self, server: CodeServer, context: BrowserContext, root: Path | None) -> None:
         """Opens `root` as the only folder, or no folder at all."""
         self.server = server
+        self._configured: list[str] = []
         self.page: Page = context.new_page()
         self.root = root
         self.folder = root if root is not None else server.folder
@@ -91,6 +98,15 @@ class Window:
     def until_server_runs(self) -> None:
         body = "return (await vscode.commands.getCommands(true)).includes('sidecar.status')"
         eventually(lambda: self.js(body), "the sidecar runs", within=30, otherwise=self.server.last_words)
+
+    def until_js(self, body: str, what: str, *, within: float = 10) -> Any:
+        """The first true value of `js(body)`."""
+        return eventually(lambda: self.js(body), what, within=within, otherwise=self.server.last_words)
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """User settings on top of the server's, until the end of the test; VS Code's own, not those of `machine` scope."""
+        self.js(CONFIGURE, settings)
+        self._configured.extend(settings)
 
     # --- Documents
 
@@ -241,6 +257,9 @@ class Window:
     def reset(self, folder: Path) -> None:
         """Makes it as good as new for the next test, which has its files in `folder`, inside `root`."""
         self.keys("Escape", "Escape")
+        self.js("for (const one of keep.disposables ?? []) one.dispose();\ndelete keep.disposables;")
+        self.js(CONFIGURE, {name: USER.get(name) for name in self._configured})
+        self._configured.clear()
         self.js(END_SESSIONS, seconds=60)
         left = self.js(CLOSE_ALL, seconds=60)
         assert not left, f"these tabs cannot be closed: {left}"

@@ -1,11 +1,34 @@
 /** Saving, reloading, unopened files, and files that text sync does not reach. */
 
 import * as vscode from "vscode";
-import type { ClientFlags } from "../lsp_ext";
+import * as ext from "../lsp_ext";
 import type { Session } from "../session";
+import { Opaque } from "./opaque";
+import { Reloading } from "./reload";
+import { Saving } from "./save";
+import { Unopened } from "./unopened";
 
-export const flags: Partial<ClientFlags> = {};
+export const flags: Partial<ext.ClientFlags> = { save: true, open: true, reload: true };
 
-export function register(_session: Session): vscode.Disposable {
-  return new vscode.Disposable(() => undefined);
+export function register({ client, log }: Session): vscode.Disposable {
+  const say = (words: string): void => log.info(words);
+  const reloading = new Reloading(say);
+  const saving = new Saving((document) => reloading.isNewerOnDisk(document), say);
+  const unopened = new Unopened();
+  const opaque = new Opaque((uri, dirty) => void client.notify(ext.opaque, { uri, dirty }));
+  return vscode.Disposable.from(
+    reloading,
+    saving,
+    unopened,
+    opaque,
+    client.onRequest(ext.save, (params) => saving.save(params)),
+    client.onRequest(ext.reload, (params) => reloading.reload(params)),
+    client.onRequest(ext.open, ({ uri }) => unopened.open(uri)),
+    client.onRequest(ext.close, ({ uri }) => unopened.close(uri)),
+    client.onDidChangeState((state) => {
+      if (state === "running") {
+        opaque.tellAll();
+      }
+    }),
+  );
 }

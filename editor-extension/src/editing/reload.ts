@@ -1,0 +1,178 @@
+/**
+ * `sidecar/reload`: the document takes the disk's text and gets the user's own changes on top, after which it can be saved
+ * again. The workbench's revert works on the active editor and no other, whatever it is told (it has destroyed unsaved
+ * text of the wrong one), so for another document the answer is "not-active": the server merges by an edit, the file is marked
+ * as newer on disk, and the same is done when the user comes to it.
+ */
+
+import * as vscode from "vscode";
+import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
+import { isActive, openDocument } from "./documents";
+import { moved, replacement, type Replacement } from "./replacements";
+import { apply, replaceAll } from "./texts";
+
+const ATTEMPTS = 5;
+
+interface Stat {
+  readonly mtime: number;
+  readonly size: number;
+}
+
+export class Reloading implements vscode.Disposable, vscode.FileDecorationProvider {
+  /** Documents whose file was found to be newer while they were not active, and the file's state then. */
+  private readonly newer = new Map<vscode.TextDocument, Stat | undefined>();
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChangeFileDecorations = this.changed.event;
+  private readonly disposable: vscode.Disposable;
+  private working: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly log: (words: string) => void) {
+    this.disposable = vscode.Disposable.from(
+      this.changed,
+      vscode.window.registerFileDecorationProvider(this),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        if (editor !== undefined && this.newer.has(editor.document)) {
+          void this.oneByOne(() => this.lookedAt(editor.document));
+        }
+      }),
+      vscode.workspace.onDidSaveTextDocument((document) => this.unmark(document)),
+      vscode.workspace.onDidCloseTextDocument((document) => this.unmark(document)),
+    );
+  }
+
+  dispose(): void {
+    this.disposable.dispose();
+  }
+
+  isNewerOnDisk(document: vscode.TextDocument): boolean {
+    return this.newer.has(document);
+  }
+
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    const marked = [...this.newer.keys()].some((document) => document.uri.toString() === uri.toString());
+    if (!marked) {
+      return undefined;
+    }
+    const words = vscode.l10n.t("Newer on disk: what changed there is in the editor, and can be saved once you look at it");
+    return new vscode.FileDecoration("↻", words, new vscode.ThemeColor("list.warningForeground"));
+  }
+
+  reload(params: ReloadParams): Promise<ReloadAnswer> {
+    return this.oneByOne(async () => {
+      const document = openDocument(params.uri);
+      if (document === undefined || document.version !== params.version) {
+        return { refused: "version" };
+      }
+      if (!isActive(document)) {
+        await this.mark(document);
+        return { refused: "not-active" };
+      }
+      const onTop = (): Replacement[] =>
+        params.edits.map((edit) => ({
+          start: document.offsetAt(new vscode.Position(edit.range.start.line, edit.range.start.character)),
+          end: document.offsetAt(new vscode.Position(edit.range.end.line, edit.range.end.character)),
+          text: edit.newText,
+        }));
+      if (!(await this.takeFromDisk(document, onTop))) {
+        return { refused: "not-active" };
+      }
+      this.unmark(document);
+      return { version: document.version };
+    });
+  }
+
+  /** The user came to a document that was merged while they were elsewhere: its text stays, but stands on the disk's now. */
+  private async lookedAt(document: vscode.TextDocument): Promise<void> {
+    const known = this.newer.get(document);
+    const now = await stat(document.uri);
+    if (known === undefined || now === undefined || known.mtime !== now.mtime || known.size !== now.size) {
+      return; // changed once more: the server finds that, and asks again
+    }
+    if (!this.newer.has(document) || !isActive(document)) {
+      return;
+    }
+    const text = document.getText();
+    if (await this.takeFromDisk(document, () => [replacement(document.getText(), text)])) {
+      this.unmark(document);
+    }
+  }
+
+  /** False when the document is not active any more. `onTop` is asked for its places in the disk's text. */
+  private async takeFromDisk(document: vscode.TextDocument, onTop: () => Replacement[]): Promise<boolean> {
+    const others = vscode.workspace.textDocuments
+      .filter((other) => other !== document && other.isDirty)
+      .map((other) => ({ other, text: other.getText() }));
+    if (!isActive(document)) {
+      return false;
+    }
+    const unsaved = document.getText();
+    const typed: Replacement[] = [];
+    let taken = false;
+    const watch = vscode.workspace.onDidChangeTextDocument((event) => {
+      if (event.document === document && taken) {
+        typed.push(...event.contentChanges.map(asReplacement));
+      }
+    });
+    try {
+      await vscode.commands.executeCommand("workbench.action.files.revert");
+      taken = true;
+      await this.restoreOthers(others);
+      if (document.isDirty) {
+        return false; // another editor became active just then
+      }
+      const edits = onTop();
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        // refused when something was typed meanwhile: the same edits, moved along
+        const here = typed.reduce((all, made) => all.map((one) => moved(one, made)), edits);
+        if (here.length === 0 || (await apply(document, here))) {
+          return true;
+        }
+      }
+      await replaceAll(document, unsaved);
+      this.log(`${document.uri.fsPath} kept changing while it was taken from the disk; it has your text`);
+      return true;
+    } finally {
+      watch.dispose();
+    }
+  }
+
+  /** Whatever lost its unsaved text to a revert that was not meant for it gets it back. */
+  private async restoreOthers(others: readonly { other: vscode.TextDocument; text: string }[]): Promise<void> {
+    for (const { other, text } of others) {
+      if (!other.isClosed && !other.isDirty && other.getText() !== text) {
+        await replaceAll(other, text);
+        this.log(`${other.uri.fsPath}: unsaved text was taken back and is restored`);
+      }
+    }
+  }
+
+  private async mark(document: vscode.TextDocument): Promise<void> {
+    this.newer.set(document, await stat(document.uri));
+    this.changed.fire(document.uri);
+  }
+
+  private unmark(document: vscode.TextDocument): void {
+    if (this.newer.delete(document)) {
+      this.changed.fire(document.uri);
+    }
+  }
+
+  /** There is one active editor: what depends on it must not overlap. */
+  private oneByOne<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.working.then(work);
+    this.working = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function asReplacement(change: vscode.TextDocumentContentChangeEvent): Replacement {
+  return { start: change.rangeOffset, end: change.rangeOffset + change.rangeLength, text: change.text };
+}
+
+async function stat(uri: vscode.Uri): Promise<Stat | undefined> {
+  try {
+    return await vscode.workspace.fs.stat(uri);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/** Replacing texts with as little change as a common start and end allow, so that cursors and folds elsewhere stay. Pure. */
+
+/** A stretch of a text, in UTF-16 units, and what is there afterwards. */
+export interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** The one replacement that makes `before` into `after`; never between the halves of a character or of \r\n. */
+export function replacement(before: string, after: string): Replacement {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) {
+    start++;
+  }
+  while (start > 0 && (isInside(before, start) || isInside(after, start))) {
+    start--;
+  }
+  let tail = 0;
+  while (tail < most - start && before[before.length - 1 - tail] === after[after.length - 1 - tail]) {
+    tail++;
+  }
+  while (tail > 0 && (isInside(before, before.length - tail) || isInside(after, after.length - tail))) {
+    tail--;
+  }
+  return { start, end: before.length - tail, text: after.slice(start, after.length - tail) };
+}
+
+function isInside(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  const behind = text.charCodeAt(at);
+  return (
+    (before >= 0xd800 && before < 0xdc00 && behind >= 0xdc00 && behind < 0xe000) || (before === 13 && behind === 10)
+  );
+}
+
+/** Where a replacement lies after another one was made. One that clashes with it comes behind what was put there. */
+export function moved(one: Replacement, made: Replacement): Replacement {
+  const shift = made.text.length - (made.end - made.start);
+  const place = (at: number): number => {
+    if (at <= made.start) {
+      return at;
+    }
+    return at >= made.end ? at + shift : made.start + made.text.length;
+  };
+  return { start: place(one.start), end: Math.max(place(one.start), place(one.end)), text: one.text };
+}
