@@ -17,6 +17,7 @@ export interface ClientFlags {
   agentState: boolean;
   elicitation: boolean;
   terminalLogin: boolean;
+  activity: boolean;
 }
 
 // Commands: workspace/executeCommand with one argument object
@@ -362,6 +363,20 @@ export const elicitation = new RequestType<ElicitationParams, ElicitationAnswer,
 export const elicitationComplete = new NotificationType<{ agent: string; elicitationId: string }>(
   "sidecar/elicitationComplete",
 );
+
+export interface Activity {
+  sessionId: string;
+  turn: number;
+  kind: "read" | "write";
+  uri: string;
+  /** From 0: the first line that was read or changed, where that is known. */
+  line?: number;
+  /** `ok`, or the `errorKind` that the agent was told. */
+  outcome: string;
+  toolCallId?: string;
+}
+/** Announced by `activity`: one read or write of an agent's, after it was answered. */
+export const activity = new NotificationType<Activity>("sidecar/activity");
 
 // Methods: client → server
 

@@ -16,6 +16,8 @@ export interface Settings {
   readonly writes: string;
   readonly afterWrite: string;
   readonly beforePrompt: string;
+  /** In the server's own shape, which it checks. */
+  readonly mcpServers: Readonly<Record<string, unknown>>;
   readonly allowedRoots: readonly string[];
   readonly secretPatterns: readonly string[];
   readonly protectedPatterns: readonly string[];
@@ -35,6 +37,7 @@ const FOR_THE_SERVER = [
   "writes",
   "afterWrite",
   "beforePrompt",
+  "mcpServers",
   "allowedRoots",
   "secretPatterns",
   "protectedPatterns",
@@ -49,6 +52,7 @@ export function read(get: <T>(name: string) => T | undefined): Settings {
     writes: get<string>("writes") ?? "review",
     afterWrite: get<string>("afterWrite") ?? "save-if-was-clean",
     beforePrompt: get<string>("beforePrompt") ?? "embed",
+    mcpServers: get<Settings["mcpServers"]>("mcpServers") ?? {},
     allowedRoots: get<string[]>("allowedRoots") ?? [],
     secretPatterns: get<string[]>("secretPatterns") ?? [],
     protectedPatterns: get<string[]>("protectedPatterns") ?? [],
