@@ -16,7 +16,7 @@ dataclasses cost three times as much to make.
 | change with a negative place or end before start   | desynchronised, nothing of it applied                         |
 | change of a document that is not open              | desynchronised; kept for when the open follows (Helix)        |
 | open after changes                                 | those with higher versions are made (Helix, observed)         |
-| change, version too high by some, `in_any_order`   | kept until those between have come (Helix)                    |
+| change, version too high by some, `in_any_order`   | kept until those between have come (Helix), or `close_gap`    |
 | change past the end of a line or of the text       | legal: it means that end                                      |
 | change with ranges while desynchronised            | only its version is noted                                     |
 | whole text in a change, or in a save               | puts a desynchronised document right                          |
@@ -217,6 +217,14 @@ class Overlay:
         if version is not None and document.desynchronised == _BEFORE_OPEN:
             self._keep(document, version, changes)
         return Applied(document, note=odd)
+
+    def close_gap(self, document: Document, version: int) -> tuple[Edit, ...]:
+        """Nothing is missing before the change with this version, which still waits: it follows on what the document says."""
+        waits = document.is_open and document.desynchronised is None and document.announced
+        if not waits or not document.early or min(document.early) != version:
+            return ()
+        document.version = version - 1
+        return self._follow(document)
 
     def _keep(self, document: Document, version: int, changes: tuple[ContentChange, ...]) -> str | None:
         """For when those before have come. A note when that has gone on for too long."""

@@ -21,6 +21,7 @@ _WORK = 100_000
 """align.py's steps for measuring one candidate."""
 _BY_WORDS = 50_000
 """Characters on both sides up to which differences are measured by words."""
+_WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -54,8 +55,12 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     itself = max((i for i, c in enumerate(known) if c.from_disk and c.text == new), default=len(known))
     known = [c for i, c in enumerate(known) if (i < itself and c.text != new) or not c.from_disk]
     base = closest(known, new)
-    plan = _plan(base, current, new)
     given = next((c.text for c in reversed(known) if not c.from_disk), None)
+    disk = next((c.text for c in reversed(known) if c.from_disk), None)
+    for other in (given, disk):
+        if other is not None and _is_proof(other, base, new) and not _is_proof(base, other, new):
+            base = other
+    plan = _plan(base, current, new)
     if isinstance(plan, EditText):
         for other in _doubtful(known, base, new):
             otherwise = _plan(other, current, new)
@@ -113,10 +118,11 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
 
 
 def _is_proof(base: str, other: str, new: str) -> bool:
-    """A line that only has other blanks around it is none: agents indent."""
+    """Whether `new` has a line of `base` that `other` lacks. One without words is no proof, nor is one that only has other blanks
+    around it: agents indent."""
     own = _changed_lines(other, base)
     own = own.difference(_lines(other)) if own else own
-    return bool(own) and not own.isdisjoint(_lines(new))
+    return any(_WORDS.search(line) for line in own.intersection(_lines(new)))
 
 
 def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:

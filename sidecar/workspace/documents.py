@@ -54,6 +54,8 @@ class Tracked:
     """The editor was asked to save it: what the disk says is about to change."""
     apart: bool = False
     """The disk was changed where the mirror was: only the user may save over that."""
+    together: str | None = None
+    """The disk's text that was brought into the document last, whole."""
     disk: DiskTexts | None = None
     """Told what the disk is found to hold."""
     not_an_agents: Callable[[Tracked, Edit, int], None] | None = None

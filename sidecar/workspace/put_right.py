@@ -69,9 +69,12 @@ class PutRight:
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             # What arrived was noted as the user's; taking it out again is theirs too, and only then it is the agent's.
             uri = tracked.document.uri
-            reviewed = self._state.ledgers.at(uri, before, live=True)
+            is_open = self._state.documents.get(uri) is not None
+            reviewed = self._state.ledgers.at(uri, before, live=is_open)
             for step in changes_as_steps(diff(str(now), found.without)):
                 reviewed.user_edit(step, -1, lambda: before)
+            if not is_open:
+                reviewed.text = Text.of(found.without)
             ours = diff(found.without, str(after))
             self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
 

@@ -212,7 +212,10 @@ class Reconciler:
 
     async def _bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
         tracked.apart = False
-        if on_disk.text is None or await self._reloaded(tracked, on_disk.text):
+        if on_disk.text is None:
+            return
+        if await self._reloaded(tracked, on_disk.text):
+            tracked.together = on_disk.text
             return
         document = tracked.document
         now = Normal(str(document.snapshot()))
@@ -235,14 +238,12 @@ class Reconciler:
                         "Your text is untouched; decide there (lenses and code actions), or compare before you save.",
                     )
                     return
-        if changes.is_empty:
-            return
         raw = now.changes_in_raw(changes)
-        capabilities = self._editor.capabilities
-        if capabilities.keeps_lines:
+        if self._editor.capabilities.keeps_lines and not raw.is_empty:
             raw = keep_final_end(now.raw, raw)
-            if raw.is_empty:
-                return
+        if raw.is_empty:
+            tracked.together = on_disk.text
+            return
         if not await self._take(tracked, before, now, on_disk, raw):
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
 
@@ -265,7 +266,10 @@ class Reconciler:
         sent = await self._sender.send(tracked, raw, "Changed on disk")
         if sent.outcome is Outcome.UNCLEAR:
             await self._sender.take_back(sent, "Changed on disk, taken back")
-        return sent.outcome is Outcome.APPLIED
+        if sent.outcome is not Outcome.APPLIED:
+            return False
+        tracked.together = on_disk.text
+        return True
 
     def _is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
         """Whether both are still what they were when they were compared."""
@@ -318,7 +322,9 @@ class Reconciler:
         finally:
             tracked.quiet = False
             watch.close()
-        if not reloaded and not tracked.closed:
+        if reloaded:
+            tracked.together = disk
+        elif not tracked.closed:
             await self._put_right(tracked, before, now, disk, on_top)
         return True
 

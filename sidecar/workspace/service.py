@@ -25,6 +25,7 @@ from sidecar.workspace.disk_watch import DiskWatch
 from sidecar.workspace.disk_writes import DiskWriter
 from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
+from sidecar.workspace.gaps import Gaps
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.mcp_offers import McpOffers
 from sidecar.workspace.opening import Opening
@@ -88,6 +89,7 @@ class Workspace:
         self._records = records or NoRecords()
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
+        self.state.gapped = Gaps(self.state.overlay, tasks).noticed
         self.state.edited = lambda tracked: tasks.start_soon(self._reconciler.edited, tracked)
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
@@ -180,6 +182,7 @@ class Workspace:
         async def prepare() -> Sequence[Json]:
             if session.opened is None:
                 await self._opening.open(session)
+            await self._disk_watch.before_turn(session)
             return await self._prompting.blocks(session, blocks)
 
         turn, outcome = self._turns.start(session, prepare)
@@ -353,6 +356,7 @@ class Workspace:
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_started(terminal_id)
+            self._evidence.command_started(session)
 
     def command_ended(self, session_id: str, terminal_id: str) -> None:
         session = self.state.sessions.get(session_id)

@@ -34,6 +34,8 @@ class State:
     reopened: Callable[[Tracked, Text, Sequence[Edit]], None] = lambda tracked, text, edits: None
     """Told of every document that is opened, with which text, and what was changed in it before that was told."""
 
+    gapped: Callable[[Document], None] = lambda document: None
+    """Told of every document with changes that wait for one before them."""
     edited: Callable[[Tracked], None] = lambda tracked: None
     """Told of every clean document that is edited."""
 
@@ -65,6 +67,9 @@ class State:
             case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
                 # Changed before it was opened (Helix): known to be open, its text is not.
                 self._opened(applied.document)
+                return None, applied.note
+            case Action.CHANGE if applied.document is not None and applied.document.early:
+                self.gapped(applied.document)
                 return None, applied.note
             case _:
                 return None, applied.note
@@ -100,8 +105,9 @@ class State:
         document, and the two were brought together: agents that write there themselves send the same through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
         since = min(since, session.behind_since(since))
-        is_together = tracked.stat is not None and not tracked.apart and tracked.saved == wanted
-        return is_together and self.documents.disk.was_put_after(tracked.document.uri, wanted, since)
+        return tracked.saved == tracked.together == wanted and self.documents.disk.was_put_after(
+            tracked.document.uri, wanted, since
+        )
 
     def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
         tracked = self.documents.opened(document)
@@ -110,12 +116,18 @@ class State:
         if document.desynchronised is None:
             self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
         tracked.hunks = lambda: self._hunks(document.uri)
-        reviewed = self.ledgers.get(document.uri)
-        if reviewed is not None and document.desynchronised is None:
-            reviewed.opened(document.snapshot())
-            self.ledgers.moved(reviewed)
         if document.desynchronised is None:
-            self.reopened(tracked, document.snapshot() if text is None else text, early)
+            text = document.snapshot() if text is None else text
+            self.reopened(tracked, text, early)
+            reviewed = self.ledgers.get(document.uri)
+            if reviewed is not None:
+                reviewed.opened(text)
+                if tracked.watch is None:  # else they are told to the ledger when it is settled
+                    length = len(text)
+                    for edit in early:
+                        length += edit.growth
+                        reviewed.user_edit(edit, length, document.snapshot)
+                self.ledgers.moved(reviewed)
         return tracked
 
     def _closed(self, uri: DocumentUri) -> None:

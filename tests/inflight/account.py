@@ -55,6 +55,8 @@ class File:
     """By programs that changed the disk."""
     put: set[str] = field(default_factory=set[str])
     """Tokens that programs put on the disk."""
+    typed_on: set[str] = field(default_factory=set[str])
+    """What the user typed at the caret, wherever an edit of ours had moved that: perhaps into the middle of a token."""
     writes: list[Intent] = field(default_factory=list[Intent])
 
 
@@ -81,6 +83,10 @@ class Account:
             if write.answer in ("done", "refused"):
                 write.removes -= came
 
+    def takes(self, name: str, taken: set[str]) -> None:
+        """The user knowingly took these tokens away, in another way than seen by comparing texts."""
+        self.file(name).taken_by_user |= taken
+
     def program(self, name: str, before: set[str], after: set[str]) -> None:
         """Something changed the file on the disk so."""
         self.file(name).taken_by_others |= before - after
@@ -99,7 +105,14 @@ class Account:
         for write in file.writes:
             if write.answer != "refused":
                 excused |= write.removes
-        return file.required - excused - tokens(text)
+        lost = file.required - excused - tokens(text)
+        for piece in file.typed_on if lost else ():  # what the user's own typing tore apart is not lost
+            lost -= tokens((text or "").replace(piece, "", 1))
+        return lost
+
+    def is_awaited(self, name: str) -> bool:
+        """Whether a write of the file has no answer yet: what it does may still be put right."""
+        return any(write.answer == "open" for write in self.file(name).writes)
 
     def verdict(self, name: str, text: str | None, disk: str | None) -> list[Problem]:
         """What is wrong with a file that says `text` at the end (the buffer when it is open) and `disk` on the disk."""

@@ -141,20 +141,16 @@ class Agent:
             if view is None:
                 return
         lines, shown = lines_of(view.text), lines_of(answer)
-        if len(lines) < first - 1:
-            return
-        if shown and first - 1 + len(shown) < len(lines) and not shown[-1].endswith(("\n", "\r")):
-            return
-        laid = [*lines[: first - 1], *shown, *lines[first - 1 + len(shown) :]]
-        if any(count > 1 for count in counted("".join(laid)).values()):
-            return  # the file has other lines by now: it sees that this makes no sense
-        text = "".join(laid)
-        if tokens(answer) & self._given.get(name, set()) - tokens(view.text):
-            self._views.pop(
-                name, None
-            )  # it knows these words from elsewhere: what it has of the file is outdated
-            return
+        text = "".join([*lines[: first - 1], *shown, *lines[first - 1 + len(shown) :]])
+        torn = shown and first - 1 + len(shown) < len(lines) and not shown[-1].endswith(("\n", "\r"))
+        twice = any(count > 1 for count in counted(text).values())
+        elsewhere = tokens(answer) & self._given.get(name, set()) - tokens(view.text)
         self._note(name, answer)
+        if len(lines) < first - 1 or torn or twice or elsewhere:
+            # These lines do not fit what it has of the file, which is outdated: it reads it again before it writes. Who writes
+            # from memory after being shown something else has seen that and left it out.
+            del self._views[name]
+            return
         # what it saw once and does not have any more is gone by its own doing
         removed = view.removed | (self._given.get(name, set()) - tokens(text))
         self._views[name] = View(text, removed, first - 1, first - 1 + len(shown))

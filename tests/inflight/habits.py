@@ -71,10 +71,6 @@ SINGLES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-_TOLD_TOGETHER = ("lag", "version when told", "told before edit", "versions")
-"""Not for an editor that tells in any order: it counts its changes one by one, which is how they can be put in order."""
-
-
 def choose(random: Random) -> tuple[str, Habits]:
     """A name for people, and the habits."""
     if random.random() < 0.5:
@@ -85,8 +81,6 @@ def choose(random: Random) -> tuple[str, Habits]:
         habits, names = WELL_BEHAVED, []
         extra = random.choice([0, 1, 1, 2, 3])
     for one in random.sample(list(SINGLES), extra):
-        if habits.any_order and one in _TOLD_TOGETHER:
-            continue
         habits = replace(habits, **random.choice(SINGLES[one]))
         names.append(one)
     return " + ".join(names) or "well behaved", habits

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import Random
 
-from sidecar.demo.model import Answer, WorkspaceEdit, path_of
+from sidecar.demo.model import Answer, DocumentEdits, WorkspaceEdit, path_of
 from sidecar.workspace.ports import Question
 from tests.inflight import habits as known
 from tests.inflight.account import Account, Problem
 from tests.inflight.memory_disk import MemoryDisk, MemoryStorage
 from tests.inflight.texts import first_text
-from tests.inflight.tokens import Tokens, tokens
+from tests.inflight.tokens import Tokens, tokens, tokens_within
 from tests.support.editor_fake import FakeEditor
 from tests.support.workspaces import Bench, IdleAgents
 
@@ -79,6 +79,8 @@ class Scene:
             seed=seed,
         )
         self.turns = Turns()
+        self._put_in: set[str] = set()
+        """What edits of ours bring."""
         self.bench: Bench  # once the workspace runs
         self._watch_closing()
         self._watch_edits()
@@ -127,6 +129,26 @@ class Scene:
             t for t in disk - tokens(self.disk.text(self.path(name))) if t not in tokens(self.truth(name))
         }
 
+    def undoes(self, name: str, who: str = "user") -> None:
+        """One undo of the user's. Where the editor joins typing to an edit (eglot without our file), that goes along with it."""
+        buffer = self.editor.buffer(name)
+        joined = tokens_within(buffer.past[-1]) if buffer.past else set[str]()
+        with self.user(name):
+            undone = self.editor.undoes(name)
+        self.account.takes(name, joined - tokens(self.truth(name)))
+        self.say(who, f"undoes {undone.label if undone else 'nothing'}")
+
+    def deletes(self, name: str, old: str) -> None:
+        """The user deletes this text, and with it the tokens that an edit of ours was put into the midst of."""
+        torn = {
+            token
+            for token in self.account.missing(name, self.truth(name))
+            for text in self._put_in
+            for k in range(1, len(token))
+            if token[:k] + text + token[k:] in old
+        }
+        self.account.takes(name, torn)
+
     def put_behind(self, who: str, name: str, text: str) -> None:
         """Some program puts `text` on the disk, behind the editor and us."""
         path = self.path(name)
@@ -145,6 +167,9 @@ class Scene:
 
         def requested(edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
             self.say("editor", f"is asked for {edit}")
+            for step in edit.steps:
+                if isinstance(step, DocumentEdits):
+                    self._put_in |= {one.text for one in step.edits if one.text}
 
             def replied(answer: Answer) -> None:
                 self.say("editor", f"answers {answer}; it has {[b.text for b in model.documents.values()]}")
@@ -163,6 +188,10 @@ class Scene:
             close(uri)
             if buffer is not None:
                 self.say("editor", f"closed {name}")
-                self.account.user(name, tokens(buffer.text), tokens(self.disk.text(self.path(name))))
+                gone = tokens(buffer.text)
+                if buffer.dirty and self.account.is_awaited(name):
+                    # what an edit of ours took away is not put right yet, and goes with the rest
+                    gone |= self.account.missing(name, buffer.text)
+                self.account.user(name, gone, tokens(self.disk.text(self.path(name))))
 
         model.close = closing  # type: ignore[method-assign]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from sidecar.demo.buffer import Step
+
 _TOKEN = re.compile(r"[LUAD]\d+_")
 
 
@@ -29,3 +31,12 @@ def tokens(text: str | None) -> set[str]:
 
 def counted(text: str | None) -> Counter[str]:
     return Counter(_TOKEN.findall(text or ""))
+
+
+def tokens_within(step: Step) -> set[str]:
+    """Those that came and went inside one undo step: what an editor joined to an edit of somebody else's."""
+    text, seen = step.before, set[str]()
+    for start, old, new in step.atoms:
+        text = text[:start] + new + text[start + len(old) :]
+        seen |= tokens(text)
+    return seen - tokens(step.before) - tokens(step.after)

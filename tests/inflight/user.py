@@ -63,9 +63,7 @@ class User:
                 continue  # it is seen when the document is
             self._told.discard(name)
             while scene.account.missing(name, scene.truth(name)) and scene.editor.buffer(name).past:
-                with scene.user(name):
-                    undone = scene.editor.undoes(name)
-                scene.say("user", f"was told, and undoes {undone.label if undone else 'nothing'}")
+                scene.undoes(name, "user, who was told,")
 
     def _open(self, name: str) -> None:
         scene = self._scene
@@ -77,6 +75,11 @@ class User:
     async def _step(self, name: str, step: str) -> None:
         scene, random, editor = self._scene, self._random, self._scene.editor
         text = editor.text(name)
+        if step == "undoes":
+            for _ in range(random.choice([1, 1, 2, 3])):
+                scene.undoes(name)
+            scene.say("user", f"{name} is now {scene.truth(name)!r}")
+            return
         with scene.user(name):
             match step:
                 case "types a line" | "types slowly":
@@ -97,11 +100,8 @@ class User:
                     start = len("".join(lines[:i]))
                     new = f"{scene.fresh.new('U')} mine{end_of(text)}" if step == "replaces" else ""
                     scene.say("user", f"{step} {old!r} at {start} by {new!r}")
+                    scene.deletes(name, old)
                     editor.model.replace(editor.uri(name), start, start + len(old), new)
-                case "undoes":
-                    for _ in range(random.choice([1, 1, 2, 3])):
-                        undone = editor.undoes(name)
-                        scene.say("user", f"undoes {undone.label if undone else 'nothing'}")
                 case "redoes":
                     scene.say("user", "redoes")
                     editor.redoes(name)
@@ -134,6 +134,8 @@ class User:
             scene.say("user", f"types {piece!r}" + ("" if number else f" at {at}"))
             with scene.user(name):
                 editor.types(name, piece, at=None if number else at)
+            if number:
+                scene.account.file(name).typed_on.add(piece)
         scene.say("user", f"{name} is now {scene.truth(name)!r}")
 
 
