@@ -411,6 +411,7 @@ class AgentConnection:
             return True
         if method in (files.READ, files.WRITE) and request:
             params.decided = decided = self._file(method, params)
+            params.large = method == files.READ
             return isinstance(decided, _File) and self._read_now(decided, params)
         if method == elicitation.COMPLETE and not request:
             self._complete(params.get("elicitationId"))

@@ -13,8 +13,10 @@ class WireLimits:
     """Longest message; agents send whole files and images in one line, nothing sane needs more."""
     unfinished: int = 128
     """Messages handed out and not yet dealt with before reading stops. Those that wait for a person do not count."""
+    large: int = 8
+    """Of them, those whose answers may each be a whole file."""
     stalled: float = 60.0
-    """How long an agent may leave its input unread while something waits to be written to it."""
+    """How long an agent may take nothing of its input while something waits to be written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +30,14 @@ class Limits:
     """From the last sign of life after `session/cancel` to the end of the turn."""
     close: float = 5.0
     """`session/close`."""
-    last_words: float = 1.0
-    """How long a process that ended may still be heard, and one that closed its output may take to end."""
     listing: float = 15.0
     """`session/list`, `session/delete`."""
     choice: float = 30.0
     """Choosing a mode, an option, a model; logging out."""
     login: float = 900.0
     """`authenticate`: a person finds a browser, a password, a telephone."""
+    last_words: float = 1.0
+    """How long a process that ended may still be heard, and one that closed its output may take to end."""
     wire: WireLimits = WireLimits()
 
 

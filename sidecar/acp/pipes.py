@@ -30,6 +30,7 @@ class PipeWriter:
         self._loop = asyncio.get_running_loop()
         self._pieces: deque[bytes | memoryview] = deque()
         self._size = 0
+        self._taken = 0
         self._full = False
         self._gone = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -37,6 +38,14 @@ class PipeWriter:
     @property
     def full(self) -> bool:
         return self._full and not self._gone
+
+    @property
+    def waiting(self) -> int:
+        return 0 if self._gone else self._size
+
+    @property
+    def taken(self) -> int:
+        return self._taken
 
     def write(self, *parts: bytes) -> None:
         if self._gone:
@@ -91,6 +100,7 @@ class PipeWriter:
                 self.close()
                 return
             self._size -= written
+            self._taken += written
             while written:
                 piece = pieces.popleft()
                 if written < len(piece):

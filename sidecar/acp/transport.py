@@ -39,12 +39,26 @@ _SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""
 
 
+_LOOKS = 4
+"""How often it is looked whether an agent reads, in the time it may take nothing."""
+
+
 class Sink(Protocol):
     """The agent's input. No method but `drain` waits."""
 
     @property
     def full(self) -> bool:
         """More is waiting to be written than is good: `drain` first."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that the system has not taken yet."""
+        ...
+
+    @property
+    def taken(self) -> int:
+        """Bytes that the system has taken since the beginning."""
         ...
 
     def write(self, *parts: bytes) -> None:
@@ -63,32 +77,37 @@ class Sink(Protocol):
 class Params(dict[str, object]):
     """The params of one incoming message, with what was decided about it when it arrived."""
 
-    __slots__ = ("_counted", "_transport", "decided", "request_id")
+    __slots__ = ("_counted", "_transport", "decided", "large", "request_id")
 
     def __init__(self, values: dict[str, object], request_id: RequestId, transport: LineTransport) -> None:
         super().__init__(values)
         self.request_id = request_id
         self.decided: Decided | None = None
         """Set by `admit`. Whoever acts on it takes it away with `take`."""
+        self.large = False
+        """Set by `admit` where the answer may be a whole file: few of them are handled at once."""
         self._transport = transport
-        self._counted = False
+        self._counted = 0
 
     def take(self) -> Decided | None:
         """What was decided; from now on it is the taker's to settle."""
         decided, self.decided = self.decided, None
         return decided
 
-    def count(self) -> None:
-        self._counted = True
+    def count(self, weight: int) -> None:
+        self._counted = weight
 
     def park(self) -> None:
         """The handler waits for a person or a process: the message no longer keeps others from being read."""
         if self._counted:
-            self._counted = False
-            self._transport.one_less()
+            weight, self._counted = self._counted, 0
+            self._transport.less(weight)
 
     def finish(self) -> None:
         """The handler is done, or will never run."""
+        if self.large and self._counted:  # what it leaves is counted until it is written
+            self._transport.answering(self.request_id, self._counted)
+            self._counted = 0
         self.park()
         self._transport.handed_out.pop(id(self), None)
         if self.decided is not None:
@@ -136,7 +155,10 @@ class LineTransport:
         self._batch: list[bytes] = []
         self._batch_size = 0
         self._busy = 0
+        self._answering: dict[RequestId, list[int]] = {}
+        """What large answers that are about to be written count for; an agent may use an id twice."""
         self._room: asyncio.Future[None] | None = None
+        self._look: asyncio.TimerHandle | None = None
         self._closed = False
         self.handed_out: dict[int, Params] = {}
         self.heard_at = self._loop.time()
@@ -187,25 +209,55 @@ class LineTransport:
             raise ConnectionError("the connection is closed")
         if not answer and isinstance(message.get("id"), int):
             self._asked.add(cast("int", message["id"]))
-        self.post(message)
-        if not self._sink.full:
-            return
-        self._busy += 1  # answers nobody reads keep us from taking more questions
+        if not answer:
+            self.post(message)  # nothing that comes later may overtake it
+        # answers nobody reads keep us from taking more questions
+        weight = self._answered(message.get("id")) if answer else 0
+        if not weight and self._sink.full:
+            weight = 1
+            self._busy += weight
         try:
-            async with asyncio.timeout(self._limits.stalled):
-                await self._sink.drain()
-        except TimeoutError:
-            self._end(f"has not read its input for {self._limits.stalled:.0f} s")
+            await self.room()
+            if answer:
+                self.post(message)  # only now made into bytes: a whole file may be in it
         except ConnectionError:
             if not answer:
                 raise
         finally:
-            self.one_less()
+            self.less(weight)
+
+    def answering(self, request_id: RequestId, weight: int) -> None:
+        """The handler of that request is done and leaves a large answer, which goes on counting."""
+        self._answering.setdefault(request_id, []).append(weight)
+
+    def _answered(self, request_id: object) -> int:
+        """What the answer has counted for until now."""
+        if not isinstance(request_id, (int, str, type(None))) or request_id not in self._answering:
+            return 0
+        weights = self._answering[request_id]
+        weight = weights.pop()
+        if not weights:
+            del self._answering[request_id]
+        return weight
+
+    async def room(self) -> None:
+        """Until the agent has read most of what was written, or the connection has ended. Raises ConnectionError when it is closed."""
+        self._watch_input()
+        while self._sink.full and not self._closed and not self.ended.done():
+            drained = asyncio.ensure_future(self._sink.drain())
+            try:
+                await asyncio.wait({drained, self.ended}, return_when=asyncio.FIRST_COMPLETED)
+                if drained.done():
+                    drained.result()
+            finally:
+                drained.cancel()
 
     async def close(self) -> None:
         """Ends both directions without waiting for anything; gives back what was decided for unhandled messages."""
         self._flush()
         self._closed = True
+        if self._look is not None:
+            self._look.cancel()
         self._sink.close()
         self._wake()
         for params in list(self.handed_out.values()):
@@ -221,9 +273,9 @@ class LineTransport:
         data = self._encoded(message)
         self._flush()
         if len(data) < _SMALL:
-            self._sink.write(data + b"\n")
+            self._write(data + b"\n")
         else:
-            self._sink.write(data, b"\n")
+            self._write(data, b"\n")
 
     @property
     def full(self) -> bool:
@@ -251,12 +303,36 @@ class LineTransport:
         batch, size = self._batch, self._batch_size
         self._batch, self._batch_size = [], 0
         if size <= 2 * _SMALL:
-            self._sink.write(b"".join(batch))
+            self._write(b"".join(batch))
         else:
-            self._sink.write(*batch)
+            self._write(*batch)
 
-    def one_less(self) -> None:
-        self._busy -= 1
+    def _write(self, *parts: bytes) -> None:
+        self._sink.write(*parts)
+        self._watch_input()
+
+    def _watch_input(self) -> None:
+        if self._look is None and self._sink.waiting:
+            self._look_later(self._sink.taken, self._loop.time())
+
+    def _look_later(self, taken: int, since: float) -> None:
+        self._look = self._loop.call_later(self._limits.stalled / _LOOKS, self._look_at_input, taken, since)
+
+    def _look_at_input(self, taken: int, since: float) -> None:
+        """Something has waited to be written. `taken`: as much as at `since`."""
+        self._look = None
+        if self._closed or not self._sink.waiting:
+            return
+        now = self._loop.time()
+        if self._sink.taken != taken:  # slow is not dead
+            taken, since = self._sink.taken, now
+        if now - since < self._limits.stalled:
+            self._look_later(taken, since)
+        else:
+            self._end(f"has not read its input for {self._limits.stalled:.0f} s")
+
+    def less(self, weight: int) -> None:
+        self._busy -= weight
         if self._busy < self._limits.unfinished:
             self._wake()
 
@@ -365,8 +441,9 @@ class LineTransport:
             if request:
                 self.post({"jsonrpc": "2.0", "id": request_id, "error": INTERNAL._asdict()})
             return None
-        self._busy += 1
-        params.count()
+        weight = -(-self._limits.unfinished // self._limits.large) if params.large else 1
+        self._busy += weight
+        params.count(weight)
         self.handed_out[id(params)] = params
         return message
 

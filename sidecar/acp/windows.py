@@ -72,14 +72,24 @@ class _StreamSink:
 
     def __init__(self, stream: asyncio.StreamWriter) -> None:
         self._stream = stream
+        self._written = 0
         stream.transport.set_write_buffer_limits(high=_ROOM)
 
     @property
     def full(self) -> bool:
         return not self._stream.is_closing() and self._stream.transport.get_write_buffer_size() > _ROOM
 
+    @property
+    def waiting(self) -> int:
+        return 0 if self._stream.is_closing() else self._stream.transport.get_write_buffer_size()
+
+    @property
+    def taken(self) -> int:
+        return self._written - self.waiting
+
     def write(self, *parts: bytes) -> None:
         if not self._stream.is_closing():
+            self._written += sum(map(len, parts))
             self._stream.writelines(parts)
 
     async def drain(self) -> None:

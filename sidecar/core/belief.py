@@ -89,6 +89,9 @@ class Beliefs:
     def served_whole(self, session: str, uri: DocumentUri, text: Text) -> None:
         """The whole text (raw) was given to the agent."""
         entry = self._entry(session, uri)
+        last = entry.served[-1].text if entry.served else None
+        if last is not None and len(last) == len(text) and last == text:
+            text = last  # read again and again, a large file is kept once
         entry.served.append(_Served(text, None, 0, None, self.moment()))
         self._bounded(entry)
 

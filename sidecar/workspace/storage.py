@@ -17,6 +17,8 @@ from sidecar.workspace.queues import Access
 
 SMALL_BYTES = 256 * 1024
 """Files up to this size are read at once: a thread's round trip costs more."""
+_AT_ONCE = 4
+"""Large files read at the same time: each is in memory several times until it is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Storage:
 
     def __init__(self, max_file_bytes: int) -> None:
         self._max_file_bytes = max_file_bytes
+        self._few = anyio.CapacityLimiter(_AT_ONCE)
 
     def roots(self, paths: Sequence[str]) -> Roots | Refusal:
         """The folders of a session, held open. The first one must be usable; others are left out when they are not."""
@@ -61,7 +64,7 @@ class Storage:
         """The whole text of a file that was resolved and allowed."""
         if file.size <= SMALL_BYTES:
             return self._read(file)
-        return await anyio.to_thread.run_sync(self._read, file)
+        return await anyio.to_thread.run_sync(self._read, file, limiter=self._few)
 
     def read_now(self, file: Resolved) -> Decoded | Refusal:
         """As `read`, without waiting: for what is gone in a moment."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ class Side:
 
     def admit(self, method: str, params: Params, request: bool) -> bool:
         self.admitted.append((method, params.get("n")))
+        params.large = method == "large"
         if method == "broken":
             raise RuntimeError("/home/me/.ssh/id_rsa")
         return method == "taken"
@@ -268,6 +270,82 @@ async def test_an_agent_that_does_not_read_is_given_up() -> None:
         assert "has not read its input" in await there.transport.ended
         assert len(there.admitted) <= LIMITS.unfinished + 1
         there.wire.room.set()
+
+
+async def test_an_agent_that_leaves_little_unread_is_given_up_too() -> None:
+    async with side() as there:
+        there.wire.left = 1
+        there.wire.request(1, "ping")
+        assert "has not read its input" in await there.transport.ended
+
+
+async def test_an_agent_that_reads_slowly_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Callable[[], None]] = []
+
+    class Clock:
+        """Time passes when the test says so."""
+
+        now = 0.0
+
+        def time(self) -> float:
+            return self.now
+
+        def call_later(self, seconds: float, look: Callable[..., None], *state: Any) -> asyncio.Handle:
+            def later() -> None:
+                self.now += seconds
+                look(*state)
+
+            looks.append(later)
+            return asyncio.get_running_loop().call_soon(lambda: None)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(asyncio.get_running_loop(), name)
+
+    async with side() as there:
+        clock = Clock()
+        monkeypatch.setattr(there.transport, "_loop", clock)
+        there.wire.room.clear()
+        there.wire.request(1, "ping")
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        for _ in range(20):
+            assert len(looks) == 1
+            there.wire.taken += 1
+            looks.pop()()
+        assert clock.now > 3 * LIMITS.stalled
+        while not there.transport.ended.done():
+            looks.pop()()
+        assert "has not read its input" in there.transport.ended.result()
+        assert looks == []
+        there.wire.room.set()
+
+
+async def test_large_answers_are_few_at_once_and_wait_until_there_is_room() -> None:
+    """An agent that asks for many files and reads nothing has them all in memory otherwise, each several times."""
+    async with side(replace(LIMITS, unfinished=100, large=3, stalled=HANGS)) as there:
+        there.wire.room.clear()
+        for n in range(50):
+            there.wire.request(n % 5, "large", {"n": n})  # the same ids again and again
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert len(there.admitted) == 3
+        assert there.wire.sent == []
+        there.wire.room.set()
+        there.wire.request("probe", "ping")
+        await there.wire.answered("probe")
+        assert [message["result"]["pong"] for message in there.wire.sent[:50]] == list(range(50))
+
+
+async def test_what_waits_for_room_ends_with_the_connection() -> None:
+    async with side(replace(LIMITS, stalled=HANGS)) as there:
+        there.wire.room.clear()
+        waiting = asyncio.ensure_future(there.transport.room())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        there.wire.reader.feed_eof()
+        async with asyncio.timeout(HANGS):
+            await waiting
+            assert "closed its output" in await there.transport.ended
 
 
 async def test_what_was_decided_is_given_back_at_the_end() -> None:

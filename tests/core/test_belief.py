@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,3 +143,15 @@ def laid_over(earlier: str, text: str, first: int, count: int) -> str:
         elif edit.start == edit.end and at < end and start < at + len(edit.new):
             taken.append(Edit(edit.start, edit.end, text[max(start, at) : min(end, at + len(edit.new))]))
     return ChangeSet.of(len(earlier), tuple(taken)).apply(earlier)
+
+
+def test_a_large_file_that_is_read_again_and_again_is_kept_once() -> None:
+    beliefs = Beliefs()
+    length = 777_777
+    for _ in range(30):
+        beliefs.served_whole("s", URI, Text.of("x" * length))
+    kept = [one for one in gc.get_objects() if isinstance(one, Text) and len(one) == length]
+    assert len(kept) == 1
+    assert believed(beliefs) == "x" * length
+    beliefs.served_whole("s", URI, Text.of("y" * length))
+    assert believed(beliefs) == "y" * length

@@ -6,6 +6,7 @@ A careless change could make any of these. (`impatient` is no defect: it shorten
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -101,6 +102,22 @@ def everything_is_kept() -> None:
     Updates.add = remembering
 
 
+def one_update_takes_long() -> None:
+    """Something that waits where nothing may."""
+    import time
+
+    from sidecar.lsp.updates import Updates
+
+    add, count = Updates.add, itertools.count()
+
+    def slow(self: Updates, session_id: str, update: Any) -> None:
+        if next(count) == 1000:
+            time.sleep(2)
+        add(self, session_id, update)
+
+    Updates.add = slow
+
+
 def the_writer_blocks() -> None:
     """Messages to the editor are written where they come about."""
     from sidecar.lsp.writer import Writer
@@ -148,6 +165,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         bad_input_pops_up,
         nobody_waits,
         everything_is_kept,
+        one_update_takes_long,
         the_writer_blocks,
         no_reaper,
         words_of_others_are_shown_as_they_are,
