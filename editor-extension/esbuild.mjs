@@ -23,6 +23,10 @@ const bundles = [
   },
 ];
 
+if (flags.has("--page")) {
+  bundles.push({ ...onNode, target: "node20", entryPoints: ["test/panel/page.ts"], outfile: "dist/page/page.js" });
+}
+
 if (flags.has("--test")) {
   rmSync("dist/test", { recursive: true, force: true });
   bundles.push({

@@ -19,7 +19,7 @@ interface Props {
 export function Form({ entry, store, sessionId }: Props) {
   const open = entry.state === "open";
   const { card, armed } = useArmed(open);
-  const { arrived, ...pointer } = useArrived();
+  const { arrived, ...events } = useArrived();
   const [values, setValues] = useState<Record<string, Value>>(() =>
     Object.fromEntries(entry.fields.flatMap((one) => (one.initial === undefined ? [] : [[one.name, one.initial]]))),
   );
@@ -43,7 +43,7 @@ export function Form({ entry, store, sessionId }: Props) {
   };
   const url = entry.url;
   return (
-    <div class="question form" ref={card} role="group" aria-label={t("The agent asks")} {...pointer}>
+    <div class="question form" ref={card} role="group" aria-label={t("The agent asks")} {...events}>
       <div class="question-head">
         <Icon name={url ? "link-external" : "question"} />
         <b>{url ? t("The agent asks you to open a page") : t("The agent asks")}</b>

@@ -39,16 +39,28 @@ export function useArmed(open: boolean) {
   return { card, armed };
 }
 
+/** Where the pointer was seen last, and whether the last event of it was a movement: browsers send events too when only the page moved. */
+const pointer = { x: Number.NaN, y: Number.NaN, moved: false };
+document.addEventListener(
+  "pointermove",
+  (event) => {
+    pointer.moved = event.clientX !== pointer.x || event.clientY !== pointer.y;
+    pointer.x = event.clientX;
+    pointer.y = event.clientY;
+  },
+  { capture: true },
+);
+
 /** False while the thing under the pointer slid there by itself. */
 export function useArrived() {
   const arrived = useRef(true);
   return {
     arrived,
     onPointerEnter: (event: PointerEvent) => {
-      if (event.pointerType === "mouse") arrived.current = event.movementX !== 0 || event.movementY !== 0;
+      arrived.current = event.pointerType !== "mouse" || event.clientX !== pointer.x || event.clientY !== pointer.y;
     },
-    onPointerMove: (event: PointerEvent) => {
-      if (event.movementX !== 0 || event.movementY !== 0) arrived.current = true;
+    onPointerMove: () => {
+      if (pointer.moved) arrived.current = true;
     },
   };
 }
@@ -62,7 +74,7 @@ interface Props {
 export function QuestionCard({ entry, store, sessionId }: Props) {
   const { question, state } = entry;
   const { card, armed } = useArmed(state === "open");
-  const { arrived, ...pointer } = useArrived();
+  const { arrived, ...events } = useArrived();
   const titles = {
     read: t("May it read this?"),
     write: t("May it change this?"),
@@ -88,7 +100,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
   };
   const options = [...question.options].sort((a, b) => rank(a) - rank(b));
   return (
-    <div class="question" ref={card} role="group" aria-label={titles[question.action]} {...pointer}>
+    <div class="question" ref={card} role="group" aria-label={titles[question.action]} {...events}>
       <div class="question-head">
         <Icon name="shield" />
         <b>{titles[question.action]}</b>

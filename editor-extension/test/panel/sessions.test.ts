@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PermissionParams, TranscriptResult } from "../../src/lsp_ext";
+import type { Entry } from "../../src/panel/model";
+import type { Live } from "../../src/panel/host/live";
+import { Sessions, titleOf, type Server } from "../../src/panel/host/sessions";
+
+/** A server that notes what it is asked; answers are the test's. */
+class FakeServer {
+  readonly calls: string[] = [];
+  turn = 0;
+  impossible: { changeId: string; reason: string }[] = [];
+  refuse: Error | null = null;
+  record: TranscriptResult | null = null;
+  remembers = true;
+
+  readonly server: Server = {
+    newSession: async ({ agent }) => this.did(`new ${agent}`, { sessionId: "s1", agent: agent ?? "" }),
+    prompt: async ({ sessionId, prompt }) => {
+      this.turn += 1;
+      return this.did(`prompt ${String(prompt[0]?.["text"])}`, { sessionId, turn: this.turn });
+    },
+    cancel: async (id) => this.did(`cancel ${id}`, null),
+    close: async (id) => this.did(`close ${id}`, null),
+    listAgents: async () => [{ id: "a", name: "Agent A", source: "configured" as const, installed: true }],
+    listSessions: async () => [],
+    load: async (id) => this.did(`load ${id}`, { agent: "a", remembers: this.remembers, ...(this.remembers ? {} : { note: "forgot" }) }),
+    remove: async (id) => this.did(`remove ${id}`, { deleted: [id], kept: [] }),
+    transcript: async () => this.record!,
+    setMode: async (_, mode) => this.did(`mode ${mode}`, { modes: { currentModeId: mode, availableModes: [] } }),
+    setOption: async (_, option, value) => this.did(`option ${option}=${value}`, { configOptions: [] }),
+    revertTurn: async (_, turn) => this.did(`revert ${turn}`, { rejected: [], impossible: this.impossible }),
+    keep: async (_, turn) => this.did(`keep ${turn}`, null),
+    reject: async (_, turn) => this.did(`reject ${turn}`, { rejected: [], impossible: this.impossible }),
+    changes: async () => [],
+    authenticate: async (agent) => ({ agent, state: "done" as const }),
+  };
+
+  private did<T>(call: string, answer: T): T {
+    this.calls.push(call);
+    if (this.refuse) throw this.refuse;
+    return answer;
+  }
+}
+
+interface Heard {
+  news: string[];
+  returned: string[];
+}
+
+async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: Live; heard: Heard }> {
+  const fake = new FakeServer();
+  const heard: Heard = { news: [], returned: [] };
+  const sessions = new Sessions(fake.server, {
+    changed: () => undefined,
+    news: (_, what) => heard.news.push(what),
+    returned: (_, text) => heard.returned.push(text),
+    label: (uri) => uri,
+    remember: () => undefined,
+    now: () => 1000,
+    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", lost: "lost" },
+  });
+  await sessions.refresh();
+  const { live, ready } = sessions.begin("a");
+  assert.equal(live.state, "starting");
+  await ready;
+  return { fake, sessions, live, heard };
+}
+
+const end = (turn: number, stopReason = "end_turn", more: object = {}) => ({ sessionId: "s1", turn, stopReason, changes: [], ...more });
+const kinds = (live: Live): string[] => live.conversation.entries.map((one: Entry) => one.kind);
+const asked = (requestId: string): PermissionParams => ({
+  sessionId: "s1",
+  requestId,
+  action: "execute",
+  text: "run",
+  reason: "",
+  options: [{ optionId: "yes", kind: "allow_once", label: "Allow" }],
+});
+
+test("sessions: a prompt, its turn, its end", async () => {
+  const { fake, sessions, live } = await started();
+  await sessions.send(live, "fix it\nplease", []);
+  assert.equal(live.state, "running");
+  assert.equal(live.title, "fix it");
+  sessions.updated("s1", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "ok" } }, false);
+  sessions.ended(end(1));
+  assert.deepEqual(kinds(live), ["user", "agent", "end"]);
+  assert.equal(live.state, "idle");
+  assert.deepEqual(fake.calls, ["new a", "prompt fix it\nplease"]);
+});
+
+test("sessions: an end that overtakes the answer to the prompt still numbers it", async () => {
+  const { sessions, live } = await started();
+  const sending = sessions.send(live, "x", []);
+  sessions.ended(end(1));
+  await sending;
+  const entry = live.conversation.entries[0]!;
+  assert.ok(entry.kind === "user" && entry.turn === 1 && entry.undo === "yes");
+  assert.equal(live.state, "idle");
+});
+
+test("sessions: what is sent meanwhile is queued and goes one by one", async () => {
+  const { fake, sessions, live } = await started();
+  await sessions.send(live, "1", []);
+  await sessions.send(live, "2", []);
+  await sessions.send(live, "3", []);
+  assert.deepEqual(live.queue.map((one) => one.text), ["2", "3"]);
+  sessions.unqueue(live, live.queue[0]!.id);
+  sessions.ended(end(1));
+  await Promise.resolve();
+  assert.deepEqual(fake.calls.slice(1), ["prompt 1", "prompt 3"]);
+  assert.equal(live.state, "running");
+});
+
+test("sessions: after a stop what was queued goes back to the user, not to the agent", async () => {
+  const { fake, sessions, live, heard } = await started();
+  await sessions.send(live, "1", []);
+  await sessions.send(live, "2", []);
+  await sessions.stop(live);
+  sessions.ended(end(1, "cancelled"));
+  assert.deepEqual(heard.returned, ["2"]);
+  assert.deepEqual(fake.calls.slice(1), ["prompt 1", "cancel s1"]);
+});
+
+test("sessions: a refused prompt is told where it was sent", async () => {
+  const { fake, sessions, live } = await started();
+  fake.refuse = new Error("no folder");
+  await sessions.send(live, "1", []);
+  const last = live.conversation.entries.at(-1)!;
+  assert.ok(last.kind === "end" && last.reason === "failed" && last.error === "no folder");
+  assert.equal(live.state, "idle");
+});
+
+test("sessions: an agent that does not start says why", async () => {
+  const { fake, sessions } = await started();
+  fake.refuse = new Error("not installed");
+  const { live, ready } = sessions.begin("b");
+  assert.equal(await ready, false);
+  assert.deepEqual(kinds(live), ["notice"]);
+  assert.equal(live.state, "failed");
+});
+
+test("sessions: undo of a turn, complete and incomplete", async () => {
+  const { fake, sessions, live } = await started();
+  await sessions.send(live, "1", []);
+  sessions.ended(end(1, "end_turn", { changes: [{ uri: "file:///a", added: 1, removed: 0 }] }));
+  fake.impossible = [{ changeId: "c", reason: "the file is gone" }];
+  assert.equal(await sessions.undoTurn(live, 1), false);
+  assert.ok(live.conversation.entries.some((one) => one.kind === "notice" && one.text === "1 left: the file is gone"));
+  fake.impossible = [];
+  assert.equal(await sessions.undoTurn(live, 1), true);
+  assert.equal(await sessions.undoTurn(live, 1), false, "once");
+  const first = live.conversation.entries[0]!;
+  assert.ok(first.kind === "user" && first.undo === "done");
+  assert.ok(live.conversation.entries.some((one) => one.kind === "end" && one.reviewed));
+});
+
+test("sessions: edited and sent again, the turn undone first; not sent when that failed", async () => {
+  const { fake, sessions, live } = await started();
+  await sessions.send(live, "1", []);
+  sessions.ended(end(1));
+  await sessions.resend(live, 1, "1b", true);
+  assert.deepEqual(fake.calls.slice(2), ["revert 1", "prompt 1b"]);
+  sessions.ended(end(2));
+  fake.impossible = [{ changeId: "c", reason: "" }];
+  await sessions.resend(live, 2, "1c", true);
+  assert.equal(fake.calls.at(-1), "revert 2");
+});
+
+test("sessions: a question is answered once, by an option that was offered, in its own session", async () => {
+  const { sessions, live, heard } = await started();
+  await sessions.send(live, "1", []);
+  const answer = sessions.ask(asked("q"), () => undefined);
+  assert.equal(live.state, "waiting");
+  assert.deepEqual(heard.news, ["asks"]);
+  assert.equal(sessions.answer("s1", "q", "always"), false);
+  assert.equal(sessions.answer("s2", "q", "yes"), false);
+  assert.equal(sessions.answer("s1", "other", "yes"), false);
+  assert.equal(sessions.answer("s1", "q", "yes"), true);
+  assert.equal(sessions.answer("s1", "q", "yes"), false);
+  assert.deepEqual(await answer, { optionId: "yes" });
+  assert.equal(live.state, "running");
+});
+
+test("sessions: a withdrawn question, and one of nobody's session", async () => {
+  const { sessions, live } = await started();
+  await sessions.send(live, "1", []);
+  let withdraw = (): void => undefined;
+  const answer = sessions.ask(asked("q"), (then) => (withdraw = then));
+  withdraw();
+  assert.deepEqual(await answer, { cancelled: true });
+  assert.equal(sessions.answer("s1", "q", "yes"), false);
+  assert.deepEqual(await sessions.ask({ ...asked("q2"), sessionId: "nobody" }, () => undefined), { cancelled: true });
+});
+
+test("sessions: what is asked while a session starts is asked in it", async () => {
+  const { sessions } = await started();
+  const { live, ready } = sessions.begin("a");
+  const answer = sessions.ask({ ...asked("q"), sessionId: "not told yet" }, () => undefined);
+  assert.deepEqual(kinds(live), ["question"]);
+  assert.equal(sessions.answer(live.id, "q", "yes"), true);
+  assert.deepEqual(await answer, { optionId: "yes" });
+  await ready;
+});
+
+test("sessions: when the server goes, turns are interrupted and questions withdrawn", async () => {
+  const { sessions, live } = await started();
+  await sessions.send(live, "1", []);
+  const answer = sessions.ask(asked("q"), () => undefined);
+  sessions.gone();
+  assert.deepEqual(await answer, { cancelled: true });
+  assert.ok(live.recorded);
+  assert.ok(live.conversation.entries.some((one) => one.kind === "end" && one.reason === "interrupted"));
+});
+
+test("sessions: a record comes back as it was; a turn without an end was interrupted", async () => {
+  const { fake, sessions } = await started();
+  const at = "2026-01-01T00:00:00Z";
+  const say = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  fake.record = {
+    sessionId: "old",
+    agent: "a",
+    cwd: "/w",
+    createdAt: at,
+    updatedAt: at,
+    entries: [
+      { at, type: "omitted" },
+      { at, type: "prompt", turn: 1, prompt: [{ type: "text", text: "one" }, { type: "resource_link", uri: "file:///a", name: "a" }] },
+      { at, type: "update", turn: 1, update: say("yes") },
+      { at, type: "end", turn: 1, stopReason: "end_turn", changes: [] },
+      { at, type: "prompt", turn: 2, prompt: [{ type: "text", text: "two" }] },
+      { at, type: "update", turn: 2, update: say("well") },
+    ],
+  };
+  const live = await sessions.open("old");
+  assert.deepEqual(kinds(live), ["user", "agent", "end", "user", "agent", "end"]);
+  assert.equal(live.title, "one");
+  assert.ok(live.recorded);
+  const last = live.conversation.entries.at(-1)!;
+  assert.ok(last.kind === "end" && last.reason === "interrupted");
+  assert.equal(await sessions.open("old"), live, "opened once");
+  fake.remembers = false;
+  await sessions.resume(live);
+  assert.equal(live.recorded, false);
+  assert.ok(live.conversation.entries.some((one) => one.kind === "notice" && one.text === "forgot"));
+});
+
+test("sessions: a title of the user's is not replaced", async () => {
+  const { sessions, live } = await started();
+  sessions.rename("s1", "mine");
+  sessions.updated("s1", { sessionUpdate: "session_info_update", title: "the agent's" }, false);
+  assert.equal(live.title, "mine");
+});
+
+test("sessions: titles", () => {
+  assert.equal(titleOf("  a\nb"), "a");
+  assert.equal(titleOf("x".repeat(100)).length, 80);
+});
