@@ -225,7 +225,7 @@ def stage(target: str, into: Path) -> None:
         shutil.copytree(EXTENSION / name, into / name)
     (into / "dist").mkdir()
     for path in (EXTENSION / "dist").iterdir():
-        if path.suffix in (".js", ".css"):
+        if path.suffix in (".js", ".css", ".ttf"):
             shutil.copy(path, into / "dist")
     for name in ("LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, into)
