@@ -124,9 +124,7 @@ async def closes(bench: Bench, editor: FakeEditor) -> None:
     editor.closes("a.txt")
 
 
-@pytest.mark.parametrize(
-    ("step", "outcome"), [(takes_it_back, "gone"), (saves, "saved"), (closes, "closed")], ids=str
-)
+@pytest.mark.parametrize(("step", "outcome"), [(takes_it_back, "gone"), (saves, "saved"), (closes, "closed")])
 def test_ends_without_a_decision(tmp_path: Path, step: Step, outcome: str) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         rows = told(bench)
