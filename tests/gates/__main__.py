@@ -27,32 +27,107 @@ class Gate:
     tests: Sequence[str]
     passes: str
     """What it means that it passed, in a word or two."""
+    fails: str
+    """The test that plants a defect and sees this gate notice it."""
     environment: Mapping[str, str] | None = None
     program: Sequence[str] = ()
     """A module of ours to run after the tests; the last line it prints are figures, and its exit code counts."""
 
 
 GATES = (
-    Gate("paths_table", ["tests/disk/test_disk_paths.py", "tests/core/test_policy.py"], "0 wrong verdicts"),
+    Gate(
+        "paths_table",
+        ["tests/disk/test_disk_paths.py", "tests/core/test_policy.py"],
+        "0 wrong verdicts",
+        "tests/disk/test_disk_paths.py::test_the_table_would_notice_an_open_that_follows_links",
+    ),
     Gate(
         "paths_race",
         ["tests/disk/test_disk_race.py"],
         "0 escapes",
+        "tests/disk/test_disk_race.py::test_the_usual_check_does_let_something_out",
         {"SIDECAR_TEST_RACE_SECONDS": "30"},
     ),
-    Gate("text_fuzz", ["tests/core/test_text.py"], "0 differences", {"TEXT_FUZZ_EDITS": "100000"}),
-    Gate("agent_wire", ["tests/gates/test_agent_wire.py"], "0 hang, 0 shadowed"),
-    Gate("editor_wire", ["tests/gates/test_editor_wire.py"], "0 unanswered, 0 pop-ups"),
-    Gate("order_pipelined", ["tests/gates/test_order.py"], "0 out of order"),
-    Gate("flood", ["tests/gates/test_flood.py"], "all arrived"),
-    Gate("slow_editor", ["tests/gates/test_slow_editor.py"], "0 blocked agents"),
-    Gate("close_ladder", ["tests/acp/test_process.py"], "0 left after 5 s"),
-    Gate("no_orphans", ["tests/gates/test_no_orphans.py"], "0 survivors"),
-    Gate("ui_spoof", ["tests/gates/test_ui_spoof.py", "tests/core/test_escape.py"], "0 fooled"),
-    Gate("trust_canary", ["tests/gates/test_trust_canary.py", "tests/workspace/test_trust.py"], "0 started"),
-    Gate("inflight", ["tests/inflight"], "0 characters lost", program=["tests.inflight.fuzz"]),
-    Gate("crash_matrix", ["tests/crash"], "0 texts lost"),
-    Gate("bridge_auth", ["tests/bridge/test_bridge_auth.py"], "0 let in"),
+    Gate(
+        "text_fuzz",
+        ["tests/core/test_text.py"],
+        "0 differences",
+        "tests/gates/test_planted.py::test_text_fuzz_notices_units_taken_for_code_points",
+        {"TEXT_FUZZ_EDITS": "100000"},
+    ),
+    Gate(
+        "agent_wire",
+        ["tests/gates/test_agent_wire.py"],
+        "0 hang, 0 shadowed",
+        "tests/gates/test_agent_wire.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "editor_wire",
+        ["tests/gates/test_editor_wire.py"],
+        "0 unanswered, 0 pop-ups",
+        "tests/gates/test_editor_wire.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "order_pipelined",
+        ["tests/gates/test_order.py"],
+        "0 out of order",
+        "tests/gates/test_order.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "flood",
+        ["tests/gates/test_flood.py"],
+        "all arrived",
+        "tests/gates/test_flood.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "slow_editor",
+        ["tests/gates/test_slow_editor.py"],
+        "0 blocked agents",
+        "tests/gates/test_slow_editor.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "close_ladder",
+        ["tests/acp/test_process.py"],
+        "0 left after 5 s",
+        "tests/gates/test_planted.py::test_close_ladder_notices_a_ladder_of_one_rung",
+    ),
+    Gate(
+        "no_orphans",
+        ["tests/gates/test_no_orphans.py"],
+        "0 survivors",
+        "tests/gates/test_no_orphans.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "ui_spoof",
+        ["tests/gates/test_ui_spoof.py", "tests/core/test_escape.py"],
+        "0 fooled",
+        "tests/gates/test_ui_spoof.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "trust_canary",
+        ["tests/gates/test_trust_canary.py", "tests/workspace/test_trust.py"],
+        "0 started",
+        "tests/gates/test_trust_canary.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "inflight",
+        ["tests/inflight"],
+        "0 characters lost",
+        "tests/inflight/test_inflight.py::test_measured_from_the_current_text_writes_lose_what_was_typed",
+        program=["tests.inflight.fuzz"],
+    ),
+    Gate(
+        "crash_matrix",
+        ["tests/crash"],
+        "0 texts lost",
+        "tests/crash/test_crash_matrix.py::test_planted_defects_are_noticed",
+    ),
+    Gate(
+        "bridge_auth",
+        ["tests/bridge/test_bridge_auth.py"],
+        "0 let in",
+        "tests/bridge/test_bridge_auth.py::test_without_the_proof_the_table_reports_it",
+    ),
 )
 
 

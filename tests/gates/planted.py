@@ -20,6 +20,18 @@ def impatient() -> None:
     connection.HostedAgents = functools.partial(connection.HostedAgents, limits=quick)  # type: ignore[misc,assignment]
 
 
+def nobody_is_given_up() -> None:
+    """As where requests have no time limits."""
+    from sidecar.acp.client import AgentConnection
+
+    request = AgentConnection._request
+
+    async def endless(self: AgentConnection, method: str, params: Any, limit: Any, **how: Any) -> Any:
+        return await request(self, method, params, None, **how)
+
+    AgentConnection._request = endless
+
+
 def meta_shadows() -> None:
     """What the SDK's routers do: members of `_meta` override the arguments."""
     from sidecar.acp import client, files
@@ -159,6 +171,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
         impatient,
+        nobody_is_given_up,
         meta_shadows,
         noise_is_fatal,
         wrong_params_go_unanswered,

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sidecar.acp.limits import Limits
+from sidecar.demo.wire import Silence
 from tests.gates.product import TURN, Product, Script, a_product, all_wrong, in_folder
 from tests.gates.size import size
 from tests.support.agents import until_written
@@ -316,3 +317,11 @@ def test_the_tables_are_as_large_as_promised() -> None:
 )
 async def test_the_gate_can_fail(tmp_path: Path, defect: str, row: str) -> None:
     assert await table(tmp_path, defect, row)
+
+
+async def test_a_hang_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.gates.product.TURN", 2.0)
+    name, script, limit, reason = LATE[0]
+    async with a_product(tmp_path, {name: script}, planted="nobody_is_given_up") as product:
+        with pytest.raises(Silence):
+            await is_late(product, name, limit, reason)

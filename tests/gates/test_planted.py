@@ -1,6 +1,6 @@
 """Planted defects of the gates whose tests are elsewhere and need no process: each is noticed by the tests of its gate.
 
-(paths_race, crash_matrix, bridge_auth and inflight bring their own beside their tests.)
+(Others bring their own beside their tests; `Gate.fails` says where.)
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from sidecar.acp.process import AgentProcess
+from sidecar.core import policy
 from sidecar.core.text import Encoding, Rope
 from tests.acp import test_process
-from tests.core import test_text
+from tests.core import test_policy, test_text
 from tests.gates import __main__ as gates
 
 
@@ -29,6 +30,17 @@ def test_text_fuzz_notices_units_taken_for_code_points(monkeypatch: pytest.Monke
     monkeypatch.setenv("TEXT_FUZZ_EDITS", "500")
     with pytest.raises(AssertionError):
         test_text.test_text_fuzz(Encoding.UTF_16)
+
+
+def test_paths_table_notices_names_compared_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "fold", lambda path: path)
+    missed = 0
+    for spelling in test_policy.SPELLINGS:
+        try:
+            test_policy.test_another_spelling_of_a_protected_file_is_that_file(spelling)
+        except AssertionError:
+            missed += 1
+    assert missed > 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
@@ -53,7 +65,7 @@ def test_a_gate_that_fails_is_told_and_fails_the_run(
 ) -> None:
     (tmp_path / "test_good.py").write_text("def test(record_property): record_property('inputs', 7)\n")
     (tmp_path / "test_bad.py").write_text("def test(): assert not 'one escaped'\n")
-    made = [gates.Gate(name, [str(tmp_path / f"test_{name}.py")], "fine") for name in ("good", "bad")]
+    made = [gates.Gate(name, [str(tmp_path / f"test_{name}.py")], "fine", "") for name in ("good", "bad")]
     monkeypatch.setattr(gates, "GATES", made)
     assert gates.main([]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -64,6 +76,9 @@ def test_a_gate_that_fails_is_told_and_fails_the_run(
     assert gates.main(["no such"]) == 2
 
 
-def test_every_gate_has_tests() -> None:
+def test_every_gate_has_tests_and_can_fail() -> None:
     for gate in gates.GATES:
         assert all((gates.PROJECT / tests).exists() for tests in gate.tests), gate.name
+        file, _, test = gate.fails.partition("::")
+        assert f"def {test}(" in (gates.PROJECT / file).read_text(), gate.name
+    assert len({gate.fails for gate in gates.GATES}) == len(gates.GATES)
