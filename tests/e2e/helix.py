@@ -74,8 +74,14 @@ class Helix:
     def write(self, path: Path, text: str) -> None:
         """:write until the file holds the text: how a test reads the buffer."""
 
+        def held() -> str | None:
+            try:
+                return path.read_text()
+            except FileNotFoundError:  # Helix moves the old file away before it writes the new one
+                return None
+
         def same() -> bool:
             self.command("write")
-            return path.read_text() == text
+            return held() == text
 
-        eventually(same, f"{path.name} is {text!r}", otherwise=lambda: f"{path.read_text()!r}\n{self.log()}")
+        eventually(same, f"{path.name} is {text!r}", otherwise=lambda: f"{held()!r}\n{self.log()}")

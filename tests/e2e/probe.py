@@ -24,6 +24,8 @@ def replace_line(line: int, text: str) -> Message:
 class Probe:
     def __init__(self, folder: Path, encoding: str = "utf-16") -> None:
         self.encoding = encoding
+        self.any_order = False
+        """Whether the editor's messages overtake each other (Helix' do, on a busy machine): their versions tell the order."""
         self._socket = folder / "probe"
         self.command = [sys.executable, str(SERVER), str(self._socket), "--encoding", encoding]
         """How an editor starts it."""
@@ -56,13 +58,19 @@ class Probe:
 
     def version(self, uri: str) -> int:
         """The last version that the editor told for a document."""
+        return self._told(uri)[-1]["textDocument"]["version"]
+
+    def _told(self, uri: str) -> list[Message]:
+        """The params of a document's didOpen and didChange."""
         told = [
-            message["params"]["textDocument"]
+            message["params"]
             for message in self.seen()
             if message.get("method") in {"textDocument/didOpen", "textDocument/didChange"}
+            and message["params"]["textDocument"]["uri"] == uri
         ]
-        versions: list[int] = [document["version"] for document in told if document["uri"] == uri]
-        return versions[-1]
+        if self.any_order:
+            told.sort(key=lambda params: params["textDocument"]["version"])
+        return told
 
     def apply(self, path: Path, version: int, *edits: Message) -> Any:
         """workspace/applyEdit of one document; the editor's answer."""
@@ -72,13 +80,8 @@ class Probe:
     def text(self, path: Path) -> str:
         """What a server holds after all it was told: the last didOpen and the changes since (ASCII texts with \\n only)."""
         text = ""
-        for message in self.seen():
-            params = message.get("params") or {}
-            if message.get("method") not in {"textDocument/didOpen", "textDocument/didChange"}:
-                continue
-            if params["textDocument"]["uri"] != path.as_uri():
-                continue
-            if message["method"] == "textDocument/didOpen":
+        for params in self._told(path.as_uri()):
+            if "text" in params["textDocument"]:
                 text = params["textDocument"]["text"]
             for change in params.get("contentChanges", ()):
                 if "range" not in change:

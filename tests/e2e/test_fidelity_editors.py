@@ -50,11 +50,13 @@ def folder_of_files(folder: Path) -> dict[str, Path]:
 
 
 def holds(path: Path, wanted: bytes) -> None:
-    eventually(
-        lambda: path.read_bytes() == wanted,
-        f"{path.name} is {wanted!r}",
-        otherwise=lambda: repr(path.read_bytes()),
-    )
+    def held() -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:  # Helix moves the old file away before it writes the new one
+            return None
+
+    eventually(lambda: held() == wanted, f"{path.name} is {wanted!r}", otherwise=lambda: repr(held()))
 
 
 def test_neovim(nvim: Neovim, workspace: Path) -> None:

@@ -23,6 +23,7 @@ def file(workspace: Path) -> Path:
 @pytest.fixture
 def helix(tmp_path: Path, workspace: Path, probe: Probe, file: Path) -> Generator[Helix]:
     tool, tmux = tools.require("hx"), tools.require("tmux")
+    probe.any_order = True
     with Helix(tool, tmux, tmp_path / "hx", workspace, probe.command, file) as editor:
         probe.wait_for("textDocument/didOpen")
         yield editor
