@@ -160,7 +160,10 @@ class HostedAgents:
 
     async def delete_session(self, agent: str, reference: str, cwd: str) -> None:
         async with self._borrowed(agent, cwd) as host:
-            if not host.connection.facts.delete:
+            facts = host.connection.facts
+            if facts.delete:
+                await host.connection.delete_session(reference)
+            elif facts.list or facts.load or facts.resume:
                 raise AgentFailed(
                     "unsupported", f"{agent} keeps its own copy: it cannot delete conversations."
                 )

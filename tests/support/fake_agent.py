@@ -20,6 +20,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"await": NAME}                   waits for an answer            {"notify": METHOD, "params": {}}
     {"send": MESSAGE}                 any JSON                       {"raw": TEXT}  {"hex": HEX}  {"fill": N, "with": "x"}   any bytes
     {"wait_for": METHOD, "count": 1}  until that many have arrived   {"sleep": SECONDS}
+    {"before": METHOD, "steps": [..]}   {"after": METHOD, "steps": [..]}    only while none, or once one, of these has arrived
     {"stderr": TEXT | N}              text, or N bytes               {"repeat": N, "steps": [..]}            `$n` is the round
     {"exit": CODE}  {"signal": NUMBER}  {"close": "stdout" | "stdin"}  {"never": true}      blocks this message for ever
     {"deaf": true}                    no line is read after the next one
@@ -135,6 +136,9 @@ class FakeAgent:
                 if verb == "stop":
                     answer = {"result": {"stopReason": value}}
                 self.send({"jsonrpc": "2.0", "id": message.get("id"), **answer})
+            elif verb in ("before", "after"):
+                if (self.counts.get(value, 0) > 0) is (verb == "after"):
+                    self.run(step["steps"], message, round)
             elif verb == "repeat":
                 for number in range(value):
                     self.run(step["steps"], message, number)

@@ -1,0 +1,658 @@
+"""Sessions over the real program and scripted agents in processes of their own: restarts, history, several at once, choices,
+logins, forms. Each with agents that support a thing and agents that do not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.config import AgentCommand
+from sidecar.demo.wire import ErrorAnswer
+from tests.support.agents import command, received
+from tests.support.talking_editor import TalkingEditor
+
+PLAIN = {"turns": [[{"say": "one "}, {"say": "two"}]]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def an_editor(tmp_path: Path, agents: dict[str, AgentCommand] | None = None, **how: Any) -> TalkingEditor:
+    return TalkingEditor(tmp_path / "state", tmp_path / "project", agents or {"fake": command(PLAIN)}, **how)
+
+
+def initialize(**capabilities: Any) -> list[Any]:
+    """The answer of an agent that can do these things; `auth_methods` beside them."""
+    methods = capabilities.pop("authMethods", [])
+    info = {"name": "fake", "version": "1"}
+    answer = {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": capabilities}
+    return [{"reply": {**answer, "authMethods": methods}}]
+
+
+async def refused(editor: TalkingEditor, name: str, argument: object) -> str:
+    with pytest.raises(ErrorAnswer) as raised:
+        await editor.execute(name, argument)
+    assert "Traceback" not in str(raised.value)
+    return str(raised.value)
+
+
+# the record survives
+
+
+async def test_a_conversation_survives_a_restart(tmp_path: Path, folder: Path) -> None:
+    async with an_editor(tmp_path) as editor:
+        session = (await editor.execute("sidecar.newSession"))["sessionId"]
+        assert (await editor.execute("sidecar.listSessions"))[0]["transcript"] is False
+        assert "sessions without a prompt leave none" in await refused(editor, "sidecar.transcript", session)
+        assert (await editor.prompt("Fix the loop.\nThen stop.", session))["stopReason"] == "end_turn"
+    for path in (tmp_path / "state" / "sessions").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "state" / "sessions").stat().st_mode) == 0o700
+
+    async with an_editor(tmp_path) as editor:
+        (row,) = await editor.execute("sidecar.listSessions")
+        assert row.pop("updatedAt").endswith("Z")
+        assert row == {
+            "sessionId": session,
+            "agent": "fake",
+            "cwd": str(folder),
+            "title": "Fix the loop.",
+            "open": False,
+            "running": False,
+            "turn": 1,
+            "transcript": True,
+            "listed": False,
+        }
+        record = await editor.execute("sidecar.transcript", session)
+        said = [{key: entry[key] for key in entry if key != "at"} for entry in record["entries"]]
+        chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "one two"}}
+        assert said == [
+            {"type": "prompt", "turn": 1, "prompt": [{"type": "text", "text": "Fix the loop.\nThen stop."}]},
+            {"type": "update", "turn": 1, "update": chunk},
+            {"type": "end", "turn": 1, "stopReason": "end_turn", "changes": []},
+        ]
+        assert (record["agent"], record["cwd"], record["title"]) == ("fake", str(folder), "Fix the loop.")
+
+        loaded = await editor.execute("sidecar.loadSession", session)
+        assert (loaded["history"], loaded["remembers"]) == ("transcript", False)
+        assert "fake cannot take up earlier conversations" in loaded["note"]
+        assert editor.said(session, "user_message_chunk", replay=True) == "Fix the loop.\nThen stop."
+        assert editor.said(session, replay=True) == "one two"
+        assert editor.said(session) == ""
+        ended = await editor.prompt("go on", session)
+        assert (ended["sessionId"], ended["turn"], ended["stopReason"]) == (session, 2, "end_turn")
+        entries = (await editor.execute("sidecar.transcript", session))["entries"]
+        assert [entry["type"] for entry in entries] == ["prompt", "update", "end"] * 2
+
+        await editor.execute("sidecar.closeSession", session)
+        deleted = await editor.execute("sidecar.deleteSession", session)
+        assert deleted == {"deleted": [session], "kept": []}
+        assert await editor.execute("sidecar.listSessions") == []
+        assert list((tmp_path / "state" / "sessions").iterdir()) == []
+
+
+async def test_records_of_other_folders_and_all_of_them(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with an_editor(tmp_path) as editor:
+        other = await editor.execute("sidecar.newSession", {"cwd": str(tmp_path / "other")})
+        await editor.prompt("elsewhere", other["sessionId"])
+        await editor.prompt("here", (await editor.execute("sidecar.newSession"))["sessionId"])
+    async with an_editor(tmp_path) as editor:
+        assert [row["title"] for row in await editor.execute("sidecar.listSessions")] == ["here"]
+        rows = await editor.execute("sidecar.listSessions", {"all": True})
+        assert [row["title"] for row in rows] == ["here", "elsewhere"]
+        assert await editor.execute("sidecar.listSessions", {"agent": "demo"}) == []
+        for call in ({}, {"sessionId": other["sessionId"], "all": True}):
+            assert "takes a sessionId, or all" in await refused(editor, "sidecar.deleteSession", call)
+        gone = await editor.execute("sidecar.deleteSession", {"all": True})
+        assert len(gone["deleted"]) == 2
+        assert await editor.execute("sidecar.listSessions", {"all": True}) == []
+        for name in ("sidecar.loadSession", "sidecar.transcript", "sidecar.deleteSession"):
+            words = await refused(editor, name, other["sessionId"])
+            assert other["sessionId"] in words
+
+
+# history
+
+
+async def test_history_is_shown_and_never_carried_out(tmp_path: Path, folder: Path) -> None:
+    file = folder / "a.py"
+    file.write_text("old\n")
+    diff = {"type": "diff", "path": str(file), "oldText": "old\n", "newText": "from history\n"}
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t1",
+        "title": "Edit",
+        "kind": "edit",
+        "status": "completed",
+    }
+    history = [
+        {"update": {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "change it"}}},
+        {"update": {**call, "content": [diff], "locations": [{"path": str(file)}]}},
+        {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "changed"}}},
+    ]
+    late = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t2",
+        "title": "Late",
+        "kind": "edit",
+        "locations": [{"path": str(file)}],
+    }
+    listed = {
+        "sessionId": "theirs",
+        "cwd": str(folder),
+        "title": "An earlier one",
+        "updatedAt": "2020-01-01T00:00:00Z",
+    }
+    trace = tmp_path / "trace"
+    agent = command(
+        {
+            "initialize": initialize(loadSession=True, sessionCapabilities={"list": {}, "delete": {}}),
+            "session/list": [{"reply": {"sessions": [listed, {"sessionId": 7}, {"sessionId": "x", "cwd": "/elsewhere"}]}}],
+            "session/load": [*history, {"reply": {"modes": None}}, {"update": late}],
+            "turns": [[{"say": "more"}]],
+        },
+        trace,
+    )  # fmt: skip
+    async with an_editor(tmp_path, {"fake": agent}) as editor:
+        buffer = editor.open(file)
+        editor.type(file, "typed ", 0)
+        (row,) = await editor.execute("sidecar.listSessions", "fake")
+        assert (row["title"], row["listed"], row["transcript"], row["open"]) == (
+            "An earlier one",
+            True,
+            False,
+            False,
+        )
+        session = row["sessionId"]
+        assert session != "theirs"
+        loaded = await editor.execute("sidecar.loadSession", {"sessionId": session})
+        assert (loaded["history"], loaded["remembers"], loaded["title"]) == ("agent", True, "An earlier one")
+        assert editor.said(session, "user_message_chunk", replay=True) == "change it"
+        assert editor.said(session, replay=True) == "changed"
+        await editor.wait_for(lambda: any(told["update"].get("title") == "Late" for told in editor.told))
+        # nothing of it happened
+        assert buffer.text == "typed old\n"
+        assert file.read_text() == "old\n"
+        assert await editor.execute("sidecar.listChanges") == []
+        assert editor.activity() == []
+        ended = await editor.prompt("go on", session)
+        assert (ended["turn"], ended["changes"]) == (1, [])
+        assert buffer.text == "typed old\n"
+        assert await editor.execute("sidecar.listChanges") == []
+        record = await editor.execute("sidecar.transcript", session)
+        told = [
+            entry["type"] for entry in record["entries"] if entry.get("update", {}).get("title") != "Late"
+        ]
+        assert told == ["update"] * 3 + ["prompt", "update", "end"]
+
+        await editor.execute("sidecar.closeSession", session)
+        assert (await editor.execute("sidecar.deleteSession", session))["deleted"] == [session]
+    calls = {message["method"]: message["params"] for message in received(trace) if "method" in message}
+    assert calls["session/load"]["sessionId"] == "theirs"
+    assert calls["session/delete"] == {"sessionId": "theirs"}
+    assert calls["session/load"]["cwd"] == str(folder)
+
+
+RESUMES = {"initialize": initialize(sessionCapabilities={"resume": {}}), "session/resume": [{"reply": None}]}
+LOADS = {
+    "initialize": initialize(loadSession=True, sessionCapabilities={"resume": {}}),
+    "session/load": [{"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "again"}}}, {"reply": {}}],
+    "session/resume": [{"reply": {}}],
+}  # fmt: skip
+LOST = {
+    "initialize": initialize(loadSession=True),
+    "session/load": [{"fail": {"code": -32002, "message": "no such session"}}],
+}
+# agent · replay wanted · what is asked of it · whose history · remembers · what is shown
+LOADING: dict[str, tuple[dict[str, Any], bool, list[str], str, bool, str]] = {
+    "resume only": (RESUMES, True, ["session/resume"], "transcript", True, "one two"),
+    "load": (LOADS, True, ["session/load"], "agent", True, "again"),
+    "no replay wanted": (LOADS, False, ["session/resume"], "none", True, ""),
+    "neither": ({}, True, [], "transcript", False, "one two"),
+    "it has lost it": (LOST, True, ["session/load"], "transcript", False, "one two"),
+}
+
+
+async def test_loading_after_a_restart(tmp_path: Path, folder: Path) -> None:
+    traces = {what: tmp_path / f"trace {what}" for what in LOADING}
+    agents = {what: command({**PLAIN, **script}, traces[what]) for what, (script, *_) in LOADING.items()}
+    sessions: dict[str, str] = {}
+    async with an_editor(tmp_path, agents) as editor:
+        for what in LOADING:
+            sessions[what] = (await editor.execute("sidecar.newSession", what))["sessionId"]
+            await editor.prompt("hello", sessions[what])
+    for trace in traces.values():
+        trace.unlink()
+    async with an_editor(tmp_path, agents) as editor:
+        for what, (_, replay, _, history, remembers, shown) in LOADING.items():
+            session = sessions[what]
+            loaded = await editor.execute("sidecar.loadSession", {"sessionId": session, "replay": replay})
+            assert (what, loaded["history"], loaded["remembers"]) == (what, history, remembers)
+            assert ("note" in loaded) is not remembers, what
+            assert editor.said(session, replay=True) == shown, what
+            assert (await editor.prompt("go on", session))["stopReason"] == "end_turn", what
+            assert editor.said(session) == "one two", what
+        kept = await editor.execute("sidecar.deleteSession", sessions["load"])
+        assert kept["kept"][0]["reason"] == "load keeps its own copy: it cannot delete conversations."
+    for what, (_, _, methods, _, remembers, _) in LOADING.items():
+        sent = [m for m in received(traces[what]) if str(m.get("method", "")).startswith("session/")]
+        new = [] if remembers else ["session/new"]
+        assert [m["method"] for m in sent] == [*methods, *new, "session/prompt"], what
+        assert all(m["params"]["sessionId"] == "s1" for m in sent if "sessionId" in m["params"]), what
+
+
+async def test_a_session_that_is_open_is_shown_again(tmp_path: Path, folder: Path) -> None:
+    async with an_editor(tmp_path) as editor:
+        session = (await editor.prompt("hello"))["sessionId"]
+        loaded = await editor.execute("sidecar.loadSession", session)
+        assert (loaded["history"], loaded["remembers"]) == ("transcript", True)
+        assert editor.said(session, replay=True) == "one two"
+        assert len(await editor.execute("sidecar.listSessions")) == 1
+
+
+# several at once
+
+
+async def test_two_agents_and_three_sessions_at_once(tmp_path: Path, folder: Path) -> None:
+    """All three turns run together; ids of the agents' own collide on purpose."""
+    (tmp_path / "extra").mkdir()
+    (tmp_path / "extra" / "x.txt").write_text("extra\n")
+    (folder / "f.txt").write_text("file\n")
+    extra = str(tmp_path / "extra" / "x.txt")
+    turn = [
+        {"say": "$session begins "},
+        {"wait_for": "session/prompt", "count": 2},
+        {"read": extra, "as": "$session"},
+        {"say": {"answer": "$session"}},
+    ]
+    traces = tmp_path / "trace1", tmp_path / "trace2"
+    first = command({"turns": [turn]}, traces[0])
+    alone = [{"say": "$session alone "}, {"write": str(folder / "f.txt"), "content": "file\nmore\n"}]
+    second = command({"turns": [alone]}, traces[1])
+    async with an_editor(tmp_path, {"first": first, "second": second}) as editor:
+        one = await editor.execute(
+            "sidecar.newSession", {"agent": "first", "additionalDirectories": [str(tmp_path / "extra")]}
+        )
+        two = await editor.execute("sidecar.newSession", {"agent": "first"})
+        three = await editor.execute("sidecar.newSession", {"agent": "second"})
+        ids = [session["sessionId"] for session in (one, two, three)]
+        ended = await asyncio.gather(*(editor.prompt("go", session) for session in ids))
+        assert [outcome["sessionId"] for outcome in ended] == ids
+        assert [outcome["stopReason"] for outcome in ended] == ["end_turn"] * 3
+        # the roots of a session are its own
+        assert '"content": "extra\\n"' in editor.said(ids[0])
+        assert editor.said(ids[0]).startswith("s1 begins ")
+        assert "path_outside_workspace" in editor.said(ids[1])
+        assert editor.said(ids[2]) == "s1 alone "
+        assert [len(outcome["changes"]) for outcome in ended] == [0, 0, 1]
+        (change,) = await editor.execute("sidecar.listChanges")
+        assert change["sessionId"] == ids[2]
+        assert {row["sessionId"]: row["agent"] for row in await editor.execute("sidecar.listSessions")} == {
+            ids[0]: "first", ids[1]: "first", ids[2]: "second"
+        }  # fmt: skip
+        read = [seen for seen in editor.activity() if seen["sessionId"] == ids[0]]
+        assert [(seen["kind"], seen["outcome"], seen["turn"]) for seen in read] == [("read", "ok", 1)]
+        assert read[0]["uri"].endswith("/extra/x.txt")
+        outcomes = {seen["sessionId"]: (seen["kind"], seen["outcome"]) for seen in editor.activity()}
+        assert outcomes[ids[1]] == ("read", "path_outside_workspace")
+        assert outcomes[ids[2]] == ("write", "ok")
+        # one ends, the others go on
+        await editor.execute("sidecar.closeSession", ids[0])
+        assert (await editor.prompt("again", ids[2]))["stopReason"] == "end_turn"
+        assert editor.states("first") == ["starting", "running"]
+        await editor.execute("sidecar.closeSession", ids[1])
+        await editor.wait_for(lambda: editor.states("first") == ["starting", "running", "stopped"])
+        for session in (ids[0], ids[2]):
+            record = await editor.execute("sidecar.transcript", session)
+            assert ("s1 alone" in json.dumps(record)) is (session == ids[2])
+
+
+async def test_an_agent_that_dies_is_told(tmp_path: Path, folder: Path) -> None:
+    dies = command({"turns": [[{"stderr": "out of memory\n"}, {"exit": 3}]]})
+    async with an_editor(tmp_path, {"fake": dies}) as editor:
+        session = (await editor.execute("sidecar.newSession"))["sessionId"]
+        with pytest.raises(ErrorAnswer, match="exited with code 3"):
+            await editor.prompt("go", session)
+        await editor.wait_for(lambda: editor.states("fake")[-1] == "failed")
+        state = [params for method, params in editor.notifications if method == "sidecar/agentState"][-1]
+        assert (state["sessions"], state["name"]) == ([session], "fake")
+        assert "out of memory" in state["message"]
+        assert editor.turns[-1]["errorKind"] == "exited"
+
+
+# choices
+
+MODES = {
+    "currentModeId": "ask",
+    "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
+}
+EFFORT = {
+    "id": "effort", "name": "Effort", "type": "select", "currentValue": "low",
+    "options": [{"group": "g", "name": "G", "options": [{"value": "low", "name": "L"}, {"value": "high", "name": "H"}]}],
+}  # fmt: skip
+LOUD = {"id": "loud", "name": "Loud", "type": "boolean", "currentValue": False}
+MODELS = {
+    "currentModelId": "small",
+    "availableModels": [{"modelId": "small", "name": "Small"}, {"modelId": "big", "name": "Big"}],
+}
+
+
+async def test_modes_options_and_models(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    now = {"sessionUpdate": "current_mode_update", "currentModeId": "ask"}
+    script = {
+        "session/new": [{"reply": {"sessionId": "s1", "modes": MODES, "configOptions": [EFFORT, LOUD], "models": MODELS}}],
+        "session/set_config_option": [{"reply": {"configOptions": [{**EFFORT, "currentValue": "high"}, LOUD]}}],
+        "turns": [[{"update": now}]],
+    }  # fmt: skip
+    async with an_editor(tmp_path, {"fake": command(script, trace)}) as editor:
+        opened = await editor.execute("sidecar.newSession")
+        session = opened["sessionId"]
+        assert opened["modes"] == MODES
+        assert [option["id"] for option in opened["configOptions"]] == ["effort", "loud", "sidecar.model"]
+        assert [option["currentValue"] for option in opened["configOptions"]] == ["low", False, "small"]
+        assert opened["configOptions"][2]["category"] == "model"
+
+        mode = await editor.execute("sidecar.setMode", {"sessionId": session, "modeId": "code"})
+        assert mode == {"modes": {**MODES, "currentModeId": "code"}}
+        choices = [("effort", "high"), ("sidecar.model", "big")]
+        for config, value in choices:
+            argument = {"sessionId": session, "configId": config, "value": value}
+            options = (await editor.execute("sidecar.setConfigOption", argument))["configOptions"]
+        assert [option["currentValue"] for option in options] == ["high", False, "big"]
+        (row,) = await editor.execute("sidecar.listSessions")
+        assert row["modes"]["currentModeId"] == "code"
+        assert [option["currentValue"] for option in row["configOptions"]] == ["high", False, "big"]
+        await editor.prompt("go", session)  # the agent goes back by itself
+        (row,) = await editor.execute("sidecar.listSessions")
+        assert row["modes"]["currentModeId"] == "ask"
+
+        for name, wrong, words in (
+            ("sidecar.setMode", {"modeId": "no"}, 'no mode "no" here (ask, code)'),
+            ("sidecar.setConfigOption", {"configId": "no", "value": "x"}, 'no option "no" here (effort, loud, sidecar.model)'),
+            ("sidecar.setConfigOption", {"configId": "effort", "value": "x"}, 'no value "x" here (low, high)'),
+            ("sidecar.setConfigOption", {"configId": "effort", "value": True}, "is a text"),
+            ("sidecar.setConfigOption", {"configId": "loud", "value": "x"}, "true or false"),
+            ("sidecar.setConfigOption", {"configId": "sidecar.model", "value": "x"}, 'no value "x" here (small, big)'),
+        ):  # fmt: skip
+            assert words in await refused(editor, name, {"sessionId": session, **wrong})
+        assert "no session" in await refused(editor, "sidecar.setMode", {"sessionId": "nope", "modeId": "x"})
+    sent = [
+        (m["method"], m["params"]) for m in received(trace) if str(m.get("method")).startswith("session/set")
+    ]
+    assert sent == [
+        ("session/set_mode", {"sessionId": "s1", "modeId": "code"}),
+        ("session/set_config_option", {"sessionId": "s1", "configId": "effort", "value": "high"}),
+        ("session/set_model", {"sessionId": "s1", "modelId": "big"}),
+    ]
+
+
+async def test_an_agent_without_choices(tmp_path: Path, folder: Path) -> None:
+    async with an_editor(tmp_path) as editor:
+        session = (await editor.execute("sidecar.newSession"))["sessionId"]
+        words = await refused(editor, "sidecar.setMode", {"sessionId": session, "modeId": "x"})
+        assert words.endswith("fake has no modes in this session.")
+        wrong = {"sessionId": session, "configId": "x", "value": "y"}
+        assert "fake has no options" in await refused(editor, "sidecar.setConfigOption", wrong)
+
+
+# logging in
+
+DENIED = {"fail": {"code": -32000, "message": "Authentication required"}}
+LOGIN = {"id": "browser", "name": "Browser"}
+BEFORE = [{"before": "authenticate", "steps": [DENIED]}, {"reply": {"sessionId": "s1"}}]
+
+
+async def test_login_required_then_prompts_work(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    script = {
+        **PLAIN,
+        "initialize": initialize(authMethods=[LOGIN], auth={"logout": {}}),
+        "session/new": BEFORE,
+    }
+    async with an_editor(tmp_path, {"fake": command(script, trace)}) as editor:
+        with pytest.raises(ErrorAnswer) as raised:
+            await editor.execute("sidecar.newSession")
+        assert "wants you to log in first. It offers: Browser." in str(raised.value)
+        await editor.execute("sidecar.prompt", "go")
+        await editor.wait_for(lambda: editor.turns)
+        assert editor.turns[0]["errorKind"] == "auth_required"
+        assert editor.turns[0]["methods"] == [{"id": "browser", "name": "Browser", "type": "agent"}]
+        assert await editor.execute("sidecar.authenticate", "fake") == {"agent": "fake", "state": "done"}
+        assert (await editor.prompt("go"))["stopReason"] == "end_turn"
+        assert await editor.execute("sidecar.logout", "fake") is None
+    methods = [message["method"] for message in received(trace) if "method" in message]
+    assert methods[-2:] == ["session/prompt", "logout"]
+    assert [m["params"] for m in received(trace) if m.get("method") == "authenticate"] == [
+        {"methodId": "browser"}
+    ]
+
+
+TERMINAL = {"id": "tui", "type": "terminal", "name": "In a terminal", "args": ["login"], "env": {"TUI": "1"}}
+KEY = {
+    "id": "key", "type": "env_var", "name": "Key", "link": "https://keys.example/",
+    "vars": [{"name": "FAKE_KEY", "label": "The key"}, {"name": "FAKE_HOST", "optional": True, "secret": False}],
+}  # fmt: skip
+
+
+async def test_other_ways_to_log_in(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    script = {"initialize": initialize(authMethods=[LOGIN, TERMINAL, KEY])}
+    agent = command(script, trace)
+    async with an_editor(tmp_path, {"fake": agent}, flags={"terminalLogin": True}) as editor:
+        choose = await editor.execute("sidecar.authenticate", {"agent": "fake"})
+        assert choose["state"] == "choose"
+        assert [(one["id"], one["type"]) for one in choose["methods"]] == [
+            ("browser", "agent"), ("tui", "terminal"), ("key", "env_var")
+        ]  # fmt: skip
+        login = await editor.execute("sidecar.authenticate", {"agent": "fake", "methodId": "tui"})
+        assert login["state"] == "terminal"
+        assert login["terminal"]["command"] == agent.command
+        assert login["terminal"]["args"] == [*agent.args, "login"]
+        assert login["terminal"]["env"]["TUI"] == "1"
+        finished = {"agent": "fake", "methodId": "tui", "finished": True}
+        assert (await editor.execute("sidecar.authenticate", finished))["state"] == "done"
+        key = await editor.execute("sidecar.authenticate", {"agent": "fake", "methodId": "key"})
+        assert (key["state"], key["link"]) == ("env", "https://keys.example/")
+        assert key["vars"] == [
+            {"name": "FAKE_KEY", "label": "The key", "secret": True, "optional": False},
+            {"name": "FAKE_HOST", "secret": False, "optional": True},
+        ]
+        assert "set FAKE_KEY under" in key["message"]
+        words = await refused(editor, "sidecar.authenticate", {"agent": "fake", "methodId": "no"})
+        assert 'no way to log in called "no" (browser, tui, key)' in words
+        assert "cannot be logged out from here" in await refused(editor, "sidecar.logout", "fake")
+        assert 'no agent "nobody"' in await refused(editor, "sidecar.authenticate", "nobody")
+    first = received(trace)[0]["params"]["clientCapabilities"]
+    assert first["auth"] == {"terminal": True}
+    assert not [m for m in received(trace) if m.get("method") == "authenticate"]
+
+
+async def test_an_agent_without_logins(tmp_path: Path, folder: Path) -> None:
+    async with an_editor(tmp_path) as editor:
+        assert "offers no way to log in from here" in await refused(editor, "sidecar.authenticate", "fake")
+
+
+# forms
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "title": "Name"}, "deep": {"type": "boolean"}},
+    "required": ["name"],
+}
+FORM = {"sessionId": "s1", "mode": "form", "message": "Which\u202e one?", "requestedSchema": SCHEMA}
+PAGE = {
+    "sessionId": "s1",
+    "mode": "url",
+    "message": "Sign in",
+    "url": "https://x.example/a",
+    "elicitationId": "e1",
+}
+NAMED = {"action": "accept", "content": {"name": "core", "deep": True, "other": "left out"}}
+# what the agent asks · what the user does · what the agent hears
+FORMS: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
+    "filled in": (FORM, NAMED, {"action": "accept", "content": {"name": "core", "deep": True}}),
+    "declined": (FORM, {"action": "decline", "content": {"name": "x"}}, {"action": "decline"}),
+    "closed": (FORM, {"action": "cancel"}, {"action": "cancel"}),
+    "left empty": (FORM, {"action": "accept", "content": {}}, {"action": "cancel"}),
+    "of wrong types": (FORM, {"action": "accept", "content": {"name": {"a": 1}}}, {"action": "cancel"}),
+    "nonsense": (FORM, {"action": "maybe"}, {"action": "cancel"}),
+    "a page": (PAGE, {"action": "accept", "content": {"x": 1}}, {"action": "accept"}),
+    "a page of another kind": ({**PAGE, "url": "file:///etc/passwd"}, NAMED, -32602),
+    "no such session": ({**FORM, "sessionId": "s9"}, NAMED, -32602),
+    "no schema": ({**FORM, "requestedSchema": None}, NAMED, -32602),
+    "another mode": ({**FORM, "mode": "dance"}, NAMED, -32602),
+}
+
+
+async def test_forms_and_pages(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    async with an_editor(tmp_path, {"fake": command({"prompted": True}, trace)}) as editor:
+        for what, (asked, answer, expected) in FORMS.items():
+            editor.forms.clear()
+            editor.told.clear()
+            editor.fill = lambda params, answer=answer: answer
+            steps = [
+                {"request": "elicitation/create", "params": asked, "as": what},
+                {"say": {"answer": what}},
+            ]
+            session = (await editor.prompt(json.dumps(steps)))["sessionId"]
+            heard = json.loads(editor.said(session))
+            if isinstance(expected, int):
+                assert heard["error"]["code"] == expected, what
+                assert editor.forms == [], what
+                continue
+            assert heard["result"] == expected, what
+            (form,) = editor.forms
+            assert (form["agent"], form["sessionId"], form["mode"]) == ("fake", session, asked["mode"])
+            assert "\u202e" not in form["message"]
+            assert form.get("requestedSchema") == asked.get("requestedSchema")
+            assert form.get("url") == asked.get("url")
+        done = [{"notify": "elicitation/complete", "params": {"elicitationId": "e1"}}]
+        await editor.prompt(json.dumps(done))
+        complete = "sidecar/elicitationComplete", {"agent": "fake", "elicitationId": "e1"}
+        await editor.wait_for(lambda: complete in editor.notifications)
+    capabilities = received(trace)[0]["params"]["clientCapabilities"]
+    assert capabilities["elicitation"] == {"form": {}, "url": {}}
+    log = (tmp_path / "state" / "audit" / "audit.jsonl").read_text()
+    assert '"event": "elicitation"' in log
+    assert "left out" not in log  # what was filled in is nobody else's
+
+
+async def test_forms_are_not_announced_where_nobody_shows_them(tmp_path: Path, folder: Path) -> None:
+    turn = [{"request": "elicitation/create", "params": FORM, "as": "it"}, {"say": {"answer": "it"}}]
+    trace = tmp_path / "trace"
+    agent = command({"turns": [turn]}, trace)
+    async with an_editor(tmp_path, {"fake": agent}, flags={"elicitation": False}) as editor:
+        session = (await editor.prompt("go"))["sessionId"]
+        assert json.loads(editor.said(session))["error"]["code"] == -32601
+        assert editor.forms == []
+    assert "elicitation" not in received(trace)[0]["params"]["clientCapabilities"]
+
+
+async def test_a_form_is_withdrawn_with_its_turn(tmp_path: Path, folder: Path) -> None:
+    turn = [
+        {"request": "elicitation/create", "params": FORM, "as": "it", "wait": False},
+        {"wait_for": "session/cancel"},
+        {"await": "it"},
+        {"say": {"answer": "it"}},
+        {"stop": "cancelled"},
+    ]
+    async with an_editor(tmp_path, {"fake": command({"turns": [turn]})}) as editor:
+        editor.fill = lambda params: asyncio.get_running_loop().create_future()  # nobody answers
+        session = (await editor.execute("sidecar.prompt", "go"))["sessionId"]
+        await editor.wait_for(lambda: editor.forms)
+        await editor.execute("sidecar.cancel", session)
+        await editor.wait_for(lambda: editor.turns)
+        assert editor.turns[0]["stopReason"] == "cancelled"
+        assert json.loads(editor.said(session))["result"] == {"action": "cancel"}
+
+
+# agents and servers
+
+
+async def test_agents_on_path_are_found_and_ask_before_they_start(tmp_path: Path, folder: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    agent = command(PLAIN)
+    program = programs / "opencode"
+    quoted = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in (agent.command, *agent.args))
+    program.write_text(f"#!/bin/sh\nexec {quoted}\n")
+    program.chmod(0o755)
+    path = {"PATH": f"{programs}:/usr/bin:/bin"}
+    async with TalkingEditor(tmp_path / "state", folder, {}, environment=path) as editor:
+        rows = {row["id"]: row for row in await editor.execute("sidecar.listAgents")}
+        assert rows["opencode"] == {
+            "id": "opencode",
+            "name": "opencode",
+            "source": "found",
+            "installed": True,
+        }
+        assert rows["demo"]["source"] == "demo"
+        assert "opencode" in await refused(editor, "sidecar.newSession", None)  # named, never the default
+        opened = await editor.execute("sidecar.newSession", "opencode")
+        assert (await editor.prompt("go", opened["sessionId"]))["stopReason"] == "end_turn"
+        (question,) = editor.questions
+        assert f"{program} acp" in question.text
+        rows = {row["id"]: row for row in await editor.execute("sidecar.listAgents")}
+        assert (rows["opencode"]["name"], rows["opencode"]["version"]) == ("fake", "1")
+    async with TalkingEditor(tmp_path / "state", folder, {}, environment=path) as editor:
+        await editor.execute("sidecar.newSession", "opencode")
+        assert editor.questions == []  # it was approved for good
+
+
+async def test_mcp_servers_of_the_settings_go_along(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    servers = {
+        "files": {"command": "/bin/files-mcp", "args": ["-v"], "env": {"A": "1"}},
+        "web": {"type": "http", "url": "https://mcp.example/", "headers": {"X": "y"}},
+        "given": {"command": "/bin/never"},
+        "wrong": {"args": []},
+    }
+    script = {"initialize": initialize(mcpCapabilities={"http": True})}
+    given = {"name": "given", "command": "/bin/given", "args": [], "env": []}
+    async with an_editor(tmp_path, {"fake": command(script, trace)}, mcpServers=servers) as editor:
+        await editor.execute("sidecar.newSession", {"mcpServers": [given]})
+        asked = [question.text for question in editor.questions if "MCP server" in question.text]
+        assert len(asked) == 2
+        assert "/bin/files-mcp -v" in asked[0]
+        assert "https://mcp.example/" in asked[1]
+        await editor.execute("sidecar.newSession")
+        assert any('MCP server "wrong" needs either' in text for _, text in editor.messages)
+    (first, second) = [m["params"]["mcpServers"] for m in received(trace) if m.get("method") == "session/new"]
+    files = {
+        "name": "files",
+        "command": "/bin/files-mcp",
+        "args": ["-v"],
+        "env": [{"name": "A", "value": "1"}],
+    }
+    web = {
+        "type": "http",
+        "name": "web",
+        "url": "https://mcp.example/",
+        "headers": [{"name": "X", "value": "y"}],
+    }
+    assert first == [given, files, web]
+    never = {"name": "given", "command": "/bin/never", "args": [], "env": []}
+    assert second == [files, web, never]
+
+
+async def test_an_mcp_server_that_is_refused_is_left_out(tmp_path: Path, folder: Path) -> None:
+    trace = tmp_path / "trace"
+    servers = {"files": {"command": "/bin/files-mcp"}}
+    async with an_editor(tmp_path, {"fake": command(PLAIN, trace)}, mcpServers=servers) as editor:
+        editor.answer = lambda text, titles: None if "MCP" in text else titles[-1]
+        await editor.execute("sidecar.newSession")
+        assert any("was not given the MCP server files" in text for _, text in editor.messages)
+    (params,) = [m["params"] for m in received(trace) if m.get("method") == "session/new"]
+    assert params["mcpServers"] == []
