@@ -167,7 +167,6 @@ class HostedAgents:
                 raise AgentFailed(
                     "unsupported", f"{agent} keeps its own copy: it cannot delete conversations."
                 )
-            await host.connection.delete_session(reference)
 
     async def set_mode(self, session_id: str, mode_id: str) -> Json:
         session, host = self._live(session_id)
