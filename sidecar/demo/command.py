@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from sidecar.config import AgentCommand
 
-DEMO_AGENT = {"demo": AgentCommand(sys.executable, ("-P", "-m", "sidecar.demo.agent"))}
-"""-P: it runs in the folder that is open, whose `json.py` must not be taken for Python's."""
+# -I: it runs in the folder that is open, whose `json.py` must not be taken for Python's. An isolated Python knows nothing of where
+# this package came from (a bundle is on no path that is set up), so it is told; the agent needs no other library.
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sidecar.demo.agent import main; main()"
+_BYTE_CODE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
+
+DEMO_AGENT = {
+    "demo": AgentCommand(sys.executable, ("-I", *_BYTE_CODE, "-c", _START, str(Path(__file__).parents[2])))
+}
