@@ -41,6 +41,9 @@ USER: Mapping[str, Any] = {
     "npm.fetchOnlinePackageInfo": False,
 }
 
+RECEIVED = "scripted.received"
+"""In a code-server's folder: every line that the scripted agents started from it were sent."""
+
 
 class CodeServer:
     """Settings of `machine` scope are the machine's, as in any remote window of VS Code: `machine`, not `user`."""

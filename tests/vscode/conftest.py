@@ -18,7 +18,7 @@ from tests.e2e import fast_agent, scripted
 from tests.support import agents, tools
 from tests.vscode import vsix
 from tests.vscode.browser import Browser
-from tests.vscode.code_server import CodeServer
+from tests.vscode.code_server import RECEIVED, CodeServer
 from tests.vscode.window import Window
 
 HERE = Path(__file__).parent
@@ -83,7 +83,7 @@ def _start(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> StartC
 
 def default_settings(folder: Path) -> dict[str, Any]:
     """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python for the bundled server."""
-    script = agents.command({"prompted": True})
+    script = agents.command({"prompted": True}, folder / RECEIVED)
     settings: dict[str, Any] = {
         "acpSidecar.agents": {scripted.NAME: {"command": script.command, "args": list(script.args)}},
         "acpSidecar.defaultAgent": scripted.NAME,

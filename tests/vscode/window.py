@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from playwright.sync_api import BrowserContext, Locator, Page
 
 from tests.support.waiting import eventually
 from tests.vscode import support
-from tests.vscode.code_server import USER, CodeServer
+from tests.vscode.code_server import RECEIVED, USER, CodeServer
 
 # Everything the workbench did before is told to the extension host before this is answered: both share one ordered channel.
 SETTLE = "await vscode.commands.executeCommand('setContext', 'acpTests.settled', Date.now());\n"
@@ -20,7 +21,10 @@ const wanted = vscode.Uri.file(args[0]).toString();
 const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted && !one.isClosed);
 """
 TABS = """
-const kind = (input) => input === undefined ? 'unknown' : input.constructor.name.replace(/^TabInput/, '').toLowerCase();
+const kind = (input) => {
+  const names = Object.keys(vscode).filter((name) => name.startsWith('TabInput') && input instanceof vscode[name]);
+  return (names[0] ?? 'TabInputOther').replace('TabInput', '').toLowerCase();
+};
 return vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => ({
   label: tab.label, dirty: tab.isDirty, active: tab.isActive && group.isActive, preview: tab.isPreview, kind: kind(tab.input),
   path: tab.input?.uri?.fsPath ?? tab.input?.modified?.fsPath ?? null,
@@ -72,6 +76,7 @@ class Window:
         """Opens `root` as the only folder, or no folder at all."""
         self.server = server
         self._configured: list[str] = []
+        self._heard = len(self._told())
         self.page: Page = context.new_page()
         self.root = root
         self.folder = root if root is not None else server.folder
@@ -164,6 +169,16 @@ class Window:
             otherwise=lambda: repr(self.document(path)),
         )
 
+    def until_marked(self, path: Path, marked: bool, *, within: float = 10) -> None:
+        """Whether its tab has the mark of a file that is newer on disk."""
+        tab = self.page.locator(f".tab[data-resource-name='{path.name}']")
+        eventually(
+            lambda: ("↻" in tab.first.inner_html()) is marked,
+            f"{path.name} is {'' if marked else 'not '}marked as newer on disk",
+            within=within,
+            otherwise=lambda: tab.first.inner_html(),
+        )
+
     def tabs(self) -> list[dict[str, Any]]:
         """{label, path, kind, dirty, active, preview}, in order."""
         return self.js(SETTLE + TABS)
@@ -230,6 +245,15 @@ class Window:
         """One turn to its end."""
         return self.begin(prompt, session).result()
 
+    def answers(self) -> list[dict[str, Any]]:
+        """What the scripted agents were answered in this test (`result` or `error`), in order."""
+        told = self._told()[self._heard :].splitlines()
+        return [message for line in told if "method" not in (message := json.loads(line))]
+
+    def _told(self) -> bytes:
+        path = self.server.folder / RECEIVED
+        return path.read_bytes() if path.exists() else b""
+
     def changes(self, path: Path | None = None) -> list[dict[str, Any]]:
         """The hunks under review, as `sidecar.listChanges` tells them."""
         return self.command("sidecar.listChanges", {} if path is None else {"uri": path.as_uri()})
@@ -265,6 +289,7 @@ class Window:
         assert not left, f"these tabs cannot be closed: {left}"
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._heard = len(self._told())
 
     def close(self) -> None:
         self.page.close()

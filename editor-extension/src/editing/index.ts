@@ -21,7 +21,10 @@ export function register({ client, log }: Session): vscode.Disposable {
     saving,
     unopened,
     opaque,
-    client.onRequest(ext.save, (params) => saving.save(params)),
+    client.onRequest(ext.save, (params) => {
+      unopened.works(params.uri);
+      return saving.save(params);
+    }),
     client.onRequest(ext.reload, (params) => reloading.reload(params)),
     client.onRequest(ext.open, ({ uri }) => unopened.open(uri)),
     client.onRequest(ext.close, ({ uri }) => unopened.close(uri)),

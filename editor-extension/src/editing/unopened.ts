@@ -7,70 +7,96 @@
 import * as vscode from "vscode";
 import { openDocument } from "./documents";
 
-/** Milliseconds after `sidecar/close` within which a tab that appears is still VS Code's own doing. */
-const LATE = 3_000;
+/** Milliseconds after the last work on a document within which a tab that appears for it is VS Code's own doing. */
+const LATE = 10_000;
 
 export class Unopened implements vscode.Disposable {
-  /** Tabs that appeared in the background and that nobody looked at since. */
+  /** Tabs that appeared without anybody's wish and that nobody looked at since. */
   private readonly unseen = new Set<vscode.Tab>();
-  /** Documents that were closed for the server just now. */
-  private readonly closing = new Set<string>();
-  private readonly timers = new Set<NodeJS.Timeout>();
+  /** Documents that the server works on, by URI. */
+  private readonly worked = new Map<string, NodeJS.Timeout>();
   private readonly disposable: vscode.Disposable;
+  private closing = false;
 
   constructor() {
-    this.disposable = vscode.window.tabGroups.onDidChangeTabs(({ opened, closed, changed }) => {
-      for (const tab of closed) {
-        this.unseen.delete(tab);
-      }
-      for (const tab of opened) {
-        if (!tab.isActive) {
-          this.unseen.add(tab);
+    this.disposable = vscode.Disposable.from(
+      vscode.window.tabGroups.onDidChangeTabs(({ opened, closed, changed }) => {
+        closed.forEach((tab) => this.unseen.delete(tab));
+        opened.filter(isItsOwn).forEach((tab) => this.unseen.add(tab));
+        // Of what closes, a neighbour becomes active without being looked at
+        const seen = changed.filter((tab) => tab.isPinned || (tab.isActive && !this.closing && !isAlone(tab)));
+        seen.forEach((tab) => this.unseen.delete(tab));
+        void this.closeUnseen();
+      }),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
+        if (kind !== undefined) {
+          this.lookedAt(textEditor.document);
         }
-      }
-      for (const tab of changed) {
-        if (tab.isActive || tab.isPinned) {
-          this.unseen.delete(tab);
-        }
-      }
-      void this.closeUnseen([...opened, ...changed]);
-    });
+      }),
+    );
   }
 
   dispose(): void {
-    this.timers.forEach((timer) => clearTimeout(timer));
+    this.worked.forEach((timer) => clearTimeout(timer));
     this.disposable.dispose();
   }
 
   async open(uri: string): Promise<{ version: number }> {
-    this.closing.delete(vscode.Uri.parse(uri).toString());
+    this.works(uri);
     const document = openDocument(uri) ?? (await vscode.workspace.openTextDocument(vscode.Uri.parse(uri)));
     return { version: document.version };
   }
 
   async close(uri: string): Promise<null> {
-    const name = vscode.Uri.parse(uri).toString();
-    this.closing.add(name);
-    const timer = setTimeout(() => {
-      this.closing.delete(name);
-      this.timers.delete(timer);
-    }, LATE);
-    this.timers.add(timer);
-    await this.closeUnseen(vscode.window.tabGroups.all.flatMap((group) => group.tabs));
+    this.works(uri);
+    await this.closeUnseen();
     return null;
   }
 
-  private async closeUnseen(tabs: readonly vscode.Tab[]): Promise<void> {
-    const ours = tabs.filter(
-      (tab) =>
-        this.unseen.has(tab) &&
-        !tab.isDirty &&
-        !tab.isActive &&
-        tab.input instanceof vscode.TabInputText &&
-        this.closing.has(tab.input.uri.toString()),
+  /** The server does something to the document. */
+  works(uri: string): void {
+    const name = vscode.Uri.parse(uri).toString();
+    clearTimeout(this.worked.get(name));
+    this.worked.set(
+      name,
+      setTimeout(() => this.worked.delete(name), LATE),
     );
-    if (ours.length > 0) {
-      await vscode.window.tabGroups.close(ours, true);
+  }
+
+  private isWorkedOn(tab: vscode.Tab): boolean {
+    return tab.input instanceof vscode.TabInputText && this.worked.has(tab.input.uri.toString());
+  }
+
+  private lookedAt(document: vscode.TextDocument): void {
+    for (const tab of this.unseen) {
+      if (tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === document.uri.toString()) {
+        this.unseen.delete(tab);
+      }
     }
   }
+
+  private async closeUnseen(): Promise<void> {
+    const clean = [...this.unseen].filter((tab) => !tab.isDirty && this.isWorkedOn(tab));
+    if (clean.length === 0 || this.closing) {
+      return;
+    }
+    this.closing = true;
+    try {
+      await vscode.window.tabGroups.close(clean, true);
+    } finally {
+      this.closing = false;
+    }
+    if ([...this.unseen].some((tab) => !tab.isDirty && this.isWorkedOn(tab) && !clean.includes(tab))) {
+      await this.closeUnseen();
+    }
+  }
+}
+
+/** What somebody opens is clean at first, a preview, or active; but a tab in an empty group is active however it came there. */
+function isItsOwn(tab: vscode.Tab): boolean {
+  return tab.isDirty && !tab.isPreview && (!tab.isActive || isAlone(tab));
+}
+
+function isAlone(tab: vscode.Tab): boolean {
+  return tab.group.tabs.length === 1;
 }

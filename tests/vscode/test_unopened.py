@@ -1,0 +1,77 @@
+"""Files that are not open: edited and saved at once, without a tab; and new ones."""
+
+from __future__ import annotations
+
+from tests.e2e import scripted
+from tests.support.waiting import eventually
+from tests.vscode.window import Window
+
+
+def until_tabs(window: Window, *labels: str) -> None:
+    eventually(
+        lambda: [tab["label"] for tab in window.tabs()] == list(labels),
+        f"the tabs are {labels}",
+        otherwise=lambda: str(window.tabs()),
+    )
+
+
+def test_fifty_files_leave_no_tab_and_nothing_active_changes(window: Window) -> None:
+    mine = window.file("mine.txt", "mine\n")
+    files = [window.file(f"{n:02}.txt", f"{n}\n") for n in range(50)]
+    window.open(mine)
+    window.type("typed")
+    writes = [scripted.write(file, f"{file.stem}\nmore\n") for file in files]
+    turn = window.begin(
+        scripted.steps(
+            *(
+                step
+                for file, write in zip(files, writes, strict=True)
+                for step in (scripted.read(file), write)
+            )
+        )
+    )
+    window.type(" meanwhile")
+    ended = turn.result()
+    assert len(ended["changes"]) == 50
+    assert [file.read_text() for file in files] == [f"{file.stem}\nmore\n" for file in files]
+    assert window.active() == mine
+    window.type("!")
+    assert window.text(mine) == "typed meanwhile!mine\n"
+    assert [tab["label"] for tab in window.tabs()] == ["mine.txt"]
+    # opened later, one Ctrl+Z takes the agent's edit back
+    window.open(files[7])
+    window.undo()
+    window.until_text(files[7], "7\n")
+
+
+def test_many_files_are_taken_back_at_once(window: Window) -> None:
+    files = [window.file(f"{n:02}.txt", f"{n}\n") for n in range(12)]
+    turn = window.prompt(
+        scripted.steps(
+            *(step for file in files for step in (scripted.read(file), scripted.write(file, "agent\n")))
+        )
+    )
+    assert {file.read_text() for file in files} == {"agent\n"}
+    window.command("sidecar.revertTurn", {"sessionId": turn["sessionId"], "turn": turn["turn"]})
+    assert [file.read_text() for file in files] == [f"{n}\n" for n in range(12)]
+    until_tabs(window)
+
+
+def test_a_tab_of_the_users_stays(window: Window) -> None:
+    first, second = window.file("first.txt", "first\n"), window.file("second.txt", "second\n")
+    window.open(first)
+    window.open(second)
+    window.prompt(scripted.steps(scripted.read(first), scripted.write(first, "first\nmore\n")))
+    assert first.read_text() == "first\nmore\n"
+    assert [tab["label"] for tab in window.tabs()] == ["first.txt", "second.txt"]
+    assert window.active() == second
+
+
+def test_a_new_file_is_on_disk_when_the_agent_has_its_answer(window: Window) -> None:
+    mine = window.file("mine.txt", "mine\n")
+    window.open(mine)
+    file = window.folder / "sub" / "new.txt"
+    window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    assert file.read_text() == "new\n"
+    until_tabs(window, "mine.txt")
+    assert window.active() == mine
