@@ -26,7 +26,7 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import locate
-from sidecar.workspace.ports import Editor
+from sidecar.workspace.ports import Editor, Level
 from sidecar.workspace.recording import Recorder, lines_changed
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -131,41 +131,45 @@ class Behind:
         seen.session.touch(uri, *lines_changed(before, changes))
         self._state.ledgers.moved(reviewed)
 
+    def tell(self, level: Level, words: str) -> None:
+        self._editor.show(level, words)
+
     # Files that are not open
 
-    async def look(self, session: Session, uri: DocumentUri, named: Named) -> None:
-        """Whether a file that a tool call named has changed, and how."""
+    async def look(self, session: Session, uri: DocumentUri, named: Named) -> str:
+        """Whether a file that a tool call named has changed, and how. In words, why it cannot be taken back; "" else."""
         state = self._state
         stat = state.storage.stat(named.path)
         if stat == named.stat and not (stat is None and named.text is not None):
-            return
+            return ""
         ticket = state.queues.take("", named.path, state.storage.order_key, "write")
         try:
             if await ticket.turn(WAIT_SECONDS):  # what is being written now is seen by the next look
-                await self._look(session, uri, named)
+                return await self._look(session, uri, named)
+            return ""
         finally:
             ticket.release()
 
-    async def _look(self, session: Session, uri: DocumentUri, named: Named) -> None:
+    async def _look(self, session: Session, uri: DocumentUri, named: Named) -> str:
         state = self._state
         place = locate(state.storage, state.documents, session.roots, named.path, "read")
         if isinstance(place, Refusal):
-            return
+            return ""
         with place:
             if place.tracked is not None:
-                return  # the reconciler's
+                return ""  # the reconciler's
             gone = isinstance(place.on_disk, Missing)
             found = None if isinstance(place.on_disk, Missing) else await state.storage.read(place.on_disk)
             stat = None if isinstance(place.on_disk, Missing) else place.on_disk.stat
         why = named.why or ("" if gone or isinstance(found, Decoded) else "it is not text")
         before, named.stat = named.text, stat
         if why:
-            if not named.why or not gone:
+            if not named.quiet and (not named.why or not gone):
                 words = f"{shorten(escape(named.path), 300)} was changed by {session.agent} and cannot be taken back: {why}."
                 self._editor.show("warning", words)
             named.why = ""
             named.text = found.text if isinstance(found, Decoded) else None
-            return
+            return why
         now = found.text if isinstance(found, Decoded) else None
         if isinstance(found, Decoded):
             named.encoding, named.bom = found.encoding, found.bom
@@ -177,10 +181,10 @@ class Behind:
             and normal(now) == known
             and (before is None or normal(before) != known)
         ):
-            return  # through us, or through the editor
-        if now == before:
-            return
-        await self._note(session, uri, named, before, now)
+            return ""  # through us, or through the editor
+        if now != before:
+            await self._note(session, uri, named, before, now)
+        return ""
 
     async def _note(
         self, session: Session, uri: DocumentUri, named: Named, before: str | None, now: str | None
@@ -193,8 +197,9 @@ class Behind:
             return
         if now is None:
             session.touch(uri, 0, (before or "").count("\n"))
-            words = f"{shorten(escape(named.path), 300)} was removed by {session.agent}; `acp-sidecar revert` brings it back."
-            self._editor.show("info", words)
+            if not named.quiet:
+                words = f"{shorten(escape(named.path), 300)} was removed by {session.agent}; `acp-sidecar revert` brings it back."
+                self._editor.show("info", words)
         else:
             self._state.documents.disk.seen(uri, normal(now))
             old = before or ""

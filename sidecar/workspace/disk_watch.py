@@ -17,6 +17,7 @@ from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence
+from sidecar.workspace.found_files import FoundFiles
 from sidecar.workspace.ports import Json
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sessions import Session
@@ -38,6 +39,7 @@ class DiskWatch:
     def __init__(
         self, state: State, reconciler: Reconciler, behind: Behind, evidence: Evidence, tasks: Background
     ) -> None:
+        self._found = FoundFiles(state, behind, evidence)
         self._state = state
         self._reconciler = reconciler
         self._behind = behind
@@ -54,9 +56,14 @@ class DiskWatch:
             self._running = True
             self._tasks.start_soon(self._poll)
 
+    async def before_turn(self, session: Session) -> None:
+        """What the session's files are is noted; its prompt is sent afterwards."""
+        await self._found.note(session)
+
     async def turn_ending(self, session: Session) -> None:
         """The last look of a turn."""
         with anyio.move_on_after(LAST_LOOK_SECONDS):
+            await self._found.look(session)
             async with anyio.create_task_group() as looks:
                 for tracked in self._changed():
                     looks.start_soon(self._look, tracked)
@@ -64,6 +71,7 @@ class DiskWatch:
 
     def turn_ended(self, session: Session, outcome: Json) -> None:
         self._evidence.turn_ended(session)
+        self._found.forget(session)
 
     def files_changed(self, uris: Iterable[DocumentUri]) -> None:
         """The editor's watcher saw these change."""

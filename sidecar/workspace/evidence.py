@@ -51,6 +51,8 @@ class Named:
     encoding: str = "utf-8"
     bom: bytes = b""
     why: str = ""
+    quiet: bool = False
+    """Found by a look at everything: the user is told of all of them together."""
 
 
 class Evidence:
@@ -61,6 +63,8 @@ class Evidence:
         self._kinds: dict[tuple[str, str], str] = {}
         self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
         self._ended: dict[str, float] = {}
+        self._acted: dict[str, str | None] = {}
+        """By session: the last tool call or command of its turn that may have changed something."""
 
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
@@ -98,10 +102,28 @@ class Evidence:
             self._kinds[session.id, call] = kind
         if self._kinds.get((session.id, call)) in READING:
             return
+        self._acted[session.id] = call
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         for path in list(paths)[:MAX_PATHS]:
             self._name(session, named, call, path, diffs)
+
+    def command_started(self, session: Session) -> None:
+        """A command of its in a terminal of ours."""
+        self._acted[session.id] = session.current_tool_call()
+
+    def has_acted(self, session: Session) -> bool:
+        """Whether anything in this turn may have changed files."""
+        return session.id in self._acted
+
+    def found(self, session: Session, uri: DocumentUri, file: Named) -> bool:
+        """A file that no tool call named has changed in this turn. False: it is known already."""
+        named = self._named.get(session.id)
+        if named is None or uri in named:
+            return False
+        file.call = self._acted.get(session.id) or ""
+        named[uri] = file
+        return True
 
     def author(self, uri: DocumentUri) -> tuple[Session, str | None] | None:
         """Whose a change of this document on the disk most likely is, and the tool call: of the session whose call named it last,
@@ -176,6 +198,7 @@ class Evidence:
     def _forget(self, session_id: str) -> None:
         self._named.pop(session_id, None)
         self._ended.pop(session_id, None)
+        self._acted.pop(session_id, None)
         for key in [key for key in self._kinds if key[0] == session_id]:
             del self._kinds[key]
 

@@ -182,6 +182,7 @@ class Workspace:
         async def prepare() -> Sequence[Json]:
             if session.opened is None:
                 await self._opening.open(session)
+            await self._disk_watch.before_turn(session)
             return await self._prompting.blocks(session, blocks)
 
         turn, outcome = self._turns.start(session, prepare)
@@ -355,6 +356,7 @@ class Workspace:
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_started(terminal_id)
+            self._evidence.command_started(session)
 
     def command_ended(self, session_id: str, terminal_id: str) -> None:
         session = self.state.sessions.get(session_id)

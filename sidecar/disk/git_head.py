@@ -1,0 +1,133 @@
+"""git as a reader: which files a folder has, and what its last commit says of them. Nothing of the repository is ever executed.
+
+A repository is hostile input: its config names programs (fsmonitor, hooks, filters, text conversion, helpers of remotes). So only
+commands are used that read objects, the index and names, never one that compares or converts contents; what those
+could start is switched off on the command line, which the repository's config cannot undo; nothing is fetched; and neither the
+user's environment nor the user's config reaches it. Contents are compared by whoever calls, by object id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "submodule.recurse=false",
+    "protocol.allow=never",  # an object that is not there is not fetched (a partial clone would, with programs it names)
+    "safe.bareRepository=explicit",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "",
+}
+_OPTIONS = ("--no-pager", "--no-optional-locks", "--literal-pathspecs")
+SECONDS = 10.0
+"""How long one command may take."""
+MOST_OUTPUT = 64 * 1024 * 1024
+"""Bytes of names that are taken; more files than that are too many to look at."""
+
+
+class Blob(NamedTuple):
+    """A file of the last commit."""
+
+    object_id: str
+    size: int
+    """Bytes."""
+
+
+def object_id(data: bytes, like: str) -> str:
+    """The id git gives these bytes; `like`: another id of that repository (40 hex digits: SHA-1, 64: SHA-256)."""
+    algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return algorithm(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def file_names(folder: str) -> list[str] | None:
+    """The files that are in the index or not ignored, relative to `folder` (absolute); None: no repository, or no git."""
+    output = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return None if output is None else sorted({os.fsdecode(name) for name in output.split(b"\0") if name})
+
+
+def head(folder: str) -> dict[str, Blob]:
+    """The files of the last commit beneath `folder`, by name relative to it; empty when there is none."""
+    output = _git(folder, "ls-tree", "-r", "-l", "-z", "HEAD")
+    found: dict[str, Blob] = {}
+    for row in (output or b"").split(b"\0"):
+        fields, _, name = row.partition(b"\t")
+        parts = fields.split()
+        if len(parts) == 4 and parts[1] == b"blob" and parts[0] != b"120000" and parts[3].isdigit():
+            found[os.fsdecode(name)] = Blob(parts[2].decode(), int(parts[3]))
+    return found
+
+
+def contents(folder: str, ids: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of these objects, of those that are there."""
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return {}
+    output = _git(folder, "cat-file", "--batch", data="".join(f"{i}\n" for i in wanted).encode()) or b""
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(output):
+        end = output.find(b"\n", at)
+        parts = output[at:end].split()
+        if end < 0:
+            break
+        at = end + 1
+        if len(parts) == 3 and parts[1] == b"blob":
+            size = int(parts[2])
+            found[parts[0].decode()] = output[at : at + size]
+            at += size + 1
+    return found
+
+
+def _git(folder: str, *words: str, data: bytes = b"") -> bytes | None:
+    program = _program(folder)
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            command(program, folder, words),
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.path.abspath(os.sep),
+            env=environment(),
+            timeout=SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 and len(done.stdout) <= MOST_OUTPUT else None
+
+
+def command(program: str, folder: str, words: Sequence[str]) -> list[str]:
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    return [program, *_OPTIONS, *settings, "-C", folder, *words]
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name in ("PATH", "SystemRoot", "TMPDIR") if (value := os.environ.get(name))}
+    return kept | _ENVIRONMENT
+
+
+def _program(folder: str) -> str | None:
+    """git on PATH, unless PATH leads into the folder."""
+    found = shutil.which("git")
+    if found is None or not os.path.isabs(found):
+        return None
+    real, root = os.path.realpath(found), os.path.realpath(folder)
+    return None if os.path.commonpath([real, root]) == root else found

@@ -1,0 +1,98 @@
+"""FoundFiles: at a turn's end, the files its commands changed without a word, with what they held when it began (turn_starts.py).
+
+They become an agent's work like any other (behind.py). Where several agents worked at once nobody can say whose a change is:
+then nothing is entered, and the user is told. One message names what was removed, one what cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Missing, decode
+from sidecar.workspace.behind import Behind
+from sidecar.workspace.evidence import Evidence, Named
+from sidecar.workspace.places import locate
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.state import State
+from sidecar.workspace.turn_starts import Changed, TurnStarts
+
+_LISTED = 5
+"""Files a message names; more are counted."""
+
+
+class FoundFiles:
+    """Of all sessions of one workspace."""
+
+    def __init__(self, state: State, behind: Behind, evidence: Evidence) -> None:
+        self._state = state
+        self._behind = behind
+        self._evidence = evidence
+        self._starts = TurnStarts()
+
+    async def note(self, session: Session) -> None:
+        """The session's turn is about to begin."""
+        await self._starts.take(session.id, session.cwd)
+
+    def forget(self, session: Session) -> None:
+        self._starts.forget(session.id)
+
+    async def look(self, session: Session) -> None:
+        """The session's turn is about to end."""
+        if not self._evidence.has_acted(session):
+            return
+        changed = await self._starts.changed(session.id)
+        others = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
+        removed: list[str] = []
+        left: dict[str, str] = {}
+        for file in changed:
+            place = locate(self._state.storage, self._state.documents, session.roots, file.path, "read")
+            if isinstance(place, Refusal):
+                continue
+            with place:
+                if place.tracked is not None or place.uri in session.touched:
+                    continue  # the editor's, or told already
+                gone = isinstance(place.on_disk, Missing)
+            named = _named(file)
+            if others:
+                left[file.path] = f"{session.agent} was not the only agent at work"
+            elif self._evidence.found(session, place.uri, named):
+                why = await self._behind.look(session, place.uri, named)
+                if why:
+                    left[file.path] = why
+                elif gone and place.uri in session.touched:
+                    removed.append(file.path)
+        self._tell(session, removed, left)
+
+    def _tell(self, session: Session, removed: Sequence[str], left: dict[str, str]) -> None:
+        if removed:
+            self._behind.tell(
+                "info",
+                f"{_list(removed)} {_was(removed)} removed by {session.agent}; `acp-sidecar revert` brings back what it removed.",
+            )
+        if left:
+            why = next(iter(left.values()))
+            self._behind.tell(
+                "warning",
+                f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
+            )
+
+
+def _named(file: Changed) -> Named:
+    if file.data is None:
+        return Named(file.path, "", file.stat, None, why=file.why, quiet=True)
+    decoded = decode(file.data)
+    if isinstance(decoded, Refusal):
+        return Named(file.path, "", file.stat, None, why="it is not text", quiet=True)
+    return Named(file.path, "", file.stat, decoded.text, decoded.encoding, decoded.bom, quiet=True)
+
+
+def _list(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _LISTED} more files" if len(paths) > _LISTED else ""
+    return ", ".join(shorten(escape(os.path.basename(path)), 100) for path in paths[:_LISTED]) + more
+
+
+def _was(paths: Sequence[str] | dict[str, str]) -> str:
+    return "was" if len(paths) == 1 else "were"

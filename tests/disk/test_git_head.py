@@ -1,0 +1,134 @@
+"""git as a reader: right about files and the last commit, and nothing a repository names is ever started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sidecar.disk import git_head
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+
+
+def git(folder: Path, *words: str) -> str:
+    settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    (folder / "sub").mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "a.txt").write_bytes(b"one\n")
+    (folder / "sub" / "b é.txt").write_bytes(b"\x00\xff")
+    (folder / ".gitignore").write_text("ignored\n")
+    (folder / "link").symlink_to("a.txt")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "m")
+    (folder / "ignored").write_text("x")
+    (folder / "new").write_text("x")
+    return folder
+
+
+def test_names_and_the_last_commit(repository: Path) -> None:
+    assert git_head.file_names(str(repository)) == [".gitignore", "a.txt", "link", "new", "sub/b é.txt"]
+    assert git_head.file_names(str(repository / "sub")) == ["b é.txt"]
+    head = git_head.head(str(repository))
+    assert set(head) == {".gitignore", "a.txt", "sub/b é.txt"}
+    assert set(git_head.head(str(repository / "sub"))) == {"b é.txt"}
+    assert head["a.txt"] == (git_head.object_id(b"one\n", head["a.txt"].object_id), 4)
+    ids = [head["sub/b é.txt"].object_id, "0" * 40, head["a.txt"].object_id]
+    assert git_head.contents(str(repository), ids) == {ids[0]: b"\x00\xff", ids[2]: b"one\n"}
+
+
+def test_what_is_no_repository(tmp_path: Path) -> None:
+    assert git_head.file_names(str(tmp_path)) is None
+    assert git_head.head(str(tmp_path)) == {}
+    git(tmp_path, "init", "-q")
+    assert git_head.head(str(tmp_path)) == {}, "nothing is committed"
+
+
+def test_the_users_environment_is_not_used(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    monkeypatch.setenv("GIT_TRACE", str(repository / "trace"))
+    assert git_head.head(str(repository))
+    assert not (repository / "trace").exists()
+
+
+def test_a_git_within_the_folder_is_not_started(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    canary = _canary(repository)
+    shutil.copy(canary, repository / "git")
+    monkeypatch.setenv("PATH", f"{repository}{os.pathsep}{os.environ['PATH']}")
+    assert git_head.file_names(str(repository)) is None
+    assert not (repository.parent / "ran").exists()
+
+
+def _canary(repository: Path) -> Path:
+    program = repository / "canary.sh"
+    program.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{repository.parent}/ran'\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_nothing_the_repository_names_is_started(repository: Path) -> None:
+    """Every key that makes a plain git start something; a missing object that a remote's helper would fetch."""
+    program = _canary(repository)
+    keys = {
+        "core.fsmonitor": str(program),
+        "core.hooksPath": str(repository / "hooks"),
+        "core.pager": str(program),
+        "core.sshCommand": str(program),
+        "core.gitProxy": str(program),
+        "core.askPass": str(program),
+        "credential.helper": f"!{program}",
+        "filter.x.clean": str(program),
+        "filter.x.smudge": str(program),
+        "filter.x.process": str(program),
+        "diff.x.textconv": str(program),
+        "diff.external": str(program),
+        "gpg.program": str(program),
+        "alias.ls-files": f"!{program}",
+        "alias.ls-tree": f"!{program}",
+        "alias.cat-file": f"!{program}",
+        "uploadpack.packObjectsHook": str(program),
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{program} %S",
+        "remote.origin.vcs": "ext",
+        "remote.origin.uploadpack": str(program),
+        "protocol.ext.allow": "always",
+        "submodule.recurse": "true",
+    }
+    hooks = repository / "hooks"
+    hooks.mkdir()
+    for name in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
+        shutil.copy(program, hooks / name)
+        shutil.copy(program, repository / ".git" / "hooks" / name)
+    (repository / ".gitattributes").write_text("* filter=x diff=x\n")
+    missing = git_head.head(str(repository))["a.txt"].object_id
+    (repository / ".git" / "objects" / missing[:2] / missing[2:]).unlink()
+    for key, value in keys.items():
+        git(repository, "config", key, value)
+    (repository / "a.txt").write_text("changed\n")
+    os.utime(repository / ".gitignore", (1, 1))
+    ran = repository.parent / "ran"
+    ran.unlink(missing_ok=True)
+
+    names = git_head.file_names(str(repository))
+    head = git_head.head(str(repository))
+    found = git_head.contents(str(repository), [missing])
+
+    assert not ran.exists(), ran.read_text()
+    assert names is not None
+    assert "a.txt" in names
+    assert found == {}, "nothing is fetched"
+    assert set(head) <= {".gitignore", "a.txt", "sub/b é.txt"}
+    subprocess.run(["git", "status"], cwd=repository, capture_output=True, check=False)
+    assert ran.exists(), "a plain git would have started something: the test can fail"
