@@ -45,14 +45,22 @@ def _modes(area: str, folder: Path) -> Iterator[Finding]:
         )
     open_to_others = [
         path
-        for path in (folder / "journal", folder / "audit", folder / "chats", folder / "approvals.json")
+        for path in (
+            folder / "journal",
+            folder / "audit",
+            folder / "chats",
+            folder / "sessions",
+            folder / "approvals.json",
+        )
         if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
     ]
     if open_to_others:
         names = ", ".join(path.name for path in open_to_others)
         yield Finding(area, "warn", f"others may read: {names}", f"chmod -R go= {folder}")
     else:
-        yield Finding(area, "ok", "journal, audit log, chats and approvals are readable by you alone")
+        yield Finding(
+            area, "ok", "journal, audit log, chats, sessions and approvals are readable by you alone"
+        )
 
 
 def _megabytes(size: int) -> str:

@@ -12,12 +12,13 @@ Json = Mapping[str, object]
 
 TEXT: Final = 16 * 1024
 """Characters of one text that are kept: enough to read what was meant; whole files are in the journal."""
-JOINED: Final = 64 * 1024
+JOINED: Final = 32 * 1024
 """Characters of chunks in a row that become one entry."""
 _DEEP: Final = 32
 _WIDE: Final = 256
 """Members of one list that are kept."""
 _CHUNKS = frozenset({"user_message_chunk", "agent_message_chunk", "agent_thought_chunk"})
+_PLAIN = frozenset({"sessionUpdate", "content", "messageId", "_meta"})
 _OF_THE_MOMENT = frozenset({"available_commands_update", "config_option_update", "usage_update"})
 """They tell how things are, not what happened."""
 
@@ -29,25 +30,33 @@ def kept(update: Json) -> dict[str, object] | None:
     return cast("dict[str, object]", shortened({key: update[key] for key in update if key != "_meta"}))
 
 
+def chunk(update: Json) -> tuple[tuple[object, object], str] | None:
+    """A piece of running text: what it is part of, and the text; None for everything else."""
+    kind, content = update.get("sessionUpdate"), update.get("content")
+    if kind not in _CHUNKS or not isinstance(content, dict):
+        return None
+    block = cast("dict[str, object]", content)
+    text = block.get("text")
+    if block.get("type") != "text" or not isinstance(text, str) or len(text) > TEXT or len(block) > 2:
+        return None
+    if not update.keys() <= _PLAIN:
+        return None
+    return (kind, update.get("messageId")), text
+
+
+def of_chunks(part_of: tuple[object, object], text: str) -> dict[str, object]:
+    """The update that says them all."""
+    kind, message = part_of
+    more = {"messageId": message} if message is not None else {}
+    return {"sessionUpdate": kind, **more, "content": {"type": "text", "text": text}}
+
+
 def joined(last: Json, update: Json) -> dict[str, object] | None:
-    """Both in one; None when something would be lost by that."""
-    kind = update.get("sessionUpdate")
-    if last.get("sessionUpdate") != kind:
+    """Two updates of one tool call in one; None where they are of two."""
+    both = last.get("sessionUpdate"), update.get("sessionUpdate")
+    if both != ("tool_call_update", "tool_call_update") or last.get("toolCallId") != update.get("toolCallId"):
         return None
-    if kind == "tool_call_update" and update.get("toolCallId") == last.get("toolCallId"):
-        return {**last, **update}
-    if kind not in _CHUNKS or {**last, "content": None} != {**update, "content": None}:
-        return None
-    first, second = last.get("content"), update.get("content")
-    if not isinstance(first, dict) or not isinstance(second, dict):
-        return None
-    head, tail = cast("dict[str, object]", first), cast("dict[str, object]", second)
-    one, two = head.get("text"), tail.get("text")
-    if {**head, "text": ""} != {**tail, "text": ""} or head.get("type") != "text":
-        return None
-    if not isinstance(one, str) or not isinstance(two, str) or len(one) + len(two) > JOINED:
-        return None
-    return {**last, "content": {**head, "text": one + two}}
+    return {**last, **update}
 
 
 def shortened(value: object, depth: int = 0) -> object:

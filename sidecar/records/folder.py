@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -95,15 +95,14 @@ class RecordFolder:
                 pass
         return there
 
-    def retain(self, but: Callable[[], Collection[str]]) -> None:
+    def retain(self, but: Collection[str]) -> None:
         """Deletes the oldest beyond the bound; `but`: sessions that are open."""
         paths = self._all()
         if len(paths) <= self._most_sessions:
             return
-        open_ones = but()
         by_age = sorted(paths, key=_age)
         for path in by_age[: len(paths) - self._most_sessions]:
-            if path.stem not in open_ones:
+            if path.stem not in but:
                 self.delete(path.stem)
 
     def _all(self) -> list[Path]:

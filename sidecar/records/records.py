@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -26,6 +27,10 @@ WAITING = 4096
 """Writes that wait for the thread at most; beyond that, entries are left out."""
 
 
+_Work = About | frozenset[str] | tuple[str, Entry]
+"""What a session is · a look at how many there are, but for these · an entry of a session's."""
+
+
 def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -37,7 +42,10 @@ class _Open:
     """It has a file."""
     pending: Entry | None = None
     """The last update, which the next may still join."""
-    left_out: bool = field(default=False)
+    part_of: tuple[object, object] | None = None
+    """Of which text `pending` is a part that grows."""
+    parts: list[str] = field(default_factory=list[str])
+    size: int = 0
 
 
 class Records:
@@ -47,7 +55,8 @@ class Records:
         self._folder = folder or RecordFolder()
         self._open: dict[str, _Open] = {}
         self._thread = ThreadPoolExecutor(1, "records")
-        self._waiting = 0
+        self._waiting: deque[_Work] = deque()
+        self._writing = False
         self._complained = False
 
     # recording
@@ -57,7 +66,7 @@ class Records:
         about = about if about.created else replace(about, created=now())
         self._open[about.session_id] = _Open(about, known)
         if known:
-            self._submit(self._folder.write_about, about)
+            self._submit(about)
 
     def about(self, session_id: str) -> About | None:
         """Of an open session."""
@@ -75,9 +84,7 @@ class Records:
         if one is None:
             return
         kept = entries.shortened(list(blocks))
-        if not one.written:
-            one.written = True
-            self._submit(self._folder.retain, lambda: set(self._open))
+        self._begun(one)
         self._append(one, {"at": now(), "type": "prompt", "turn": turn, "prompt": kept})
         self._change(one, turn=turn, updated=now(), title=one.about.title or entries.title_of(kept))
 
@@ -90,16 +97,22 @@ class Records:
             self._change(one, title=entries.title_of([{"text": update["title"]}]))
         if not one.written and not history:
             return
-        one.written = True
+        self._begun(one)
+        last = one.pending if one.pending is not None and one.pending["turn"] == turn else None
+        if (piece := entries.chunk(update)) is not None:
+            part_of, text = piece
+            if last is None or one.part_of != part_of or one.size + len(text) > entries.JOINED:
+                self._flush(one)
+                one.pending, one.part_of = {"at": now(), "type": "update", "turn": turn}, part_of
+            one.parts.append(text)
+            one.size += len(text)
+            return
         kept = entries.kept(update)
         if kept is None:
             return
-        last = one.pending
-        if last is not None and last.get("turn") == turn:
-            both = entries.joined(_update(last), kept)
-            if both is not None:
-                last["update"] = both
-                return
+        if last is not None and (both := entries.joined(_update(last), kept)) is not None:
+            last["update"] = both
+            return
         self._flush(one)
         one.pending = {"at": now(), "type": "update", "turn": turn, "update": kept}
 
@@ -122,7 +135,7 @@ class Records:
         if one is not None:
             self._flush(one)
             if one.written:
-                self._submit(self._folder.write_about, one.about)
+                self._submit(one.about)
 
     # reading; every method raises OSError
 
@@ -140,7 +153,9 @@ class Records:
         """Whether there was a record. An open session's is begun anew by its next prompt."""
         one = self._open.get(session_id)
         if one is not None:
-            one.written, one.pending = False, None
+            one.written, one.pending, one.part_of = False, None, None
+            one.parts.clear()
+            one.size = 0
         return await self._run(self._folder.delete, session_id)
 
     async def aclose(self) -> None:
@@ -156,45 +171,90 @@ class Records:
 
     # the thread
 
+    def _begun(self, one: _Open) -> None:
+        """From now on it has a file."""
+        if not one.written:
+            one.written = True
+            self._submit(frozenset(self._open))
+            self._submit(one.about)
+
     def _append(self, one: _Open, entry: Entry) -> None:
         self._flush(one)
-        self._submit(self._folder.append, one.about.session_id, [entry])
+        self._submit((one.about.session_id, entry))
 
     def _flush(self, one: _Open) -> None:
-        if one.pending is not None:
-            self._submit(self._folder.append, one.about.session_id, [one.pending])
-            one.pending = None
+        pending = one.pending
+        if pending is None:
+            return
+        if one.part_of is not None:
+            pending["update"] = entries.of_chunks(one.part_of, "".join(one.parts))
+            one.part_of = None
+            one.parts.clear()
+            one.size = 0
+        one.pending = None
+        self._submit((one.about.session_id, pending))
 
     def _change(self, one: _Open, **fields: Any) -> None:
         one.about = replace(one.about, **fields)
         if one.written:
-            self._submit(self._folder.write_about, one.about)
+            self._submit(one.about)
 
-    def _submit(self, work: Callable[..., object], *arguments: object) -> None:
-        if self._waiting >= WAITING:
+    def _submit(self, work: _Work) -> None:
+        if len(self._waiting) >= WAITING:
             self._complain("the disk is too slow for them")
             return
-        self._waiting += 1
+        self._waiting.append(work)
+        if not self._writing:
+            self._start_writing()
+
+    def _start_writing(self) -> None:
+        self._writing = True
         loop = asyncio.get_running_loop()
-        self._thread.submit(work, *arguments).add_done_callback(
-            lambda done: loop.call_soon_threadsafe(self._done, done) if not loop.is_closed() else None
+        self._thread.submit(self._write).add_done_callback(
+            lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._written)
         )
 
-    def _done(self, done: Future[object]) -> None:
-        self._waiting -= 1
-        error = None if done.cancelled() else done.exception()
-        if isinstance(error, OSError):
-            self._complain(error.strerror or "the disk refuses")
-        elif error is not None:
-            log.error("a session could not be recorded", exc_info=error)
+    def _written(self) -> None:
+        self._writing = False
+        if self._waiting:
+            self._start_writing()
 
     def _complain(self, why: str) -> None:
         if not self._complained:
             self._complained = True
             log.warning("what is said in sessions is not recorded: %s", why)
 
+    # in the thread
+
+    def _write(self) -> None:
+        """Everything that waits, in order; neighbouring entries of one session at once. Only the thread takes from the front."""
+        while self._waiting:
+            work = self._waiting.popleft()
+            try:
+                match work:
+                    case About():
+                        self._folder.write_about(work)
+                    case frozenset():
+                        self._folder.retain(work)
+                    case (session_id, entry):
+                        together = [entry]
+                        while self._waiting and (more := _entry_of(self._waiting[0], session_id)) is not None:
+                            together.append(more)
+                            self._waiting.popleft()
+                        self._folder.append(session_id, together)
+            except OSError as error:
+                self._complain(error.strerror or "the disk refuses")
+            except Exception:
+                log.exception("a session could not be recorded")
+
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+        """After everything that was recorded before."""
+
+        def run() -> T:
+            self._write()
+            return work(*arguments)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
 
 class NoRecords(Records):
@@ -211,6 +271,10 @@ class NoRecords(Records):
 
     async def delete(self, session_id: str) -> bool:
         return False
+
+
+def _entry_of(work: _Work, session_id: str) -> Entry | None:
+    return work[1] if isinstance(work, tuple) and work[0] == session_id else None
 
 
 def _update(entry: Entry) -> Json:

@@ -167,9 +167,13 @@ class Conversations:
         """The sidecar's own record. Raises AgentFailed when there is none."""
         found = await self._records.read(session_id)
         if found is None:
+            why = (
+                "its agent keeps it: sidecar.loadSession shows it"
+                if session_id in self._listed
+                else "sessions without a prompt leave none"
+            )
             raise AgentFailed(
-                "refused",
-                f'there is no record of a session "{plain(session_id, 60)}"; sessions without a prompt leave none',
+                "refused", f'there is no record of a session "{plain(session_id, 60)}" here; {why}'
             )
         about, entries = found
         answer: dict[str, object] = {
