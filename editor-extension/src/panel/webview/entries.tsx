@@ -4,6 +4,7 @@ import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { EntryOf } from "../model";
 import { Form } from "./form";
+import { readable } from "./markdown";
 import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, useGrowing } from "./parts";
 import { QuestionCard } from "./question";
 import type { Row } from "./rows";
@@ -168,7 +169,7 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
       <div class="tool-head">
         <button class="fold" aria-expanded={more ? open : undefined} disabled={!more} onClick={() => setChosen(!open)}>
           <Icon name={TOOL_ICONS[entry.toolKind] ?? "tools"} />
-          <span class="title">{entry.title || t("Tool call")}</span>
+          <span class="title">{readable(entry.title, 300) || t("Tool call")}</span>
         </button>
         {only && <FileButton path={only.path} line={only.line} onClick={() => store.send({ type: "openLocation", ...only })} />}
         <span class="status" title={words[entry.status]}>

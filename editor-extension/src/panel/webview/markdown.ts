@@ -77,11 +77,17 @@ export function elsewhere(href: string, text: string): string {
   return host || shown;
 }
 
-/** An address as a person should see it: controls, bidi and invisible characters escaped, long ones with head and tail. */
-export function readable(href: string): string {
-  const plain = href.replace(
+/** Controls, bidi and invisible characters made visible: what is shown is what is there. */
+export function visible(text: string): string {
+  return text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu,
     (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`,
   );
-  return plain.length > 160 ? `${plain.slice(0, 100)}…${plain.slice(-50)}` : plain;
+}
+
+/** The same, and of a long one head and tail. */
+export function readable(text: string, length = 160): string {
+  const plain = visible(text);
+  const head = Math.ceil(length * 0.65);
+  return plain.length > length ? `${plain.slice(0, head)}…${plain.slice(head - length)}` : plain;
 }

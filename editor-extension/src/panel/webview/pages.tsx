@@ -48,7 +48,13 @@ export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
             <div class="grow">
               <b>{one.name}</b> {one.version && <span class="muted">{one.version}</span>}
               {one.source === "demo" && <span class="tag">{t("demo, no AI")}</span>}
-              {(one.needs ?? one.description) && <div class={one.needs ? "needs" : "muted"}>{one.needs ?? one.description}</div>}
+              {one.needs ? (
+                <div class="needs">
+                  <Icon name="warning" /> {one.needs}
+                </div>
+              ) : (
+                one.description && <div class="muted">{one.description}</div>
+              )}
             </div>
             {one.remedy ? (
               <button onClick={() => store.send({ type: "remedy", agent: one.id, id: one.remedy!.id })}>{one.remedy.label}</button>

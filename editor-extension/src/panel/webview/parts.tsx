@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DiffLine, FileDiff } from "../model";
-import { render, renderCode } from "./markdown";
+import { readable, render, renderCode } from "./markdown";
 import type { Store } from "./store";
 import { t } from "./strings";
 
@@ -122,9 +122,9 @@ export function DiffLines({ lines, more }: { lines: DiffLine[]; more: number }) 
 
 /** A file as a button: its name, then its folder; the whole path is the tooltip. */
 export function FileButton({ path, line, onClick, children }: { path: string; line?: number | undefined; onClick: () => void; children?: ComponentChildren }) {
-  const { name, folder } = split(path);
+  const { name, folder } = split(readable(path, 1000));
   return (
-    <button class="file" title={line ? `${path}:${line}` : path} onClick={onClick}>
+    <button class="file" title={readable(line ? `${path}:${line}` : path, 1000)} onClick={onClick}>
       <span class="name">
         {name}
         {line ? `:${line}` : ""}

@@ -5,12 +5,15 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryOf, Option } from "../model";
+import { readable } from "./markdown";
 import { DiffCard, Icon } from "./parts";
 import type { Store } from "./store";
 import { t } from "./strings";
 
 /** Milliseconds in sight before an answer counts. */
 export const ARMED_AFTER = 500;
+/** Characters of a command that are shown; of a longer one head and tail. */
+const LONG = 4000;
 const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
 /** True once the element has been in sight, without a break, for ARMED_AFTER. */
@@ -105,20 +108,20 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         <Icon name="shield" />
         <b>{titles[question.action]}</b>
       </div>
-      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{question.argv.map(quoted).join(" ")}</pre>}
-      {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{question.target}</pre>}
+      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{readable(question.argv.map(quoted).join(" "), LONG)}</pre>}
+      {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{readable(question.target, LONG)}</pre>}
       {(question.cwd || question.env?.length) && (
         <dl>
           {question.cwd && (
             <>
               <dt>{t("in")}</dt>
-              <dd>{question.cwd}</dd>
+              <dd>{readable(question.cwd, LONG)}</dd>
             </>
           )}
           {question.env && question.env.length > 0 && (
             <>
               <dt>{t("sets")}</dt>
-              <dd>{question.env.join(", ")}</dd>
+              <dd>{readable(question.env.join(", "), LONG)}</dd>
             </>
           )}
         </dl>
@@ -130,11 +133,11 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         {options.map((option) => (
           <button
             key={option.optionId}
-            class={option.kind.startsWith("reject") ? "" : "allow"}
+            class={option.kind === "allow_once" ? "allow" : ""}
             aria-disabled={!armed}
             onClick={(event) => answer(option, event)}
           >
-            {option.label}
+            {readable(option.label, 80)}
           </button>
         ))}
       </div>

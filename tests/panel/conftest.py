@@ -1,0 +1,55 @@
+"""Fixtures of the page's tests (README.md): one browser, one site; a page each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.panel.panel import Panel, Site
+from tests.support import tools
+from tests.vscode.browser import Browser
+
+HERE = Path(__file__).parent
+_BROWSER = Browser()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if HERE not in item.path.parents:
+        return (yield)
+    with _BROWSER.entered():
+        return (yield)
+
+
+@pytest.fixture(scope="session")
+def _site() -> Generator[tuple[Browser, Site]]:
+    chromium = tools.require("chromium")
+    site = Site()
+    site.start()
+    _BROWSER.start(chromium)
+    yield _BROWSER, site
+    _BROWSER.close()
+    site.stop()
+
+
+@pytest.fixture
+def open_panel(_site: tuple[Browser, Site]) -> Generator[Callable[..., Panel]]:
+    """`open_panel(theme="light", width=…)`; other options are the browser context's."""
+    browser, site = _site
+    with ExitStack() as stack:
+
+        def open_one(theme: str = "dark", **how: Any) -> Panel:
+            panel = Panel(browser.chromium, site, theme, **how)
+            stack.callback(panel.close)
+            return panel
+
+        yield open_one
+
+
+@pytest.fixture
+def panel(open_panel: Callable[..., Panel]) -> Panel:
+    return open_panel()

@@ -1,0 +1,244 @@
+"""The page with somebody at the other end: a stand-in for the extension, and a browser that notes everything it is asked for."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from playwright.sync_api import Browser, Page, Request
+
+from tests.support.tools import ROOT, require
+from tests.support.waiting import eventually
+
+EXTENSION = ROOT / "editor-extension"
+DIST = EXTENSION / "dist"
+TYPES = {".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf"}
+THEMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("themes.json").read_text())
+"""By name: the body's classes, and VS Code's variables."""
+Json = dict[str, Any]
+
+
+class Site:
+    """Serves the bundle and the page on loopback."""
+
+    def __init__(self) -> None:
+        site = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                name = self.path.split("?")[0].strip("/")
+                if name == "":
+                    self._give("text/html; charset=utf-8", site.html)
+                    return
+                path = DIST / name
+                kind = TYPES.get(path.suffix)
+                if kind is None or path.parent != DIST or not path.is_file():
+                    self.send_error(404)
+                    return
+                self._give(kind, path.read_bytes())
+
+            def _give(self, kind: str, body: bytes) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.html = b""
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def start(self) -> None:
+        node = require("node-24").command
+        build(node)
+        done = subprocess.run(
+            [node, str(DIST / "page" / "page.js"), self.origin], capture_output=True, timeout=30, check=True
+        )
+        self.html = done.stdout
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def build(node: str) -> None:
+    """The bundle and what prints the page; about a second."""
+    done = subprocess.run(
+        [node, "esbuild.mjs", "--page"],
+        cwd=EXTENSION,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+class Panel:
+    """One page, opened and asked to start."""
+
+    def __init__(self, browser: Browser, site: Site, theme: str = "dark", **how: Any) -> None:
+        size = {"width": how.pop("width", 420), "height": how.pop("height", 800)}
+        self.context = browser.new_context(viewport=cast("Any", size), **how)
+        self.page: Page = self.context.new_page()
+        self.requests: list[str] = []
+        """Addresses that were asked for, those that the policy refused too."""
+        self.refused: list[str] = []
+        self.sent: list[Json] = []
+        """Messages of the page to the extension."""
+        self.errors: list[str] = []
+        self.page.on("request", self._requested)
+        self.page.on("requestfailed", self._failed)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on(
+            "console",
+            lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None,
+        )
+        self.page.expose_function("__post", lambda message: self.sent.append(message))
+        look = THEMES[theme]
+        self.page.add_init_script(
+            "window.acquireVsCodeApi = () => ({ postMessage: (message) => window.__post(message) });\n"
+            f"const look = {json.dumps(look)};\n"
+            "document.addEventListener('DOMContentLoaded', () => {\n"
+            "  for (const [name, value] of Object.entries(look.variables)) document.documentElement.style.setProperty(name, value);\n"
+            "  document.body.className = look.classes;\n"
+            "});"
+        )
+        self.page.goto(site.origin)
+        self.got("ready")
+
+    def _requested(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def _failed(self, request: Request) -> None:
+        if request.failure == "csp":
+            self.refused.append(request.url)
+
+    def send(self, *messages: Json) -> None:
+        """From the extension; returns when it is drawn."""
+        self.page.evaluate("all => all.forEach((one) => window.postMessage(one, '*'))", list(messages))
+        self.settle()
+
+    def settle(self) -> None:
+        """Messages are drawn in the next frame; heights that are measured then are in the one after."""
+        self.page.evaluate(
+            "() => new Promise((done) => { let left = 4; const next = () => --left ? requestAnimationFrame(next) : done(); next(); })"
+        )
+
+    def of(self, kind: str) -> list[Json]:
+        return [one for one in self.sent if one.get("type") == kind]
+
+    def got(self, kind: str, count: int = 1) -> list[Json]:
+        """At least so many messages of this type, waited for."""
+
+        def look() -> list[Json] | None:
+            self.page.evaluate("0")  # lets Playwright hear what the page posted
+            found = self.of(kind)
+            return found if len(found) >= count else None
+
+        return eventually(look, f"{count} × {kind}", within=10, otherwise=lambda: repr(self.sent[-5:]))
+
+    def close(self) -> None:
+        self.context.close()
+
+
+# --- What the extension says
+
+
+def overview(**more: Any) -> Json:
+    plain: Json = {
+        "agents": [],
+        "sessions": [],
+        "connected": True,
+        "history": [],
+        "draftKey": "s",
+        "draft": "",
+        "attachments": [],
+    }
+    return {"type": "overview", "overview": {**plain, **more}}
+
+
+def current(**more: Any) -> Json:
+    plain: Json = {
+        "sessionId": "s",
+        "title": "Rain",
+        "agent": "fast-agent",
+        "agentId": "fast-agent",
+        "state": "idle",
+        "recorded": False,
+        "unseen": False,
+        "pickers": [],
+        "slashes": [],
+        "queue": [],
+        "resumable": False,
+        "images": False,
+    }
+    return {**plain, **more}
+
+
+def talk(*entries: Json, **more: Any) -> list[Json]:
+    """A conversation with these entries."""
+    return [
+        {"type": "conversation", "sessionId": "s", "entries": list(entries)},
+        overview(current=current(**more), defaultAgent="fast-agent"),
+    ]
+
+
+def put(*entries: Json) -> Json:
+    return {"type": "ops", "sessionId": "s", "ops": [{"op": "put", "entry": one} for one in entries]}
+
+
+def append(entry_id: str, text: str) -> Json:
+    return {"type": "ops", "sessionId": "s", "ops": [{"op": "append", "id": entry_id, "text": text}]}
+
+
+def user(text: str, **more: Any) -> Json:
+    return {"id": "u", "kind": "user", "text": text, "attachments": [], "undo": "yes", "turn": 1, **more}
+
+
+def agent(text: str, **more: Any) -> Json:
+    return {"id": "a", "kind": "agent", "text": text, "done": True, **more}
+
+
+def tool(**more: Any) -> Json:
+    return {
+        "id": "t",
+        "kind": "tool",
+        "title": "Read weather.py",
+        "toolKind": "read",
+        "status": "completed",
+        "locations": [],
+        "diffs": [],
+        "text": "",
+        "output": "",
+        **more,
+    }
+
+
+def question(**more: Any) -> Json:
+    asked = {
+        "requestId": "q",
+        "action": "execute",
+        "text": "fast-agent wants to run a command.\nCommand: pytest -q",
+        "reason": "never allowed in this session",
+        "options": [
+            {"optionId": "no", "kind": "reject_once", "label": "Reject"},
+            {"optionId": "yes", "kind": "allow_once", "label": "Allow"},
+            {"optionId": "always", "kind": "allow_always", "label": "Allow for this session"},
+        ],
+        "argv": ["pytest", "-q"],
+        "cwd": "/home/me/rain",
+    }
+    entry_id = more.pop("id", "q")
+    return {"id": entry_id, "kind": "question", "state": "open", "question": {**asked, **more}}

@@ -1,0 +1,233 @@
+"""The panel for those who do not see it, do not use a mouse, or read another language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.panel import gallery
+from tests.panel.panel import (
+    EXTENSION,
+    THEMES,
+    Panel,
+    agent,
+    append,
+    current,
+    overview,
+    put,
+    question,
+    talk,
+    user,
+)
+
+AXE = EXTENSION / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+  return violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 4).map((one) => one.html + ' ' + one.failureSummary) }));
+}"""
+
+
+def sessions(panel: Panel) -> None:
+    gallery.start(panel)
+    panel.send({"type": "show", "what": "sessions"})
+
+
+def recorded(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), agent("| a | b |\n|-|-|\n| 1 | 2 |"), recorded=True))
+
+
+def form(panel: Panel) -> None:
+    field = {"name": "n", "label": "Name", "type": "text", "required": True, "hint": "As in the passport"}
+    panel.send(
+        *talk(
+            {
+                "id": "f",
+                "kind": "form",
+                "requestId": "r",
+                "message": "Who?",
+                "fields": [field],
+                "state": "open",
+            },
+            state="waiting",
+        )
+    )
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=5000)
+
+
+def menu(panel: Panel) -> None:
+    panel.send(*talk(slashes=[{"name": "plan", "description": "Makes a plan"}]))
+    panel.page.get_by_label("Message to the agent").click()
+    panel.page.keyboard.type("/")
+    expect(panel.page.get_by_role("option")).to_have_count(1)
+
+
+def trouble(panel: Panel) -> None:
+    panel.send(
+        overview(
+            trouble={
+                "text": "acp-sidecar is not running.",
+                "action": {"id": "restart", "label": "Start again"},
+            },
+            tour={"step": 1, "steps": ["One", "Two", "Three"]},
+            connected=False,
+            draftKey="",
+        )
+    )
+
+
+SCENES: dict[str, Callable[[Panel], None]] = {
+    **gallery.SCENES,
+    "sessions": sessions,
+    "recorded": recorded,
+    "form": form,
+    "menu": menu,
+    "trouble": trouble,
+}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing_serious(open_panel: Callable[..., Panel], theme: str) -> None:
+    found: dict[str, list[Any]] = {}
+    for name, play in SCENES.items():
+        panel = open_panel(theme, bypass_csp=True)  # axe is brought in as a script of its own
+        play(panel)
+        panel.page.add_script_tag(path=AXE)
+        bad = [one for one in panel.page.evaluate(RUN) if one["impact"] in ("serious", "critical")]
+        if bad:
+            found[name] = bad
+        panel.close()
+    assert found == {}
+
+
+def test_the_log_is_silent_and_every_message_is_said_once(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), state="running"))
+    log = panel.page.get_by_role("log")
+    expect(log).to_have_attribute("aria-live", "off")
+    voice = panel.page.locator("#voice")
+    expect(voice).to_have_attribute("aria-live", "polite")
+    panel.page.evaluate(
+        """() => {
+          window.said = [];
+          new MutationObserver(() => window.said.push(document.querySelector('#voice').textContent.trim()))
+            .observe(document.querySelector('#voice'), { subtree: true, childList: true, characterData: true });
+        }"""
+    )
+    panel.send(put(agent("", done=False)))
+    for word in ("one ", "two ", "three"):
+        panel.send(append("a", word))
+    panel.send(put(agent("one two three", done=True)))
+    panel.send(put(agent("one two three", done=True)))
+    panel.send(put(question()))
+    assert [one for one in panel.page.evaluate("window.said") if one] == [
+        "Agent: one two three",
+        "The agent asks: fast-agent wants to run a command.\nCommand: pytest -q",
+    ]
+
+
+def test_history_is_not_read_out(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), agent("hello"), question()))
+    assert (panel.page.locator("#voice").text_content() or "").strip() == ""
+
+
+def test_everything_can_be_reached_with_tab(panel: Panel) -> None:
+    gallery.ended(panel)
+    panel.page.get_by_label("Message to the agent").focus()
+    reached: set[str] = set()
+    for _ in range(60):
+        panel.page.keyboard.press("Shift+Tab")
+        name = panel.page.evaluate(
+            "() => { const it = document.activeElement; return it.ariaLabel || it.title || it.textContent.trim(); }"
+        )
+        reached.add(name)
+    wanted = {
+        "Conversation",
+        "All conversations",
+        "Copy code",
+        "Insert at cursor",
+        "Code",
+        "Review",
+        "Keep",
+        "Reject",
+    }
+    lacking = {one for one in wanted if not any(name.startswith(one) for name in reached)}
+    assert lacking == set()
+    assert any("Undo this turn" in one or "Put back everything" in one for one in reached)
+
+
+def test_motion_is_reduced(open_panel: Callable[..., Panel]) -> None:
+    for reduced, expected in (("no-preference", "turn"), ("reduce", "none")):
+        panel = open_panel(reduced_motion=reduced)
+        panel.send(*talk(user("hi"), state="running"))
+        spinner = panel.page.locator(".spin").first
+        assert spinner.evaluate("(it) => getComputedStyle(it).animationName") == expected
+
+
+PSEUDO = {"type": "strings", "bundle": {"[pseudo]": ""}}
+OTHERS = {"Rain", "fast-agent", "hi", "hello", "Allow", "Reject", "opencode", "Claude Code", "0.10.46"}
+WORDS = """() => {
+  const found = new Set();
+  const walk = document.createTreeWalker(document.querySelector('#app'), NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) if (walk.currentNode.data.trim()) found.add(walk.currentNode.data.trim());
+  for (const element of document.querySelectorAll('#app *')) {
+    for (const name of ['title', 'aria-label', 'placeholder']) if (element.getAttribute(name)) found.add(element.getAttribute(name));
+  }
+  return [...found];
+}"""
+
+
+def test_every_word_of_ours_is_translated(open_panel: Callable[..., Panel]) -> None:
+    """A language that nobody speaks, long and accented: what is left in English was forgotten. Nothing overflows."""
+    ours = (
+        "Undo",
+        "Copy",
+        "Edit",
+        "Review",
+        "Keep",
+        "Conversation",
+        "Stop",
+        "Queue",
+        "Try",
+        "Add agent",
+        "Send",
+    )
+    for play in SCENES.values():
+        panel = open_panel()
+        panel.send(PSEUDO)
+        if play is menu:
+            continue
+        if play in (gallery.asking, form):
+            panel.send(*talk(user("hi"), agent("hello"), {**question()}, state="waiting"))
+        else:
+            play(panel)
+        panel.settle()
+        plain = [one for one in panel.page.evaluate(WORDS) if one.startswith(ours)]
+        assert plain == []
+        wide = panel.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert wide <= 0
+        panel.close()
+
+
+def test_the_narrowest_side_bar(open_panel: Callable[..., Panel]) -> None:
+    panel = open_panel(width=240)
+    gallery.ended(panel)
+    assert (
+        panel.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        <= 0
+    )
+    send = panel.page.get_by_role("button", name="Send", exact=True).bounding_box()
+    assert send is not None
+    assert send["x"] + send["width"] <= 240
+
+
+def test_the_overview_of_another_session_does_not_change_what_is_shown(panel: Panel) -> None:
+    panel.send(*talk(user("hi")))
+    panel.send(
+        {"type": "ops", "sessionId": "other", "ops": [{"op": "put", "entry": user("not here", id="x")}]}
+    )
+    panel.send(overview(current=current()))
+    expect(panel.page.get_by_text("not here")).to_have_count(0)

@@ -1,0 +1,195 @@
+"""The conversation as a person sees and uses it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.panel.panel import Panel, agent, append, current, overview, put, talk, tool, user
+
+
+def test_a_prompt_is_sent_by_enter_and_the_box_is_empty_again(panel: Panel) -> None:
+    panel.send(*talk())
+    box = panel.page.get_by_label("Message to the agent")
+    box.click()
+    panel.page.keyboard.type("fix it")
+    panel.page.keyboard.press("Shift+Enter")
+    panel.page.keyboard.type("please")
+    panel.page.keyboard.press("Enter")
+    assert panel.got("send")[0] == {
+        "type": "send",
+        "sessionId": "s",
+        "text": "fix it\nplease",
+        "attachments": [],
+    }
+    expect(box).to_have_value("")
+
+
+def test_streaming_draws_blocks_and_keeps_what_is_complete(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), agent("# One\n\n", done=False), state="running"))
+    heading = panel.page.locator("h1", has_text="One")
+    heading.evaluate("(element) => { element.dataset.mark = 'kept'; }")
+    for text in ("some *text*\n\n", "```py\nprint(1)\n", "print(2)\n```\n", "end"):
+        panel.send(append("a", text))
+    expect(panel.page.locator("h1[data-mark=kept]")).to_have_count(1)
+    expect(panel.page.locator("em")).to_have_text("text")
+    expect(panel.page.locator("pre code")).to_have_text("print(1)\nprint(2)")
+    expect(panel.page.get_by_text("end", exact=True)).to_be_visible()
+
+
+def test_code_is_copied_and_inserted_whole(panel: Panel) -> None:
+    lines = "\n".join(f"line {number}" for number in range(350))
+    panel.send(*talk(agent(f"```py\n{lines}\n```\n")))
+    panel.page.locator(".log").evaluate("(log) => log.scrollTo(0, 0)")
+    panel.page.get_by_label("Copy code").click()
+    panel.page.get_by_label("Insert at cursor").click()
+    assert panel.got("copy")[0]["text"] == lines
+    assert panel.got("insert")[0]["text"] == lines
+
+
+def test_undo_this_turn_is_on_every_message_that_has_a_turn(panel: Panel) -> None:
+    panel.send(*talk(user("first", id="u1", turn=1), user("second", id="u2", turn=2)))
+    buttons = panel.page.get_by_role("button", name="Undo this turn")
+    expect(buttons).to_have_count(2)
+    buttons.nth(0).click()
+    assert panel.got("undoTurn")[0]["turn"] == 1
+    panel.send(put(user("first", id="u1", turn=1, undo="done")))
+    expect(buttons).to_have_count(1)
+    expect(panel.page.get_by_text("Undone")).to_be_visible()
+
+
+def test_edit_and_send_again(panel: Panel) -> None:
+    panel.send(*talk(user("fix it")))
+    panel.page.get_by_label("Edit and send again").click()
+    panel.page.get_by_label("Edit message").fill("fix it well")
+    panel.page.get_by_role("button", name="Undo this turn and send").click()
+    assert panel.got("resend")[0] == {
+        "type": "resend",
+        "sessionId": "s",
+        "turn": 1,
+        "text": "fix it well",
+        "undo": True,
+    }
+
+
+def test_while_a_turn_runs_there_is_stop_and_what_is_sent_is_queued(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), state="running", queue=[{"id": "q1", "text": "and then this"}]))
+    panel.page.get_by_role("button", name="Stop").click()
+    assert panel.got("stop")[0]["sessionId"] == "s"
+    expect(panel.page.get_by_text("and then this")).to_be_visible()
+    panel.page.get_by_label("Remove from the queue").click()
+    assert panel.got("unqueue")[0]["id"] == "q1"
+
+
+def test_a_tool_call_opens_files_and_diffs(panel: Panel) -> None:
+    diff = {
+        "index": 0,
+        "path": "/w/src/rain.py",
+        "added": 1,
+        "removed": 1,
+        "created": False,
+        "lines": [{"mark": "-", "text": "a"}, {"mark": "+", "text": "b"}],
+        "more": 3,
+    }
+    panel.send(
+        *talk(
+            tool(id="t1", locations=[{"path": "/w/a.py", "line": 7}]),
+            tool(id="t2", title="Edit", toolKind="edit", diffs=[diff]),
+        )
+    )
+    panel.page.get_by_role("button", name="a.py:7").click()
+    panel.page.get_by_role("button", name="rain.py").click()
+    assert panel.got("openLocation")[0] == {"type": "openLocation", "path": "/w/a.py", "line": 7}
+    assert panel.got("openDiff")[0] == {"type": "openDiff", "sessionId": "s", "entry": "t2", "index": 0}
+    expect(panel.page.get_by_text("3 more lines")).to_be_visible()
+
+
+def test_history_comes_back_with_the_arrow(panel: Panel) -> None:
+    panel.send(*talk())
+    panel.send(overview(current=current(), history=["one", "two"]))
+    box = panel.page.get_by_label("Message to the agent")
+    box.click()
+    for key, expected in (("ArrowUp", "two"), ("Home", "two"), ("ArrowUp", "one")):
+        panel.page.keyboard.press(key)
+        expect(box).to_have_value(expected)
+    for expected in ("two", ""):
+        panel.page.keyboard.press("End")
+        panel.page.keyboard.press("ArrowDown")
+        expect(box).to_have_value(expected)
+
+
+def test_mentions_are_asked_for_and_become_attachments(panel: Panel) -> None:
+    panel.send(*talk())
+    panel.page.get_by_label("Message to the agent").click()
+    panel.page.keyboard.type("look at @ra")
+    asked = panel.got("complete", 3)[-1]
+    assert asked["query"] == "ra"
+    file = {"id": "f", "kind": "file", "label": "src/rain.py", "uri": "file:///w/src/rain.py"}
+    candidate = {
+        "label": "rain.py",
+        "detail": "src/rain.py",
+        "icon": "file",
+        "insert": "@rain.py ",
+        "attachment": file,
+    }
+    panel.send({"type": "candidates", "request": asked["request"], "candidates": [candidate]})
+    expect(panel.page.get_by_role("option")).to_have_count(1)
+    panel.page.keyboard.press("Enter")
+    panel.page.keyboard.press("Enter")
+    sent = panel.got("send")[0]
+    assert sent["text"] == "look at @rain.py "
+    assert sent["attachments"] == [file]
+
+
+def test_slash_commands_are_completed(panel: Panel) -> None:
+    panel.send(
+        *talk(slashes=[{"name": "review", "description": "Looks"}, {"name": "plan", "description": ""}])
+    )
+    panel.page.get_by_label("Message to the agent").click()
+    panel.page.keyboard.type("/re")
+    expect(panel.page.get_by_role("option")).to_have_count(1)
+    panel.page.keyboard.press("Tab")
+    expect(panel.page.get_by_label("Message to the agent")).to_have_value("/review ")
+
+
+def test_a_draft_is_kept_and_another_conversation_has_its_own(panel: Panel) -> None:
+    panel.send(*talk())
+    panel.page.get_by_label("Message to the agent").click()
+    panel.page.keyboard.type("half a thought")
+    drafts = panel.got("draft")
+    assert (drafts[-1]["key"], drafts[-1]["text"]) == ("s", "half a thought") or panel.got("draft", 2)
+    panel.send(overview(current=current(), draftKey="other", draft="its own"))
+    expect(panel.page.get_by_label("Message to the agent")).to_have_value("its own")
+    assert panel.of("send") == []
+
+
+def test_pickers_say_what_was_picked(panel: Panel) -> None:
+    choices = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
+    mode = {"id": "$mode", "label": "Mode", "category": "mode", "current": "ask", "choices": choices}
+    panel.send(*talk(pickers=[mode]))
+    panel.page.get_by_label("Mode").select_option("code")
+    assert panel.got("pick")[0] == {"type": "pick", "sessionId": "s", "picker": "$mode", "value": "code"}
+
+
+def test_a_recorded_conversation_is_read_only_with_a_way_on(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), agent("hello"), recorded=True))
+    expect(panel.page.get_by_label("Message to the agent")).to_have_count(0)
+    panel.page.get_by_role("button", name="Continue in new session").click()
+    assert panel.got("continueSession")[0]["sessionId"] == "s"
+
+
+def test_the_reader_who_scrolled_up_is_left_in_peace(panel: Panel) -> None:
+    long = "\n\n".join(f"paragraph {number}" for number in range(200))
+    panel.send(*talk(agent(long, done=False), state="running"))
+    log = panel.page.locator(".log")
+    assert log.evaluate("(it) => it.scrollHeight - it.scrollTop - it.clientHeight") < 4
+    panel.page.mouse.move(200, 300)
+    panel.page.mouse.wheel(0, -1500)
+    panel.page.wait_for_function(
+        "() => { const it = document.querySelector('.log'); return it.scrollHeight - it.scrollTop - it.clientHeight > 500; }"
+    )
+    panel.settle()
+    before = log.evaluate("(it) => it.scrollTop")
+    panel.send(append("a", "\n\nmore\n\nand more\n\nand yet more"))
+    assert abs(log.evaluate("(it) => it.scrollTop") - before) < 2
+    panel.page.get_by_label("Go to the end").click()
+    expect(panel.page.get_by_text("and yet more")).to_be_visible()
