@@ -110,6 +110,10 @@ class Connection:
         if self._agents is not None and settings.agents:
             await self._agents.warm_up()
 
+    def opaque(self, client_uri: str, dirty: bool) -> None:
+        if self._workspace is not None:
+            self._workspace.state.opaque.told(client_uri, dirty)
+
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
         if self._workspace is not None:
             self._workspace.renamed(files)
@@ -250,6 +254,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             commands,
             [transcripts, conflicts, review],
             on_initialize=lambda: connection.initialize(server, editor),
+            on_opaque=connection.opaque,
             on_renamed=connection.renamed,
             watched=WatchedFiles(server, background, connection.files_changed),
         )

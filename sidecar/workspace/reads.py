@@ -41,7 +41,7 @@ class Reader:
         with found as place:
             if isinstance(place.on_disk, Missing) and place.tracked is None:
                 return not_found(ticket.path)
-            refused = await self._consent.to_read(session, place)
+            refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
             if refused is not None:
                 return refused
             if place.tracked is not None:
@@ -63,6 +63,7 @@ class Reader:
                 tracked is None
                 or not self._reconciler.is_current(tracked, place.on_disk)
                 or self._consent.must_ask(place, "read")
+                or state.opaque.refusal(place) is not None
             ):
                 return None
             text = tracked.document.snapshot()

@@ -46,6 +46,9 @@ class Rejecter:
 
     async def reject(self, reviewed: Reviewed, plan: Plan) -> Rejected:
         """Puts back what `plan` says."""
+        opaque = self._state.opaque.refusal_of(reviewed.uri)
+        if opaque is not None:
+            return Rejected(opaque.message)
         tracked = self._state.documents.get(reviewed.uri)
         if tracked is not None:
             return await self._in_editor(reviewed, tracked, plan)

@@ -14,6 +14,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.documents import Documents, Tracked
 from sidecar.workspace.ledgers import Ledgers
+from sidecar.workspace.opaque import Opaque
 from sidecar.workspace.queues import Queues
 from sidecar.workspace.sessions import Session, Sessions
 from sidecar.workspace.storage import Storage
@@ -39,7 +40,10 @@ class State:
     edited: Callable[[Tracked], None] = lambda tracked: None
     """Told of every clean document that is edited."""
 
+    opaque: Opaque = field(init=False)
+
     def __post_init__(self) -> None:
+        self.opaque = Opaque(self.storage)
         self.documents.disk.moment = self.beliefs.moment
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:

@@ -79,11 +79,14 @@ class Writer:
         if isinstance(found, Refusal):
             return found
         with found as place:
-            refused = await self._consent.to_write(session, place)
+            refused = self._state.opaque.refusal(place) or await self._consent.to_write(session, place)
             if refused is not None:
                 return refused
             if not session.alive:
                 return withdrawn(place.requested)
+            refused = self._state.opaque.refusal(place)  # it may have been edited while the user was asked
+            if refused is not None:
+                return refused
             if place.tracked is not None:
                 return await self._open_document(task, place, place.tracked)
             if isinstance(place.on_disk, Missing):
