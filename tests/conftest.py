@@ -41,7 +41,7 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    real = [Path(__file__).parent / name for name in ("e2e", "vscode")]
+    real = [Path(__file__).parent / name for name in ("e2e", "vscode", "panel")]
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in real):
             item.add_marker(pytest.mark.e2e)
