@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.config import AgentCommand, ClientFlags, Settings, parse
+from sidecar.config import AgentCommand, ClientFlags, McpServer, Settings, parse
 
 AGENT = {"fast-agent": {"command": "fast-agent-acp", "args": ["--model", "passthrough"], "env": {"A": "1"}}}
 
@@ -25,6 +25,30 @@ AGENT = {"fast-agent": {"command": "fast-agent-acp", "args": ["--model", "passth
         (
             {"client": {"save": True, "sessionUpdates": True}},
             Settings(client=ClientFlags(save=True, session_updates=True)),
+        ),
+        (
+            {"client": {"elicitation": True, "agentState": True, "activity": True, "terminalLogin": True}},
+            Settings(
+                client=ClientFlags(elicitation=True, agent_state=True, activity=True, terminal_login=True)
+            ),
+        ),
+        (
+            {"mcpServers": {"a": {"command": "/a", "args": ["x"], "env": {"A": "1"}}}},
+            Settings(mcp_servers=(McpServer("a", "/a", ("x",), {"A": "1"}),)),
+        ),
+        (
+            {
+                "mcpServers": {
+                    "b": {"url": "https://b", "headers": {"H": "1"}},
+                    "c": {"type": "sse", "url": "https://c"},
+                }
+            },
+            Settings(
+                mcp_servers=(
+                    McpServer("b", type="http", url="https://b", headers={"H": "1"}),
+                    McpServer("c", type="sse", url="https://c"),
+                )
+            ),
         ),
         (
             {"agents": AGENT, "defaultAgent": "fast-agent"},
@@ -51,6 +75,19 @@ def test_understood(raw: object, expected: Settings) -> None:
         ({"client": {"save": 1}}, 'setting "client.save" should be true or false', Settings()),
         ({"client": {"sve": True}}, 'unknown setting "client.sve"', Settings()),
         ({"agents": {"x": {"args": []}}}, 'agent "x" has no "command"', Settings()),
+        (
+            {"mcpServers": {"m": {"args": []}}},
+            'MCP server "m" needs either a "command" or a "url"',
+            Settings(),
+        ),
+        ({"mcpServers": {"m": {"command": "c", "url": "https://x"}}}, "needs either", Settings()),
+        ({"mcpServers": {"m": 3}}, 'setting "mcpServers.m" should be an object', Settings()),
+        ({"mcpServers": [1]}, 'setting "mcpServers" should be an object like', Settings()),
+        (
+            {"mcpServers": {"m": {"command": "c", "type": "odd"}}},
+            "one of stdio, http, sse",
+            Settings(mcp_servers=(McpServer("m", "c"),)),
+        ),
         ({"agents": {"x": 3}}, 'setting "agents.x" should be an object', Settings()),
         (
             {"agents": {"x": {"command": "c", "env": {"A": 1}}}},

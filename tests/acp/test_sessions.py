@@ -1,0 +1,365 @@
+"""Sessions with the agents' side alone: choices, lists, links, reconnecting after a death, what is announced."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.acp import elicitation, listing, logins
+from sidecar.acp.agents import HostedAgents
+from sidecar.acp.facts import Facts, facts_of
+from sidecar.acp.known import KNOWN, on_path
+from sidecar.acp.offers import Offers
+from sidecar.acp.options import MODEL, Options
+from sidecar.config import AgentCommand
+from sidecar.workspace.ports import AgentFailed, SessionRequest
+from sidecar.workspace.session_ports import Elicited
+from tests.acp.test_agents import LIMITS, TEXT, agents
+from tests.support.acp_wire import FakeWorkspace
+from tests.support.agents import command, received
+
+# what an agent says it can do · which facts are true
+CAPABILITIES: list[tuple[object, set[str]]] = [
+    (None, set()),
+    ({"loadSession": True}, {"load"}),
+    ({"loadSession": {}}, set()),
+    ({"sessionCapabilities": {"list": {}, "resume": {}, "delete": {}, "close": {}}}, {"list", "resume", "delete", "close"}),
+    ({"sessionCapabilities": {"list": None, "resume": True, "delete": [], "close": "yes"}}, set()),
+    ({"sessionCapabilities": {"additionalDirectories": {"x": 1}}}, {"additional_directories"}),
+    ({"auth": {"logout": {}}}, {"logout"}),
+    ({"auth": {"logout": None}}, set()),
+    ({"mcpCapabilities": {"http": True, "sse": 1}}, {"mcp_http"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "true"), CAPABILITIES, ids=str)
+def test_facts(said: object, true: set[str]) -> None:
+    facts = facts_of({"agentCapabilities": said})
+    names = [name for name in Facts.__slots__ if isinstance(getattr(facts, name), bool)]
+    assert {name for name in names if getattr(facts, name)} == true
+
+
+def test_offers_say_what_the_editor_shows() -> None:
+    always = {"session": {"configOptions": {"boolean": {}}}}
+    assert Offers().capabilities() == always
+    assert Offers(elicitation=True).capabilities() == {**always, "elicitation": {"form": {}, "url": {}}}
+    assert Offers(terminal_login=True).capabilities() == {**always, "auth": {"terminal": True}}
+
+
+# options
+
+MODELS = {
+    "currentModelId": "a",
+    "availableModels": [{"modelId": "a"}, {"modelId": "b", "name": "B", "description": "big"}, {"name": "no id"}],
+}  # fmt: skip
+OF_MODELS = {
+    "id": MODEL, "name": "Model", "category": "model", "type": "select", "currentValue": "a",
+    "options": [{"value": "a", "name": "a"}, {"value": "b", "name": "B", "description": "big"}],
+}  # fmt: skip
+THEIR_MODEL = {"id": "m", "category": "model", "type": "select", "currentValue": "x", "options": []}
+ANSWERS: dict[str, tuple[dict[str, Any], object]] = {
+    "nothing": ({}, None),
+    "null": ({"configOptions": None, "models": None}, None),
+    "models": ({"models": MODELS}, [OF_MODELS]),
+    "both ways": ({"models": MODELS, "configOptions": [THEIR_MODEL]}, [THEIR_MODEL]),
+    "odd models": ({"models": {"current": "x"}, "configOptions": []}, []),
+    "models without a current one": ({"models": {**MODELS, "currentModelId": None}}, None),
+    "odd options": ({"configOptions": ["x", 7, {"id": "a"}]}, [{"id": "a"}]),
+    "no list": ({"configOptions": {"a": 1}}, None),
+}
+
+
+@pytest.mark.parametrize(("answer", "options"), ANSWERS.values(), ids=ANSWERS)
+def test_options_of_an_answer(answer: dict[str, Any], options: object) -> None:
+    assert Options(answer).config == options
+
+
+def test_updates_keep_options_true() -> None:
+    options = Options({"models": MODELS, "modes": {"currentModeId": "x", "availableModes": []}})
+    other = {"id": "o", "type": "boolean", "currentValue": True}
+    update = {"sessionUpdate": "config_option_update", "configOptions": [other]}
+    assert options.heard(update)["configOptions"] == [other, OF_MODELS]
+    assert options.heard({"sessionUpdate": "current_mode_update", "currentModeId": "y"})
+    assert options.modes == {"currentModeId": "y", "availableModes": []}
+    for odd in (
+        {"sessionUpdate": "current_mode_update", "currentModeId": 7},
+        {"sessionUpdate": "config_option_update", "configOptions": None},
+        {"sessionUpdate": ["x"]},
+    ):
+        assert options.heard(odd) is odd
+    assert options.modes == {"currentModeId": "y", "availableModes": []}
+    assert options.request("fake", "o", False) == (
+        "session/set_config_option",
+        {"configId": "o", "type": "boolean", "value": False},
+    )
+    assert options.option_set("o", False, None) == [{**other, "currentValue": False}, OF_MODELS]
+
+
+# links
+
+LINKS: dict[str, bool] = {
+    "https://example.org/a?b=c#d": True,
+    "https://127.0.0.1:8080/": True,
+    "http://localhost:3000/cb": True,
+    "http://127.0.0.1/": True,
+    "http://[::1]:8/": True,
+    "http://example.org/": False,
+    "http://localhost.example.org/": False,
+    "https://user:word@example.org/": False,
+    "https://example.org@evil.example/": False,
+    "https:///path": False,
+    "https://": False,
+    "https://exa mple.org/": False,
+    "https://ex\u0430mple.org/": False,
+    "https://example.org/\u202e": False,
+    "https://example.org/\n": False,
+    "https:\\\\example.org": False,
+    "https://[bad/": False,
+    "file:///etc/passwd": False,
+    "javascript:alert(1)": False,
+    "vscode://x/y": False,
+    "command:x": False,
+    "": False,
+    "https://e.org/" + "x" * 9000: False,
+}
+
+
+@pytest.mark.parametrize(("url", "may"), LINKS.items(), ids=[repr(url)[:40] for url in LINKS])
+def test_links(url: str, may: bool) -> None:
+    assert elicitation.may_be_opened(url) is may
+
+
+def test_answers_hold_what_was_asked_for() -> None:
+    schema = {"type": "object", "properties": {"a": {}, "b": {}, "c": {}, "d": {}}, "required": ["a"]}
+    params = {"mode": "form", "message": "m", "requestedSchema": schema}
+    asked = elicitation.parse(params, "1", "fake", None)
+    assert not isinstance(asked, tuple)
+    given = {"a": ["x", "y"], "b": 1.5, "c": None, "d": [1], "e": "more"}
+    assert elicitation.result(asked, Elicited("accept", given)) == {
+        "action": "accept",
+        "content": {"a": ["x", "y"], "b": 1.5},
+    }
+    assert elicitation.result(asked, Elicited("accept", None)) == {"action": "cancel"}
+
+
+# lists
+
+
+class Pages:
+    agent = "fake"
+
+    def __init__(self, *pages: object, can: bool = True) -> None:
+        self.facts = Facts(list=can)
+        self.pages = list(pages)
+        self.asked: list[tuple[str | None, str | None]] = []
+
+    async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
+        self.asked.append((cwd, cursor))
+        return self.pages.pop(0) if len(self.pages) > 1 else self.pages[0]
+
+
+def row(name: object, cwd: object = "/w", **more: object) -> dict[str, object]:
+    return {"sessionId": name, "cwd": cwd, **more}
+
+
+# pages · folders · references found · how often it was asked
+LISTS: dict[str, tuple[list[object], list[str], list[str], int]] = {
+    "one page": ([{"sessions": [row("a"), row("b")]}], ["/w"], ["a", "b"], 1),
+    "two pages": ([{"sessions": [row("a")], "nextCursor": "2"}, {"sessions": [row("b")]}], ["/w"], ["a", "b"], 2),
+    "a cursor that does not move": ([{"sessions": [row("a")], "nextCursor": "2"}], ["/w"], ["a"], 2),
+    "twice the same": ([{"sessions": [row("a"), row("a")]}], ["/w"], ["a"], 1),
+    "other folders": ([{"sessions": [row("a"), row("b", "/other")]}], ["/w"], ["a"], 1),
+    "every folder": ([{"sessions": [row("a"), row("b", "/other")]}], [], ["a", "b"], 1),
+    "two folders": ([{"sessions": [row("a"), row("b", "/x")]}], ["/w", "/x"], ["a", "b"], 2),
+    "odd rows": ([{"sessions": [row(7), row("a", None), "x", None, row("b")]}], ["/w"], ["b"], 1),
+    "no rows": ([{"sessions": None}], ["/w"], [], 1),
+    "null": ([None], ["/w"], [], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pages", "folders", "found", "asked"), LISTS.values(), ids=LISTS)
+async def test_listing(pages: list[object], folders: list[str], found: list[str], asked: int) -> None:
+    agent = Pages(*pages)
+    assert [one.reference for one in await listing.sessions(agent, "fake", folders)] == found
+    assert len(agent.asked) == asked
+
+
+async def test_a_list_without_end_is_bounded() -> None:
+    class Endless(Pages):
+        async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
+            self.asked.append((cwd, cursor))
+            number = len(self.asked)
+            return {
+                "sessions": [row(f"{number}-{n}", title="T\u202e" * 5000) for n in range(100)],
+                "nextCursor": str(number),
+            }
+
+    agent = Endless()
+    found = await listing.sessions(agent, "fake", [])
+    assert len(found) == 1000
+    assert len(agent.asked) == 10
+    assert "\u202e" not in found[0].title
+    assert len(found[0].title) < 1000
+
+
+async def test_who_cannot_list_is_not_asked() -> None:
+    agent = Pages(None, can=False)
+    assert await listing.sessions(agent, "fake", ["/w"]) == []
+    assert agent.asked == []
+
+
+# logging in
+
+
+def test_methods_are_shown_in_words() -> None:
+    methods = [
+        {"id": "a", "name": "A\u202e", "description": "how"},
+        {"id": "b", "type": "terminal"},
+        {"id": "c", "type": "new kind", "name": 7},
+    ]
+    assert logins.shown(methods) == [
+        {"id": "a", "name": "A\\u202e", "description": "how", "type": "agent"},
+        {"id": "b", "name": "b", "type": "terminal"},
+        {"id": "c", "name": "c", "type": "agent"},
+    ]
+
+
+def test_a_terminal_login_of_an_agent_that_is_not_there() -> None:
+    with pytest.raises(AgentFailed, match="no-such-agent"):
+        logins.by_person("fake", AgentCommand("no-such-agent"), {"id": "t", "type": "terminal"})
+
+
+# found on PATH
+
+
+def test_agents_on_path(tmp_path: Path) -> None:
+    program = tmp_path / KNOWN[0].command
+    program.write_text("#!/bin/sh\n")
+    assert on_path({"PATH": str(tmp_path)}) == {}
+    program.chmod(0o755)
+    assert on_path({"PATH": str(tmp_path)}) == {
+        KNOWN[0].id: AgentCommand(str(program), KNOWN[0].arguments),
+    }
+    assert on_path({"PATH": "."}) == {}, "never from the folder that is open"
+    assert len({agent.id for agent in KNOWN}) == len(KNOWN)
+
+
+async def test_a_configured_agent_hides_a_found_one(tmp_path: Path) -> None:
+    one, other = AgentCommand("/bin/one"), AgentCommand("/bin/other", env={"A": "1"})
+    told = AgentCommand("/bin/told")
+    side = HostedAgents(
+        {"fake": one}, found=lambda: {"fake": other, "more": other}, told=lambda _: told, limits=LIMITS
+    )
+    side.serve(FakeWorkspace())
+    assert [(info.id, info.source) for info in side.list()] == [("fake", "configured"), ("more", "found")]
+    assert side.found("fake") is None
+    assert side.found("more") == other, "what a person approves is what was found, without our own variables"
+    assert side.found("nobody") is None
+
+
+# after a death
+
+CAN = {"protocolVersion": 1, "agentInfo": {"name": "fake", "version": "1"}}
+RESUME = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
+LOAD = {"agentCapabilities": {"loadSession": True}}
+HISTORY = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "history "}}
+# what the agent can · its answer · what it is asked for when it is started again · its own id for the session then
+DEATHS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
+    "resume": (RESUME, {"session/resume": [{"reply": None}]}, ["session/resume"], "first"),
+    "load": (LOAD, {"session/load": [{"update": HISTORY}, {"reply": {}}]}, ["session/load"], "first"),
+    "neither": ({}, {}, ["session/new"], "second"),
+    "it has lost it": (
+        LOAD,
+        {"session/load": [{"fail": {"code": -32002, "message": "gone"}}]},
+        ["session/load", "session/new"],
+        "second",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DEATHS)
+async def test_a_conversation_after_a_death(what: str, tmp_path: Path) -> None:
+    can, answers, asked, reference = DEATHS[what]
+    trace, flag = tmp_path / "trace", tmp_path / "pids"
+    first = [{"reply": {"sessionId": "first" if reference == "first" else "second"}}]
+    script = {
+        "initialize": [{"reply": {**CAN, **can}}],
+        "session/new": first,
+        "turns": [[{"say": "turn "}]],
+        **answers,
+    }
+    async with agents(tmp_path, fake=command(script, trace)) as side:
+        await side.open("S1")
+        await side.agents.prompt("S1", TEXT)
+        (pid,) = side.pids()
+        trace.unlink()
+        subprocess.run(["kill", "-9", str(pid)], check=True)
+        await side.workspace.until(lambda: side.workspace.deaths)
+        assert await side.agents.prompt("S1", TEXT) == "end_turn"
+        assert side.workspace.said("S1") == "turn turn ", "its history is not shown again"
+        assert side.agents.reference("S1") == reference
+        sent = [m["method"] for m in received(trace) if str(m.get("method")).startswith("session/")]
+        assert sent == [*asked, "session/prompt"]
+        states = [state.state for state in side.workspace.states]
+        assert states == ["starting", "running", "failed", "starting", "running"]
+        assert side.workspace.states[2].sessions == ("S1",)
+    assert not flag.exists()
+    assert side.workspace.states[-1].state == "stopped"
+
+
+async def test_a_start_that_fails_is_told(tmp_path: Path) -> None:
+    async with agents(tmp_path, fake=AgentCommand("no-such-agent")) as side:
+        with pytest.raises(AgentFailed):
+            await side.open()
+        last = side.workspace.states[-1]
+        assert (last.agent, last.state) == ("fake", "failed")
+        assert "no-such-agent" in last.message
+
+
+async def test_words_about_memory_depend_on_the_agent(tmp_path: Path) -> None:
+    for can, words in ((RESUME, "it takes this conversation up"), ({}, "it will not remember")):
+        script = {"initialize": [{"reply": {**CAN, **can}}], "turns": [[{"exit": 3}]]}
+        async with agents(tmp_path, script) as side:
+            await side.open()
+            with pytest.raises(AgentFailed, match=words):
+                await side.agents.prompt("S1", TEXT)
+
+
+async def test_loading_what_is_open_and_what_cannot_be_loaded(tmp_path: Path) -> None:
+    request = SessionRequest("S2", "fake", str(tmp_path))
+    async with agents(tmp_path, {"initialize": [{"reply": {**CAN, **LOAD}}]}) as side:
+        await side.open("S1")
+        with pytest.raises(AgentFailed, match="has this conversation open already"):
+            await side.agents.load_session(request, "s1", replay=True)
+        opened = await side.agents.load_session(request, "other", replay=True)
+        assert (opened.reference, opened.replayed) == ("other", True)
+        with pytest.raises(AgentFailed, match="is not open with its agent"):
+            await side.agents.set_mode("S9", "x")
+    async with agents(tmp_path, {}) as side:
+        with pytest.raises(AgentFailed) as raised:
+            await side.agents.load_session(request, "other", replay=True)
+        assert raised.value.kind == "unsupported"
+        pids = side.pids()
+        assert pids == [], "nothing uses it"
+
+
+async def test_a_login_keeps_the_process(tmp_path: Path) -> None:
+    methods = [{"id": "m", "name": "M"}]
+    script = {
+        "initialize": [
+            {"reply": {**CAN, "authMethods": methods, "agentCapabilities": {"auth": {"logout": {}}}}}
+        ]
+    }
+    async with agents(tmp_path, script) as side:
+        cwd = str(tmp_path)
+        await side.agents.authenticate("fake", cwd, None, finished=False)
+        (pid,) = side.pids()
+        await side.agents.authenticate("fake", cwd, "m", finished=False)
+        await side.open("S1")
+        await side.agents.close_session("S1")
+        assert side.pids() == [pid], "only this process may know of the login"
+        await side.agents.authenticate("fake", cwd, "m", finished=True)
+        assert side.pids() != [pid], "it is started anew after a login by other means"
