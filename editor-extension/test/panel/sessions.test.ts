@@ -46,14 +46,16 @@ class FakeServer {
 interface Heard {
   news: string[];
   returned: string[];
+  adopted: string[];
 }
 
 async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: Live; heard: Heard }> {
   const fake = new FakeServer();
-  const heard: Heard = { news: [], returned: [] };
+  const heard: Heard = { news: [], returned: [], adopted: [] };
   const sessions = new Sessions(fake.server, {
     changed: () => undefined,
     news: (_, what) => heard.news.push(what),
+    adopted: (one) => heard.adopted.push(one.id),
     returned: (_, text) => heard.returned.push(text),
     label: (uri) => uri,
     remember: () => undefined,
@@ -183,7 +185,18 @@ test("sessions: a question is answered once, by an option that was offered, in i
   assert.equal(live.state, "running");
 });
 
-test("sessions: a withdrawn question, and one of nobody's session", async () => {
+test("sessions: one that was begun elsewhere is told of, and asks here", async () => {
+  const { sessions, heard } = await started();
+  const answer = sessions.ask({ ...asked("q"), sessionId: "other" }, () => undefined);
+  sessions.updated("other", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hi" } }, false);
+  assert.deepEqual(heard.adopted, ["other"]);
+  assert.equal(sessions.answer("other", "q", "yes"), true);
+  assert.deepEqual(await answer, { optionId: "yes" });
+  sessions.ended({ ...end(1), sessionId: "other" });
+  assert.deepEqual(kinds(sessions.all.get("other")!), ["question", "agent", "end"]);
+});
+
+test("sessions: a withdrawn question", async () => {
   const { sessions, live } = await started();
   await sessions.send(live, "1", []);
   let withdraw = (): void => undefined;
@@ -191,7 +204,6 @@ test("sessions: a withdrawn question, and one of nobody's session", async () => 
   withdraw();
   assert.deepEqual(await answer, { cancelled: true });
   assert.equal(sessions.answer("s1", "q", "yes"), false);
-  assert.deepEqual(await sessions.ask({ ...asked("q2"), sessionId: "nobody" }, () => undefined), { cancelled: true });
 });
 
 test("sessions: what is asked while a session starts is asked in it", async () => {

@@ -40,6 +40,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.sessions = new Sessions(server(session), {
       changed: (live) => this.changed(live),
       news: (live, what) => this.news(live, what),
+      adopted: (live) => {
+        if (!this.current) this.show(live);
+      },
       returned: (live, text) => {
         if (live === this.current) this.post({ type: "compose", text, attachments: [], focus: false });
         else this.memory.keepDraft(live.id, { text, attachments: [] });
@@ -362,8 +365,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     if (looking) return;
     if (what === "ended") live.unseen = true;
     this.badge();
-    const notify = vscode.workspace.getConfiguration("acpSidecar").get<boolean>("notify", true);
-    if (!notify || (this.view?.visible === true && vscode.window.state.focused)) return;
+    const wanted = vscode.workspace.getConfiguration("acpSidecar").get<boolean>("notify", true);
+    const hidden = this.view?.visible !== true;
+    // a question that nobody sees would hold the turn up for ever
+    if (!(what === "asks" && hidden) && !(wanted && (hidden || !vscode.window.state.focused))) return;
     const show = vscode.l10n.t("Show");
     const words =
       what === "asks"

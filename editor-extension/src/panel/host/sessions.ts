@@ -45,6 +45,8 @@ export interface Editor {
   changed(session: Live | null): void;
   /** A turn ended, or an agent asks: for those who look elsewhere. */
   news(session: Live, what: "ended" | "asks"): void;
+  /** A session that was not begun in the panel is told of. */
+  adopted(session: Live): void;
   /** What was queued is not sent after all: back to the user. */
   returned(session: Live, text: string): void;
   label(uri: string): string;
@@ -366,8 +368,8 @@ export class Sessions {
   // --- What the server tells
 
   updated(sessionId: string, update: Record<string, unknown>, replayed: boolean): void {
-    const live = this.all.get(sessionId) ?? this.starting();
-    if (!live || live.recorded) return;
+    const live = this.find(sessionId);
+    if (live.recorded) return;
     live.update(update, replayed);
     this.editor.changed(live);
   }
@@ -430,8 +432,7 @@ export class Sessions {
   // --- Questions
 
   ask(params: PermissionParams, withdrawn: (then: () => void) => void): Promise<Answer> {
-    const live = this.all.get(params.sessionId) ?? this.starting();
-    if (!live) return Promise.resolve({ cancelled: true });
+    const live = this.find(params.sessionId);
     const { sessionId: _, diff, ...question } = params;
     live.conversation.question(question, diffsOf(diff));
     live.settleState();
@@ -469,7 +470,10 @@ export class Sessions {
   }
 
   elicit(params: ElicitationParams, withdrawn: (then: () => void) => void): Promise<ElicitationAnswer> {
-    const live = (params.sessionId === undefined ? undefined : this.all.get(params.sessionId)) ?? this.starting() ?? [...this.all.values()].find((one) => one.agentId === params.agent);
+    const live =
+      params.sessionId === undefined
+        ? (this.starting() ?? [...this.all.values()].findLast((one) => one.agentId === params.agent && !one.recorded))
+        : this.find(params.sessionId);
     if (!live) return Promise.resolve({ action: "cancel" });
     live.conversation.form(params.requestId, params.message, fields(params.requestedSchema), params.url);
     live.settleState();
@@ -507,6 +511,32 @@ export class Sessions {
   explain(live: Live, error: unknown): void {
     live.conversation.notice("error", message(error));
     this.editor.changed(live);
+  }
+
+  /** The session with this id; one that begins and has no id yet; else one that was begun elsewhere, by a command say. */
+  private find(sessionId: string): Live {
+    const known = this.all.get(sessionId) ?? this.starting();
+    if (known) return known;
+    const live = new Live(sessionId, "", "");
+    live.state = "running";
+    live.used = live.startedAt = this.editor.now();
+    this.all.set(sessionId, live);
+    void this.refresh().then(
+      () => {
+        const row = this.rows.find((one) => one.sessionId === sessionId);
+        if (!row) return;
+        live.agentId = row.agent;
+        live.agentName = this.agentName(row.agent);
+        live.title ||= this.titles[sessionId] ?? row.title ?? "";
+        live.modes ??= row.modes;
+        live.configOptions ??= row.configOptions;
+        if (!row.running && live.state === "running") live.state = "idle";
+        this.editor.changed(live);
+      },
+      () => undefined, // what it tells is shown all the same
+    );
+    this.editor.adopted(live);
+    return live;
   }
 
   /** A session whose id is not known yet: what is asked meanwhile with an unknown id is about it. */

@@ -202,7 +202,10 @@ export function Prompt({ store, overview, current, agent }: Props) {
             look(value, selectionStart);
           }}
           onClick={(event) => look(event.currentTarget.value, event.currentTarget.selectionStart)}
-          onBlur={() => setMenu(null)}
+          onBlur={() => {
+            setMenu(null);
+            store.send({ type: "draft", key: overview.draftKey, text, attachments }); // the page may be taken away now
+          }}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
             if (current?.images) void pasted(event, (image) => setAttachments((before) => merged(before, [image])));
