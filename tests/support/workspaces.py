@@ -17,6 +17,7 @@ from sidecar.core.text import Position, Range
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.matchers import compile_matchers
+from sidecar.records import Records
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import (
     DocumentEdit,
@@ -199,6 +200,7 @@ async def a_workspace(
     approvals: Any = None,
     audit: Any = None,
     storage: Storage | None = None,
+    records: Records | None = None,
 ) -> AsyncIterator[Bench]:
     """Ends every task of the workspace when left."""
     parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
@@ -218,6 +220,7 @@ async def a_workspace(
             editor or QuietEditor(),
             agents or IdleAgents(),
             Background(tasks, strict=True),
+            records,
         )
         workspace.roots_changed([str(folder)])
         opened = await workspace.new_session()
