@@ -140,7 +140,7 @@ def main(folder: Path) -> None:
     browser, site = Browser(), Site()
     site.start()
     browser.start(require("chromium"))
-    for theme in ("dark", "light", "hc-dark", "hc-light"):
+    for theme in ("dark", "light", "hc-dark"):
         for name, play in SCENES.items():
             panel = Panel(browser.chromium, site, theme, width=420, height=860, device_scale_factor=2)
             play(panel)
