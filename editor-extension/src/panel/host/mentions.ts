@@ -89,7 +89,7 @@ function name(path: string): string {
   return path.split("/").at(-1) ?? path;
 }
 
-/** "Fix with Agent" on every diagnostic. */
+/** "Fix with Agent" and "Add to Agent" on every diagnostic, in the editor and in the Problems view, which has no menu for extensions. */
 export class Fixes implements vscode.CodeActionProvider {
   static readonly kinds = [vscode.CodeActionKind.QuickFix];
 
@@ -97,9 +97,12 @@ export class Fixes implements vscode.CodeActionProvider {
     // our own hints are about the agent's changes, not about the code
     const found = context.diagnostics.filter((one) => !/sidecar/i.test(one.source ?? ""));
     if (found.length === 0) return [];
-    const action = new vscode.CodeAction(vscode.l10n.t("Fix with Agent"), vscode.CodeActionKind.QuickFix);
-    action.diagnostics = [...found];
-    action.command = { command: "acpSidecar.panel.fix", title: action.title, arguments: [document.uri, found] };
-    return [action];
+    const action = (title: string, fix: boolean): vscode.CodeAction => {
+      const made = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
+      made.diagnostics = [...found];
+      made.command = { command: "acpSidecar.panel.fix", title, arguments: [document.uri, found, fix] };
+      return made;
+    };
+    return [action(vscode.l10n.t("Fix with Agent"), true), action(vscode.l10n.t("Add to Agent"), false)];
   }
 }

@@ -12,7 +12,7 @@ import { html } from "./html";
 import { fileAttachment, insert, label, openLink, openLocation, Told } from "./links";
 import type { Live } from "./live";
 import { Memory } from "./memory";
-import { candidates, problem, selection } from "./mentions";
+import { candidates, Fixes, problem, selection } from "./mentions";
 import { Outbox } from "./outbox";
 import { message, Sessions, type Server } from "./sessions";
 import { Tour } from "./tour";
@@ -70,6 +70,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       log: (words) => log.warn(words),
     });
     this.disposables.push(
+      vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
       vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: false } }),
       this.told,
       this.tour,
@@ -185,7 +186,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case "send": {
         const live = this.live(one.sessionId) ?? (await this.begin(this.defaultAgent()));
-        if (!live) return;
+        if (!live) {
+          this.outbox.flush();
+          return this.post({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
+        }
         this.memory.sent(one.text);
         this.memory.keepDraft(live.id, { text: "", attachments: [] });
         this.tour.sent();
@@ -282,6 +286,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private async action(id: string): Promise<void> {
     if (id === "addAgent") await addAgent(this.session, () => this.refresh());
     else if (id === "restart") await vscode.commands.executeCommand("acpSidecar.restart");
+    else if (id === "openFolder") await vscode.commands.executeCommand("workbench.action.files.openFolder");
     else if (id === "endTour") this.tour.end();
     else if (id.startsWith("signIn:")) await remedy(this.session, this.sessions.agents, id.slice("signIn:".length), "signIn", () => this.refresh());
   }
@@ -297,9 +302,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.post({ type: "show", what: "agents" });
       return undefined;
     }
-    const { live, ready } = this.sessions.begin(agent, cwd);
+    const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
     this.show(live);
-    return (await ready) ? live : undefined;
+    if (await ready) return live;
+    if (!vscode.workspace.workspaceFolders?.length && cwd === undefined) {
+      const action = { id: "openFolder", label: vscode.l10n.t("Open folder…") };
+      live.conversation.notice("info", vscode.l10n.t("An agent works in a folder."), action);
+      this.changed(live);
+    }
+    return undefined;
   }
 
   private show(live: Live | null, page?: "sessions"): void {
@@ -435,9 +446,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.post({ type: "show", what: "question" });
       },
       "acpSidecar.panel.add": (target?: unknown, more?: unknown) => this.add(target, more),
-      "acpSidecar.panel.fix": (uri: vscode.Uri, diagnostics: vscode.Diagnostic[]) =>
+      "acpSidecar.panel.fix": (uri: vscode.Uri, diagnostics: vscode.Diagnostic[], fix: boolean) =>
         this.compose(
-          diagnostics.length === 1 ? vscode.l10n.t("Fix this problem.") : vscode.l10n.t("Fix these problems."),
+          !fix ? "" : diagnostics.length === 1 ? vscode.l10n.t("Fix this problem.") : vscode.l10n.t("Fix these problems."),
           diagnostics.map((one) => problem(uri, one)),
           true,
         ),
@@ -455,17 +466,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     );
   }
 
-  /** From the editor: its selection, else the file. From the explorer: the files chosen. From the problems: those. */
+  /** From the editor: its selection, else the file. From the explorer: the files chosen. */
   private async add(target: unknown, more: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const marker = target as { resource?: vscode.Uri; marker?: { message?: string; startLineNumber?: number } } | undefined;
-    if (marker?.resource instanceof vscode.Uri && marker.marker) {
-      const { resource } = marker;
-      const found = vscode.languages
-        .getDiagnostics(resource)
-        .filter((one) => one.message === marker.marker?.message && one.range.start.line + 1 === marker.marker?.startLineNumber);
-      return this.compose("", found.map((one) => problem(resource, one)), true);
-    }
     if (editor && (!(target instanceof vscode.Uri) || target.toString() === editor.document.uri.toString()) && !editor.selection.isEmpty) {
       return this.compose("", [selection(editor)], true);
     }
@@ -493,6 +496,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.outbox.flush();
     this.post({ type: "compose", text, attachments, focus });
   }
+}
+
+/** Where a session works in a window without a folder: beside the file that is open. */
+function homeless(): string | undefined {
+  if (vscode.workspace.workspaceFolders?.length) return undefined;
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  return uri?.scheme === "file" ? vscode.Uri.joinPath(uri, "..").fsPath : undefined;
 }
 
 function server({ client }: Session): Server {
