@@ -47,6 +47,8 @@ CANCEL_REQUEST = "$/cancel_request"
 
 _LONG = 3.0
 """Seconds after which a read is taken to wait for a person, and no longer keeps others from being heard."""
+_LONGEST_ID = 4096
+"""Characters of a tool call's id: they are kept in many places."""
 _EARLY = 4096
 """Updates kept for sessions whose `session/new` is not answered yet."""
 
@@ -416,7 +418,7 @@ class AgentConnection:
         if method == elicitation.COMPLETE and not request:
             self._complete(params.get("elicitationId"))
             return True
-        if method == CANCEL_REQUEST:
+        if method == CANCEL_REQUEST and not request:
             self._withdrawn(params.get("requestId"))
             return True
         return (
@@ -440,6 +442,10 @@ class AgentConnection:
 
     def _deliver(self, session: _Session, update: Json) -> None:
         if session.silent:
+            return
+        call = update.get("toolCallId")
+        if isinstance(call, str) and len(call) > _LONGEST_ID:
+            self._noise.say("sent a session/update for a tool call whose id is too long", call)
             return
         update = session.options.heard(update)
         session.calls.heard(update)

@@ -15,6 +15,8 @@ from sidecar.core.escape import plain
 from sidecar.workspace.ports import Json, Option, Question
 
 _REMEMBERED = 256
+_REMEMBERED_SIZE = 32 * 1024 * 1024
+"""Characters, about, of all that is remembered of a session's calls."""
 _SHOWN = 6
 _KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
@@ -33,6 +35,7 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, dict[str, object]] = OrderedDict()
+        self._sizes: dict[str, int] = {}
 
     def heard(self, update: Json) -> None:
         """Takes note of a session update; others than tool calls are ignored."""
@@ -46,10 +49,35 @@ class ToolCalls:
         if isinstance(call_id, str):
             known = self._calls.setdefault(call_id, {"toolCallId": call_id})
             self._calls.move_to_end(call_id)
-            if len(self._calls) > _REMEMBERED:
-                self._calls.popitem(last=False)
         known.update({name: call[name] for name in _FIELDS if call.get(name) is not None})
+        if isinstance(call_id, str):
+            self._sizes[call_id] = _size(known)
+            self._forget()
         return dict(known)
+
+    def _forget(self) -> None:
+        """The oldest go: an agent may tell of any number of calls, each with a whole file in it."""
+        while len(self._calls) > _REMEMBERED or sum(self._sizes.values()) > _REMEMBERED_SIZE:
+            forgotten, _ = self._calls.popitem(last=False)
+            del self._sizes[forgotten]
+
+
+def _size(value: object) -> int:
+    """Characters, about."""
+    size, level = 0, [value]
+    while level and size <= _REMEMBERED_SIZE:
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, str):
+                size += len(one)
+            elif isinstance(one, dict):
+                inner += one.keys()  # pyright: ignore[reportUnknownArgumentType] - of JSON
+                inner += one.values()  # pyright: ignore[reportUnknownArgumentType] - of JSON
+            elif isinstance(one, list):
+                inner += one  # pyright: ignore[reportUnknownArgumentType] - of JSON
+            size += 16
+        level = inner
+    return size
 
 
 def options_of(params: Json) -> tuple[Option, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, cast
@@ -407,6 +408,8 @@ class LineTransport:
             noise = text[at:] if start == 0 else line
         except (ValueError, RecursionError):
             noise = line
+            if start == 0 and (stand_in := _unreadable(line)) is not None:
+                self._messages.append(stand_in)
         if noise:
             self._noise.say("wrote something that is not a message", noise)
 
@@ -525,10 +528,31 @@ def _shallow(message: Message) -> Message:
         level = inner
         if not level:
             return message
-    stand_in = {
+    return _stand_in(message, "nested too deeply")
+
+
+def _stand_in(message: Message, why: str) -> Message:
+    """What takes the place of a message that cannot be used: whoever waits for its answer, or for this answer, is told why."""
+    known = {
         key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
     }
-    return {**stand_in, "params": "nested too deeply", "error": "nested too deeply"}
+    return {**known, "params": why, "error": why}
+
+
+def _unreadable(line: bytes) -> Message | None:
+    """A stand-in for a line that is an object of no JSON, when it shows an id that somebody waits for."""
+    try:
+        value = _ANYHOW.decode(line.decode("utf-8", "replace"))
+    except ValueError:  # cut, or words: noise
+        return None
+    except RecursionError:
+        head = _UP_TO_NESTED.match(line, 1)
+        names = dict(_SCALARS.findall(head[0])) if head is not None else {}
+        value = {key.decode(): json.loads(names[key]) for key in (b"id", b"method") if key in names}
+        return _stand_in(value, "nested too deeply") if "id" in value else None
+    if not isinstance(value, dict) or "id" not in value:
+        return None
+    return _stand_in(cast("Message", value), "not JSON")
 
 
 def _no_constant(name: str) -> object:
@@ -536,6 +560,14 @@ def _no_constant(name: str) -> object:
 
 
 _LENIENT = json.JSONDecoder(parse_constant=_no_constant)
+_ANYHOW = json.JSONDecoder(
+    parse_constant=lambda _: None,
+    parse_int=lambda digits: int(digits) if len(digits) < 20 else 0,
+    strict=False,
+)
+"""For looking at what is not to be used."""
+_UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
+_SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')
 
 
 def _answer_key(value: object) -> int | None:

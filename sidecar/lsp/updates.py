@@ -114,6 +114,8 @@ class Updates:
 def join(updates: list[dict[str, object]], update: Json) -> None:
     """Adds an update to a list that waits, into an earlier one where that loses nothing."""
     kind = update.get("sessionUpdate")
+    if not isinstance(kind, str):
+        kind = None  # not even a key
     if kind in _CHUNKS and updates and (joined := _joined_chunk(updates[-1], update)) is not None:
         updates[-1] = joined
         return

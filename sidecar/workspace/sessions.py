@@ -14,6 +14,10 @@ from sidecar.workspace.ports import Json, OpenedSession, SessionRequest
 
 _SERVED_KINDS = frozenset({"edit", "think", "switch_mode"})
 """Tool calls of these kinds tell nothing about what the agent may have read behind us."""
+_TITLE = 200
+"""Characters of a tool call's title that are kept."""
+_CALLS = 4096
+"""Tool calls under way in one turn; with more of them the oldest are forgotten."""
 
 
 @dataclass(slots=True)
@@ -101,7 +105,14 @@ class Session:
             if self._behind.pop(call, None) is not None:
                 self._behind_until = self.moment()
         else:
-            self.tool_calls[call] = title if isinstance(title, str) else self.tool_calls.get(call, "")
+            self.tool_calls[call] = (
+                title[:_TITLE] if isinstance(title, str) else self.tool_calls.get(call, "")
+            )
+            if len(self.tool_calls) > _CALLS:
+                forgotten = next(iter(self.tool_calls))
+                del self.tool_calls[forgotten]
+                if self._behind.pop(forgotten, None) is not None:
+                    self._behind_until = self.moment()
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent's runs in a terminal of ours from now on."""

@@ -12,6 +12,7 @@ import pytest
 
 from sidecar.acp.client import AgentConnection, Gone
 from sidecar.acp.limits import Limits
+from sidecar.acp.permission import ToolCalls
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Text
 from sidecar.workspace.ports import AgentFailed, SessionRequest
@@ -635,6 +636,35 @@ async def test_cancel_withdraws_open_questions_and_further_ones() -> None:
         assert len(side.workspace.questions) == 2
         await side.wire.reply("session/prompt", {"stopReason": "cancelled"})
         assert await turn == "cancelled"
+
+
+async def test_what_is_remembered_of_tool_calls_is_bounded() -> None:
+    calls = ToolCalls()
+    for number in range(100):
+        calls.heard(
+            {"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "rawInput": {"a": "x" * 10**6}}
+        )
+    calls.heard({"sessionUpdate": "tool_call", "toolCallId": "huge", "content": ["x" * 10**8]})
+    calls.heard({"sessionUpdate": "tool_call_update", "toolCallId": "last", "title": "the last"})
+    assert calls.merged({"toolCallId": "last"})["title"] == "the last"
+    known = [n for n in range(100) if "rawInput" in calls.merged({"toolCallId": f"c{n}"})]
+    assert len(known) <= 32
+
+
+async def test_a_tool_call_with_an_endless_id_is_dropped() -> None:
+    async with opened() as side:
+        for length in (10, 10**6):
+            update = {"sessionUpdate": "tool_call", "toolCallId": "x" * length, "title": "t"}
+            side.wire.notify("session/update", {"sessionId": "a1", "update": update})
+        side.wire.update("a1", "said")
+        await side.workspace.until(lambda: side.workspace.said() == "said")
+        assert len(side.workspace.updates) == 2
+
+
+async def test_a_cancel_sent_as_a_request_is_answered() -> None:
+    async with opened() as side:
+        side.wire.request(1, "$/cancel_request", {"requestId": 5})
+        assert (await side.wire.answered(1))["error"]["code"] == -32601
 
 
 @pytest.mark.parametrize("later", range(4))

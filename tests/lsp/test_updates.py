@@ -40,6 +40,10 @@ JOINED: dict[str, tuple[list[Any], list[Any]]] = {
         [{**PLAN, "entries": [1]}, text("a")],
     ),
     "unknown kinds stay": ([{"sessionUpdate": "new"}, {"sessionUpdate": "new"}, {}],) * 2,
+    "kinds that are none stay": (
+        [{"sessionUpdate": ["plan"]}, {"sessionUpdate": {}}, {"sessionUpdate": None}],
+    )
+    * 2,
     "wrong types stay": (
         [
             {"sessionUpdate": "agent_message_chunk", "content": 1},
