@@ -11,9 +11,10 @@ export async function showMenu({ client, context }: Session): Promise<void> {
       ({ command, title }) => [command, title],
     ),
   );
+  const panel = { label: vscode.l10n.t("Open Panel"), command: "acpSidecar.panel.focus" };
   const items = commands.map((name) => ({ label: titles.get(`acpSidecar.${name}`) ?? name, command: `acpSidecar.${name}` }));
   const settings = { label: vscode.l10n.t("Open Settings"), command: "workbench.action.openSettings" };
-  const picked = await vscode.window.showQuickPick([...items, settings], { title: "ACP Sidecar" });
+  const picked = await vscode.window.showQuickPick([panel, ...items, settings], { title: "ACP Sidecar" });
   if (picked === settings) {
     await vscode.commands.executeCommand(settings.command, `@ext:${context.extension.id}`);
   } else if (picked !== undefined) {

@@ -213,6 +213,7 @@ export class Supervisor implements vscode.Disposable {
 
   private enter(phase: Phase): void {
     this.phase = phase;
+    void vscode.commands.executeCommand("setContext", "acpSidecar.running", phase.kind === "running");
     if (!this.disposed) {
       this.phases.fire(phase);
     }
