@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 PACE = 0.25
 """Seconds between two appendings: text that arrives meanwhile goes together, so that undo and didChange stay few."""
+AGAIN = (1.0, 2.0, 4.0, 8.0, 16.0)
+"""Seconds after which it is tried again to append what the editor did not take: somebody types without a pause, or it is busy."""
 TURN_LIMIT = 512 * 1024
 """Characters that one turn may add to a transcript; the editor's log has the rest."""
 
@@ -64,6 +66,10 @@ class Chat:
         self._pending: list[str] = []
         self._size = 0
         self._pumping = False
+        self._refused = 0
+        """How often in a row the editor has not taken what was to be appended."""
+        self._on_written: list[Callable[[], None]] = []
+        self._save_later = False
         self._lane = asyncio.Lock()
 
     def tell(self, update: Json) -> None:
@@ -126,14 +132,14 @@ class Chat:
         if self._size > TURN_LIMIT:
             text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
         self._pending.append(text)
-        if not self._pumping:
+        if not self._pumping and not self._refused:
             self._pumping = True
             self._tasks.start_soon(self._pump)
 
     async def _pump(self) -> None:
         """Appends what is pending until nothing is. Never raises: it is the top of a task, like the two below."""
         try:
-            while self._pending:
+            while self._pending and not self._refused:
                 await asyncio.sleep(self._pace)
                 if not await self._drain():
                     return
@@ -142,11 +148,14 @@ class Chat:
 
     async def _write_now(self, on_written: Callable[[], None]) -> None:
         """Without waiting for company: a person waits for this."""
-        if await self._drain():
-            on_written()
+        self._on_written.append(on_written)
+        await self._drain()
 
     async def _write_and_save(self) -> None:
         if not await self._drain():
+            return
+        self._save_later = self._refused > 0
+        if self._save_later:
             return
         try:
             await self._writing.save(self.uri)
@@ -171,5 +180,21 @@ class Chat:
             if self._pending:
                 addition = "".join(self._pending)
                 self._pending.clear()
-                await self._writing.edit(self.uri, self.path, lambda text: appended(text, addition))
+                if await self._writing.edit(self.uri, self.path, lambda text: appended(text, addition)):
+                    self._refused = 0
+                elif self._refused < len(AGAIN):
+                    self._pending.insert(0, addition)
+                    self._tasks.start_soon(self._later, AGAIN[self._refused])
+                    self._refused += 1
+                    return False
+                else:
+                    _log.warning("transcript %s: an answer is left out", self.path.name)
+                    self._refused = 0
+            written, self._on_written = self._on_written, []
+            for told in written:
+                told()
             return plan is None or await self._writing.edit(self.uri, self.path, plan)
+
+    async def _later(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await (self._write_and_save() if self._save_later else self._drain())

@@ -133,13 +133,13 @@ class Emacs:
     def modified(self, path: Path | None = None) -> bool:
         return bool(self.look("(if (buffer-modified-p) t :json-false)", path))
 
-    def wait_for_text(self, text: str, path: Path | None = None, *, within: float = 20) -> None:
+    def wait_for_text(self, text: str, path: Path | None = None, *, within: float = 60) -> None:
         def same() -> bool:
             return self.text(path) == text
 
         eventually(same, f"the buffer is {text!r}", within=within, otherwise=lambda: repr(self.text(path)))
 
-    def wait_for(self, form: str, what: str, *, within: float = 30) -> None:
+    def wait_for(self, form: str, what: str, *, within: float = 60) -> None:
         """Until a form is non-nil in the buffer that is shown."""
         looked = f"(if {form} t :json-false)"
         eventually(lambda: self.look(looked), what, within=within, otherwise=self.terminal.screen)

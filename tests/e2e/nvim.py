@@ -201,7 +201,7 @@ class Neovim:
     def modified(self, path: Path | None = None) -> bool:
         return bool(self._request("nvim_buf_get_option", self.buffer(path) if path else 0, "modified"))
 
-    def wait_for_text(self, text: str, path: Path | None = None, *, within: float = 20) -> None:
+    def wait_for_text(self, text: str, path: Path | None = None, *, within: float = 60) -> None:
         def same() -> bool:
             return self.text(path) == text
 

@@ -70,7 +70,7 @@ class Terminal:
     def screen(self) -> str:
         return self._do("capture-pane", "-p", "-t", "main")
 
-    def wait_for(self, text: str, *, within: float = 20) -> str:
+    def wait_for(self, text: str, *, within: float = 60) -> str:
         def there() -> str:
             screen = self.screen()
             return screen if text in screen else ""

@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from sidecar.core.text import Encoding
 from sidecar.core.uri import to_path
-from sidecar.lsp import transcript_edit
+from sidecar.lsp import chat, transcript_edit
 from sidecar.lsp.chat import TURN_LIMIT
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.transcript import Transcripts
@@ -173,6 +173,37 @@ async def test_what_the_editor_did_not_take_is_sent_again(
     await until(lambda: not desk.buffers.behaviours)
     assert desk.text.count("hello") == 1
     assert desk.text.endswith("## Prompt\n\n\n" + "typed " * behaviours.count("type"))
+
+
+@pytest.mark.parametrize("refusals", [6, 12])
+async def test_an_answer_waits_until_the_editor_takes_it(
+    refusals: int, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody types without a pause: nothing of the answer is lost, nothing comes twice, and a question can be answered."""
+    monkeypatch.setattr(transcript_edit, "MOVES_WITHIN", 0.001)
+    monkeypatch.setattr(chat, "AGAIN", (0.01,) * 5)
+    desk.opened("s1")
+    desk.buffers.behaviours = ["refuse"] * refusals
+    desk.says("hello ")
+    await until(lambda: len(desk.buffers.behaviours) < refusals - 2)
+    desk.says("again")
+    answer = asyncio.ensure_future(desk.editor.ask(QUESTION))
+    await until(lambda: "hello again" in desk.text)
+    await until(lambda: "Reject" in str(desk.titles()))
+    assert desk.text.count("hello again") == 1
+    answer.cancel()
+
+
+async def test_an_answer_that_is_never_taken_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript_edit, "MOVES_WITHIN", 0.001)
+    monkeypatch.setattr(chat, "AGAIN", (0.001,) * 5)
+    desk.opened("s1")
+    desk.buffers.behaviours = ["refuse"] * 30  # five at a time, once and five times again
+    desk.says("hello")
+    await until(lambda: not desk.buffers.behaviours)
+    desk.says("again")
+    await until(lambda: "again" in desk.text)
+    assert "hello" not in desk.text
 
 
 async def test_an_editor_that_takes_nothing_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ def eventually(
     look: Callable[[], T | None],
     what: str,
     *,
-    within: float = 20.0,
+    within: float = 60.0,
     otherwise: Callable[[], str] = lambda: "",
 ) -> T:
     """The first true value that `look` gives; NeverHappened after `within` seconds, with the last value and `otherwise`."""
@@ -37,7 +37,7 @@ def eventually(
 
 
 def connect(
-    path: Path, what: str, *, within: float = 20.0, otherwise: Callable[[], str] = lambda: ""
+    path: Path, what: str, *, within: float = 60.0, otherwise: Callable[[], str] = lambda: ""
 ) -> socket.socket:
     """A connection to a unix socket that another process makes (its file is there a moment before it listens)."""
 
