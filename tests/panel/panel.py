@@ -183,6 +183,7 @@ def current(**more: Any) -> Json:
         "queue": [],
         "resumable": False,
         "images": False,
+        "stopping": False,
     }
     return {**plain, **more}
 

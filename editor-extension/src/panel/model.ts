@@ -205,6 +205,7 @@ export const Current = v.object({
   /** The agent can go on with a recorded conversation. */
   resumable: v.boolean(),
   images: v.boolean(),
+  stopping: v.boolean(),
 });
 export type Current = v.InferOutput<typeof Current>;
 

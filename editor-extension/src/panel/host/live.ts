@@ -18,6 +18,8 @@ export class Live {
   /** The user gave the title; the agent's is not taken any more. */
   renamed = false;
   state: SessionState = "idle";
+  /** The turn was asked to end, and has not yet. */
+  stopping = false;
   recorded = false;
   resumable = false;
   unseen = false;
@@ -95,6 +97,7 @@ export class Live {
       slashes: this.commands,
       queue: this.queue.map(({ id, text }) => ({ id, text })),
       resumable: this.resumable,
+      stopping: this.stopping && this.running,
       images: false,
       ...(this.usage ? { usage: this.usage } : {}),
     };

@@ -79,6 +79,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       client.onNotification(lsp.turnEnded, (end) => {
         this.sessions.ended(end);
         this.tour.ended(end);
+        this.lookSoon();
       }),
       client.onNotification(lsp.changes, () => this.lookSoon()),
       client.onNotification(lsp.agentState, (one) => {

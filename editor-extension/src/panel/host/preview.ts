@@ -35,7 +35,8 @@ export function preview(texts: DiffTexts, index: number): FileDiff {
   return { index, path, added, removed, created: oldText === null, lines: lines.slice(0, LINES), more };
 }
 
-function countLines(text: string): number {
+/** As a person counts them: what follows the last line end is a line unless it is empty. */
+export function countLines(text: string): number {
   if (!text) return 0;
   return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }

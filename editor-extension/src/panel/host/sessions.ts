@@ -17,7 +17,15 @@ import type {
 import type { Attachment, ChangedFile, Summary } from "../model";
 import { fields, MODE, promptOf, promptWords } from "./acp";
 import { list, object, type DiffTexts } from "./conversation";
+import { countLines } from "./preview";
 import { Live } from "./live";
+
+export interface Hunk {
+  turn: number;
+  uri: string;
+  oldText: string;
+  newText: string;
+}
 
 /** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
 export interface Server {
@@ -35,7 +43,7 @@ export interface Server {
   revertTurn(sessionId: string, turn: number): Promise<Rejected>;
   keep(sessionId: string, turn: number): Promise<unknown>;
   reject(sessionId: string, turn: number): Promise<Rejected>;
-  changes(sessionId: string): Promise<{ turn: number }[]>;
+  changes(sessionId: string): Promise<Hunk[]>;
   authenticate(agent: string, methodId?: string, finished?: boolean): Promise<AuthenticateResult>;
 }
 
@@ -288,6 +296,8 @@ export class Sessions {
   }
 
   async stop(live: Live): Promise<void> {
+    live.stopping = true; // an agent may take its time; the server ends those that never do
+    this.editor.changed(live);
     try {
       await this.server.cancel(live.id);
     } catch (error) {
@@ -300,6 +310,7 @@ export class Sessions {
     const entry = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
     if (entry?.kind !== "user" || entry.undo !== "yes") return false;
     live.conversation.put({ ...entry, undo: "working" });
+    live.stopping = live.running && live.turn === turn;
     this.editor.changed(live);
     let done = false;
     try {
@@ -338,15 +349,23 @@ export class Sessions {
     this.editor.changed(live);
   }
 
-  /** Hunks moved somewhere: which turns have something left to review? */
+  /** Hunks moved somewhere: which turns have something left to review? The list of them is the truth, the turn's end only told it. */
   async look(live: Live): Promise<void> {
-    const open = new Set((await this.server.changes(live.id)).map((one) => one.turn));
+    const open = grouped(await this.server.changes(live.id), (one) => one.turn);
     for (const entry of [...live.conversation.entries]) {
-      if (entry.kind === "end" && entry.turn !== undefined && entry.changes.length > 0 && entry.reviewed === open.has(entry.turn)) {
-        live.conversation.put({ ...entry, reviewed: !open.has(entry.turn) });
+      if (entry.kind !== "end" || entry.turn === undefined) continue;
+      const left = open.get(entry.turn);
+      const changes = entry.changes.length > 0 || !left ? entry.changes : this.counted(left);
+      if (changes !== entry.changes || (changes.length > 0 && entry.reviewed !== !left)) {
+        live.conversation.put({ ...entry, changes, reviewed: !left });
       }
     }
     this.editor.changed(live);
+  }
+
+  private counted(hunks: readonly Hunk[]): ChangedFile[] {
+    const files = grouped(hunks, (one) => one.uri);
+    return this.changed([...files].map(([uri, of]) => ({ uri, added: sum(of, (one) => one.newText), removed: sum(of, (one) => one.oldText) })));
   }
 
   private reviewed(live: Live, turn: number): void {
@@ -397,6 +416,7 @@ export class Sessions {
       live.conversation.notice("warning", this.editor.words.signIn, { id: `signIn:${live.agentId}`, label: this.editor.words.signIn });
     }
     live.state = "idle";
+    live.stopping = false;
     live.turn = null;
     live.used = this.editor.now();
     if (end.stopReason === "end_turn") this.next(live);
@@ -411,6 +431,7 @@ export class Sessions {
       if (live.recorded) continue;
       if (live.running) live.conversation.ended({ reason: "interrupted" });
       live.recorded = true;
+      live.stopping = false;
       live.state = "idle";
       this.giveBack(live);
       this.editor.changed(live);
@@ -547,6 +568,16 @@ export class Sessions {
   private changed(changes: readonly { uri: string; added: number; removed: number }[] | undefined): ChangedFile[] {
     return (changes ?? []).map((one) => ({ uri: one.uri, label: this.editor.label(one.uri), added: one.added, removed: one.removed }));
   }
+}
+
+function grouped<K, V>(all: readonly V[], key: (one: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const one of all) groups.set(key(one), [...(groups.get(key(one)) ?? []), one]);
+  return groups;
+}
+
+function sum(hunks: readonly Hunk[], text: (hunk: Hunk) => string): number {
+  return hunks.reduce((count, one) => count + countLines(text(one)), 0);
 }
 
 export function message(error: unknown): string {

@@ -220,7 +220,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
           <span class="grow" />
           {current?.usage && <Usage usage={current.usage} />}
           {running && current && (
-            <IconButton icon="debug-stop" label={t("Stop")} class="stop" onClick={() => store.send({ type: "stop", sessionId: current.sessionId })} />
+            <IconButton icon={current.stopping ? "loading" : "debug-stop"} label={current.stopping ? t("Stopping…") : t("Stop")} disabled={current.stopping} class={`stop ${current.stopping ? "spin" : ""}`} onClick={() => store.send({ type: "stop", sessionId: current.sessionId })} />
           )}
           {(!running || text.trim()) && (
             <IconButton icon={running ? "list-ordered" : "send"} label={running ? t("Queue") : t("Send")} class="send" disabled={!text.trim() || !ready || blocked} onClick={send} />
