@@ -76,6 +76,25 @@ def overwrites(
     return run is not None and texts[run.first] != texts[0]
 
 
+def made_on(
+    text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool = False
+) -> ChangeSet | None:
+    """What an editor makes of our edits on `text`; None when they would overlap there."""
+    there = Text.of(text)
+    edits = [
+        Edit(
+            offset_at(there, edit.start, encoding, lf_lines),
+            offset_at(there, edit.end, encoding, lf_lines),
+            edit.new,
+        )
+        for edit in sent
+    ]
+    try:
+        return ChangeSet.of(len(text), sorted(edits, key=lambda e: (e.start, e.end)))
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """Our edits are `received[first:end]`; `edits`: the same one after the other, as they were made."""
@@ -100,35 +119,17 @@ def _run(
     encoding: Encoding,
     lf_lines: bool,
 ) -> _Run | None:
-    """Where in `received` our edits are, one after the other, in either order, or all of them told as a new whole text."""
+    """Where in `received` our edits are, one after the other, in either order, or all of them told as one (a new whole text)."""
     for first, edit in enumerate(received):
         end = first + len(sent)
         for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
             run = received[first:end]
             if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
                 return _Run(first, end, run)
-        if edit.start == 0 and edit.end == len(texts[first]) and edit.new:
-            whole = _made(texts[first], sent, encoding, lf_lines)
-            if whole is not None and fold(whole.apply(texts[first])) == fold(texts[first + 1]):
-                return _Run(first, first + 1, tuple(reversed(whole.edits)))
+        whole = made_on(texts[first], sent, encoding, lf_lines) if edit.new else None
+        if whole is not None and fold(whole.apply(texts[first])) == fold(texts[first + 1]):
+            return _Run(first, first + 1, tuple(reversed(whole.edits)))
     return None
-
-
-def _made(text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> ChangeSet | None:
-    """What an editor makes of our edits on `text`; None when they would overlap there."""
-    there = Text.of(text)
-    edits = [
-        Edit(
-            offset_at(there, edit.start, encoding, lf_lines),
-            offset_at(there, edit.end, encoding, lf_lines),
-            edit.new,
-        )
-        for edit in sent
-    ]
-    try:
-        return ChangeSet.of(len(text), sorted(edits, key=lambda e: (e.start, e.end)))
-    except ValueError:
-        return None
 
 
 def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:

@@ -70,8 +70,13 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
                 found = _more_taken(current, plan, otherwise)
                 if found is not None:
                     return found
-                if other == given and _more_taken(current, otherwise, plan) is None:
+                if other != given:
+                    continue
+                found = _more_taken(current, otherwise, plan)
+                if found is None:
                     plan = otherwise  # nothing tells them apart, and this we know it had
+                elif _back(other, base, new)[0]:
+                    return found
     return plan
 
 
@@ -118,11 +123,17 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
 
 
 def _is_proof(base: str, other: str, new: str) -> bool:
-    """Whether `new` has a line of `base` that `other` lacks. One without words is no proof, nor is one that only has other blanks
-    around it: agents indent."""
+    """Whether lines of `base` that `other` lacks are in `new`, and not more of them are gone: a single one may be chance. Lines without
+    words are no proof, nor are those that only have other blanks around them: agents indent."""
+    back, own = _back(base, other, new)
+    return 0 < own <= 2 * back
+
+
+def _back(base: str, other: str, new: str) -> tuple[int, int]:
+    """How many of the lines of `base` that `other` lacks are in `new`, and how many there are."""
     own = _changed_lines(other, base)
-    own = own.difference(_lines(other)) if own else own
-    return any(_WORDS.search(line) for line in own.intersection(_lines(new)))
+    own = {line for line in own.difference(_lines(other)) if _WORDS.search(line)} if own else own
+    return (len(own.intersection(_lines(new))) if own else 0), len(own)
 
 
 def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:

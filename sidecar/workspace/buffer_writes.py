@@ -40,6 +40,7 @@ from sidecar.workspace.write_task import (
     editor_refused,
     kept_changing,
     outcome_unknown,
+    unseen,
     withdrawn,
 )
 
@@ -224,6 +225,8 @@ class BufferWriter:
                     return outcome_unknown(place.requested)
                 case Outcome.GONE:
                     await self._recorder.finish(author, "unknown")
+                    if sent.unseen:
+                        return unseen(place.requested)
                     if tracked.closed:
                         return Closed(self._sender.misplaced(sent))
                     return editor_refused(place.requested, sent.reason)

@@ -49,9 +49,7 @@ class DiskTexts:
 
     def seen(self, uri: DocumentUri, text: str) -> None:
         """The disk holds `text` (compared form); it may have done so for long."""
-        texts = self._of(uri)
-        if not texts or texts[-1].compared() != text:
-            self._add(texts, _DiskText(text, 0, self.moment()))
+        self._add(self._of(uri), _DiskText(text, 0, self.moment()))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""
@@ -81,6 +79,10 @@ class DiskTexts:
         return (
             newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
         )
+
+    def known(self, uri: DocumentUri) -> list[str]:
+        """Every text the file is known to have held (compared form), the newest first."""
+        return [known.compared() for known in reversed(self._texts.get(uri, ()))]
 
     def newest(self, uri: DocumentUri) -> str | None:
         """What the file says as far as we know (compared form)."""

@@ -101,6 +101,8 @@ class Evidence:
         if isinstance(kind, str):
             self._kinds[session.id, call] = kind
         if self._kinds.get((session.id, call)) in READING:
+            for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
+                self._reads(session, path)
             return
         self._acted[session.id] = call
         diffs = list(_diffs(update.get("content")))
@@ -141,6 +143,20 @@ class Evidence:
     def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
         known = self._named.get(session.id)
         return [] if known is None else list(known.items())
+
+    def _reads(self, session: Session, path: str) -> None:
+        """A call that reads a file, behind us perhaps: what is on the disk now is what a later write may be based on."""
+        if "\0" in path:
+            return
+        state = self._state
+        place = locate(state.storage, state.documents, session.roots, os.path.join(session.cwd, path), "read")
+        if isinstance(place, Refusal):
+            return
+        with place:
+            if not isinstance(place.on_disk, Missing) and place.on_disk.size <= MAX_TEXT:
+                decoded = state.storage.read_now(place.on_disk)
+                if isinstance(decoded, Decoded):
+                    state.documents.disk.seen(place.uri, normal(decoded.text))
 
     def _name(
         self,

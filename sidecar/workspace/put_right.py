@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sidecar.core.belief import Candidate
-from sidecar.core.change import ChangeSet
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
-from sidecar.core.misapplied import SentEdit, looks_applied, separate
+from sidecar.core.misapplied import SentEdit, Separated, looks_applied, separate
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -27,6 +27,9 @@ from sidecar.workspace.recording import Recorder
 from sidecar.workspace.sending import Outcome, Sender, Sent
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteTask, conflict, kept_changing, misapplied
+
+_ATTEMPTS = 5
+"""How often a correction is tried that newer typing makes the editor refuse."""
 
 
 class PutRight:
@@ -50,15 +53,44 @@ class PutRight:
         """True: the text is right now. None: nothing of the edit arrived, plan again."""
         can = self._editor.capabilities
         edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
-        found = separate(sent.before, edits, sent.received, can.encoding, can.lf_lines)
-        if found is None:
-            if not looks_applied(edits, sent.received):
+        received = list(sent.received)
+        for _ in range(_ATTEMPTS):
+            found = separate(sent.before, edits, received, can.encoding, can.lf_lines)
+            if found is None:
+                if looks_applied(edits, received):
+                    break
                 await self._recorder.finish(author, "failed")
                 return None
-            return await self._left_to_the_user(task, place, author)
-        if found.is_undone:  # by the user, who does not want it
-            await self._recorder.finish(author, "failed")
-            return kept_changing(place.requested)
+            if found.is_undone:  # by the user, who does not want it
+                await self._recorder.finish(author, "failed")
+                return kept_changing(place.requested)
+            before = str(tracked.document.snapshot())
+            correction = await self._correct(task, place, tracked, found, author, candidates)
+            if not isinstance(correction, Sent):
+                return correction
+            later: Sequence[Edit] = correction.received
+            if correction.outcome is Outcome.UNCLEAR:
+                label = f"{task.session.agent}, taken back"
+                if not await self._sender.take_back(correction, label):
+                    break
+                later = changes_as_steps(diff(before, str(tracked.document.snapshot())))
+            elif correction.outcome is not Outcome.REFUSED:
+                break
+            if tracked.closed or tracked.watch is not None:
+                break
+            received += later  # the user goes on typing: found once more, with that behind it
+        return await self._left_to_the_user(task, place, author)
+
+    async def _correct(
+        self,
+        task: WriteTask,
+        place: Place,
+        tracked: Tracked,
+        found: Separated,
+        author: Author,
+        candidates: Sequence[Candidate],
+    ) -> Refusal | bool | Sent:
+        """True or a conflict when it is right now; else what became of the edit that was to make it so."""
         now = tracked.document.snapshot()
         without = Normal(found.without)
         plan = plan_write(candidates, without.text, task.wanted)
@@ -84,7 +116,7 @@ class PutRight:
             label = f"{task.session.agent}, put right"
             correction = await self._sender.send(tracked, diff(str(now), wanted), label, applied)
             if correction.outcome is not Outcome.APPLIED:
-                return await self._left_to_the_user(task, place, author)
+                return correction
         if found.reached_into:
             self._editor.show(
                 "info",

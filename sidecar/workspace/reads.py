@@ -105,8 +105,9 @@ class Reader:
         decoded = await self._state.storage.read(file)
         if isinstance(decoded, Refusal):
             return decoded
-        text = Text.of(decoded.text)
-        return self._give(session, place, text, normal(decoded.text), line, limit, received)
+        text, disk = Text.of(decoded.text), normal(decoded.text)
+        self._state.documents.disk.seen(place.uri, disk)
+        return self._give(session, place, text, disk, line, limit, received)
 
     def _give(
         self,

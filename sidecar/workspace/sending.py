@@ -14,7 +14,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
-from sidecar.core.misapplied import SentEdit, overwrites, separate
+from sidecar.core.misapplied import SentEdit, made_on, overwrites, separate
 from sidecar.core.normal import normal
 from sidecar.core.text import Encoding, Text
 from sidecar.workspace.background import Background
@@ -30,6 +30,8 @@ REFUSED_SECONDS = 1.0
 """How long after a refusal the typing that caused it may take to arrive."""
 
 
+_SOON = 2_000_000
+"""Characters up to which every change that comes is looked at for an edit of ours at a wrong place; in larger texts once, at the end."""
 RELOAD_SECONDS = 0.5
 """How long an editor gets to reload a changed file by itself."""
 
@@ -68,6 +70,9 @@ class Sent:
     """The document it ended in: another one when it was closed and opened again on the way."""
     late: anyio.Event | None = None
     """With UNKNOWN: set when the answer has come after all."""
+    unseen: bool = False
+    """With GONE: the editor says it made the edit, and nothing of it was told before the document was closed or since. It may be in a
+    buffer that nobody sees (lsp-mode)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +224,18 @@ class Sender:
         """A document was opened, with `text`; `edits` of it were told already."""
         for sending in self._under_way:
             if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
-                sending.moves_to(tracked, text, edits)
+                sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
+
+    def _opened_with(
+        self, sending: _Sending, tracked: Tracked, text: Text, edits: Sequence[Edit]
+    ) -> tuple[Text, Sequence[Edit]]:
+        """`text` and `edits`, or, when the edit was made before the document was told open, the text before it and all edits since."""
+        can, now = self._editor.capabilities, str(text)
+        for known in tracked.disk.known(tracked.document.uri) if tracked.disk and "\r" not in now else ():
+            made = made_on(known, _as_sent(sending.edits), can.encoding, can.lf_lines)
+            if made is not None and known != now and made.apply(known) == now:
+                return Text.of(known), [*reversed(made.edits), *edits]
+        return text, edits
 
     def reload(self, tracked: Tracked, text: Text, applied: Applied) -> Reload:
         """The disk is about to say `text`: when the editor takes that over by itself, `applied` is called as for an edit sent."""
@@ -261,7 +277,11 @@ class Sender:
                 return sending.sent(Outcome.APPLIED, "")
             return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
         if sending.tracked.closed:
-            return sending.sent(Outcome.GONE, "the document was closed")
+            gone = sending.sent(Outcome.GONE, "the document was closed")
+            can = self._editor.capabilities
+            seen = separate(gone.before, _as_sent(gone.edits), gone.received, can.encoding, can.lf_lines)
+            gone.unseen = seen is None
+            return gone
         outcome = Outcome.UNCLEAR if sending.watch.edits else Outcome.REFUSED
         return sending.sent(outcome, "the editor said it applied the edit, but its text did not change so")
 
@@ -309,6 +329,8 @@ class Sender:
     def _is_misplaced(self, sending: _Sending) -> bool:
         """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""
         watch, can = sending.watch, self._editor.capabilities
+        if len(watch.before) > _SOON:
+            return False
         return overwrites(watch.before, _as_sent(sending.edits), watch.edits, can.encoding, can.lf_lines)
 
     def _overwrote(self, sending: _Sending) -> bool:

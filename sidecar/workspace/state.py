@@ -52,6 +52,8 @@ class State:
         applied = self.overlay.apply(modification)
         match modification.action:
             case Action.OPEN if applied.document is not None:
+                if applied.document.early:
+                    self.gapped(applied.document)
                 text = None
                 if applied.early:
                     text = Text.of(modification.text or "")

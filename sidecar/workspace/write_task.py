@@ -77,5 +77,13 @@ def outcome_unknown(path: str) -> Refusal:
     )
 
 
+def unseen(path: str) -> Refusal:
+    return Refusal(
+        Kind.OUTCOME_UNKNOWN,
+        f"{path} was closed while it was edited, and the editor does not say what became of the edit. "
+        "Read the file again before writing to it",
+    )
+
+
 def withdrawn(path: str) -> Refusal:
     return Refusal(Kind.WITHDRAWN, f"the session ended before {path} was written; nothing was written")

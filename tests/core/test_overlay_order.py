@@ -64,6 +64,27 @@ def test_a_change_too_early_is_kept() -> None:
     assert (str(document.snapshot()), document.version, len(edits)) == ("321abc", 3, 3)
 
 
+def test_a_version_that_never_was() -> None:
+    overlay = helix()
+    overlay.apply(opened("abc"))
+    document = overlay.apply(put(3, 0, "3")).document
+    overlay.apply(put(7, 0, "7"))
+    assert document is not None
+    assert not overlay.close_gap(document, 7), "not the first that waits"
+    assert len(overlay.close_gap(document, 3)) == 1
+    assert (str(document.snapshot()), document.version, list(document.early)) == ("3abc", 3, [7])
+    overlay.close_gap(document, 7)
+    assert (str(document.snapshot()), document.desynchronised) == ("73abc", None)
+
+
+def test_what_was_told_before_the_opening_is_told_apart() -> None:
+    overlay = Overlay()
+    overlay.apply(put(4, 0, "X"))
+    applied = overlay.apply(opened("abc"))
+    assert [edit.new for edit in applied.edits] == ["abc", "X"]
+    assert [edit.new for edit in applied.early] == ["X"]
+
+
 def test_a_save_between_does_not_take_what_is_still_to_come_twice() -> None:
     overlay = helix()
     overlay.apply(opened("abc"))

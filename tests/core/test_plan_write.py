@@ -10,6 +10,7 @@ from sidecar.core.writes import EditText, NoChange, closest, plan_write
 
 BASE = "one\ntwo\nthree\nfour\n"
 TYPED = "typed\n" + BASE
+INDENTED = "".join(f"  {line}\n" for line in BASE.splitlines())
 
 
 def given(text: str) -> Candidate:
@@ -60,6 +61,41 @@ CASES = [
         [given(BASE), disk(BASE, -2), disk(BASE.replace("two", "agent's"))],
         BASE.replace("two", "mine"),
         BASE.replace("two", "agent's"),
+        None,
+    ),
+    (
+        "both indent everything: that proves nothing, and the line that another agent saved stays or is a conflict",
+        [given(BASE), disk(BASE, -2), disk("theirs\n" + INDENTED)],
+        "theirs\n" + INDENTED,
+        INDENTED.replace("four", "FOUR"),
+        None,
+    ),
+    (
+        "two texts of the disk, as close as each other",
+        [disk(BASE, -2), disk(BASE.replace("two", "2wo"))],
+        BASE.replace("two", "2wo"),
+        BASE.replace("two\n", "agent's\n"),
+        None,
+    ),
+    (
+        "one line of many that is there again is chance",
+        [given("a b\nc d\ne f\nmore\n"), disk("")],
+        "a b\nc d\ne f\nmore\n",
+        "more\nnew\n",
+        None,
+    ),
+    (
+        "its own line within another, or a line of the disk and a new one",
+        [given("} own\n"), disk("}\n")],
+        "} own\n",
+        "  more\n}\n  } own and\n",
+        None,
+    ),
+    (
+        "a line that only what it was given has, though it is more like the disk's",
+        [given("  more\nold words\nsecond\n# note\nown words\n"), disk("old words\nsecond\n")],
+        "  more\nold words\nsecond\n# note\nown words\n",
+        "other things\nown words\n",
         None,
     ),
 ]

@@ -294,7 +294,14 @@ class Agent:
         kind = "execute" if kind == "edit" else kind
         call = f"{self.name}-{self._calls}"
         self._say(f"tool call {call}: {title} {name}")
-        update = {"sessionUpdate": "tool_call", "toolCallId": call, "title": f"{title} {name}", "kind": kind}
+        update: dict[str, object] = {
+            "sessionUpdate": "tool_call",
+            "toolCallId": call,
+            "title": f"{title} {name}",
+            "kind": kind,
+        }
+        if kind == "read":  # of a shell's command nobody knows what it reads
+            update["locations"] = [{"path": self._scene.path(name)}]
         self._scene.bench.workspace.session_update(self.session, {**update, "status": "in_progress"})
 
     def _tool_ends(self) -> None:

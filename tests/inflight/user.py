@@ -48,7 +48,7 @@ class User:
         await self._obey()
 
     async def _obey(self) -> None:
-        """Told that an edit landed at a wrong place, the user undoes until everything of their own is back."""
+        """Told that an edit landed at a wrong place, the user undoes it, and more until everything of their own is back."""
         scene = self._scene
         told = [message for _, message in scene.editor.shown if "undo once" in message]
         scene.editor.shown.clear()
@@ -62,6 +62,9 @@ class User:
             if not scene.is_open(name):
                 continue  # it is seen when the document is
             self._told.discard(name)
+            past = scene.editor.buffer(name).past
+            if past and past[-1].label.startswith("agent"):  # the very edit it is about
+                scene.undoes(name, "user, who was told,")
             while scene.account.missing(name, scene.truth(name)) and scene.editor.buffer(name).past:
                 scene.undoes(name, "user, who was told,")
 

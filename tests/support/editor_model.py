@@ -172,8 +172,9 @@ class FakeModel(EditorModel):
         self.edits_seen += 1
         if self.habits.closes_first:
             for step in edit.steps:
-                if isinstance(step, DocumentEdits):
-                    self.close(step.uri)
+                buffer = self.documents.get(step.uri) if isinstance(step, DocumentEdits) else None
+                if buffer is not None and not buffer.hidden:  # nobody closes what nobody sees
+                    self.close(buffer.uri)
         if self.habits.thinks == math.inf:
             return
         if self.habits.thinks:

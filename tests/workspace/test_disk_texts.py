@@ -1,0 +1,58 @@
+"""What a file held when: what an agent may have read behind us."""
+
+from __future__ import annotations
+
+import itertools
+
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.disk_texts import DiskTexts
+
+URI = DocumentUri("file:///a")
+
+
+def texts() -> DiskTexts:
+    moments = itertools.count(1)
+    return DiskTexts(lambda: next(moments))
+
+
+def test_what_was_gone_before_and_what_came_later_cannot_have_been_read() -> None:
+    disk = texts()
+    disk.seen(URI, "one\n")  # noticed at 1, there since nobody knows when
+    disk.written(URI, "two\n", 10)
+    disk.written(URI, "three\n", 20)
+    for since, until, found in [
+        (0, 5, ["one\n"]),
+        (0, 15, ["one\n", "two\n"]),
+        (5, 15, ["one\n", "two\n"]),
+        (12, 15, ["two\n"]),
+        (12, 25, ["two\n", "three\n"]),
+        (25, 30, ["three\n"]),
+    ]:
+        assert disk.between(URI, since, until) == found, (since, until)
+
+
+def test_whose_the_newest_text_is() -> None:
+    disk = texts()
+    disk.seen(URI, "one\n")
+    assert not disk.was_put_after(URI, "one\n", 0), "it may have been there for ever"
+    disk.written(URI, Text.of("two\r\n"), disk.moment(), by_editor=True)
+    assert disk.is_editors(URI, "two\n")
+    assert disk.is_editors(URI, "two"), "some end the last line without a word"
+    assert disk.is_ours(URI, "two\n")
+    assert not disk.was_put_after(URI, "two\n", 0)
+    before = disk.moment()
+    disk.seen(URI, "three\n")
+    assert not disk.is_editors(URI, "two\n")
+    assert disk.was_put_after(URI, "three\n", before)
+    assert not disk.was_put_after(URI, "three\n", disk.moment())
+
+
+def test_the_text_of_an_opening_is_only_a_guess() -> None:
+    disk = texts()
+    disk.guessed(URI, Text.of("one\n"))
+    assert disk.between(URI, 0, 9) == ["one\n"]
+    assert not disk.knows(URI, "one\n")
+    assert disk.newest(URI) is None
+    disk.seen(URI, "one\n")
+    assert disk.knows(URI, "one\n")

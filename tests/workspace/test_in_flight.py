@@ -1,0 +1,332 @@
+"""What happens between sending an edit and knowing its end: typing, undo, saving and closing, in editors that take it where it does not
+belong. Each case is one cause that `tests/inflight` found."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.refusal import Kind, Refusal
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import (
+    EGLOT_117,
+    HELIX,
+    LSP_MODE,
+    NEOVIM,
+    NEVER,
+    WELL_BEHAVED,
+    Habits,
+)
+from tests.support.workspaces import Bench
+from tests.workspace.test_writes import BASE, done, play, refused
+
+LATE = replace(WELL_BEHAVED, lag=0.5, version_when_told=True, order="answer first")
+"""Takes edits for a text that it has left already, and tells that later."""
+UNCHECKED = replace(WELL_BEHAVED, first_version=0, unchecked=frozenset({0}))
+
+
+def hunks(bench: Bench) -> list[str]:
+    return [hunk.text for reviewed in bench.workspace.state.ledgers for hunk in reviewed.ledger.hunks]
+
+
+def tool(bench: Bench, call: str, kind: str, path: str = "", status: str = "in_progress") -> None:
+    update: dict[str, object] = {"sessionUpdate": "tool_call", "toolCallId": call, "title": call}
+    if path:
+        update["locations"] = [{"path": bench.path(path)}]
+    bench.workspace.session_update(bench.session, {**update, "kind": kind, "status": status})
+
+
+@pytest.mark.parametrize("habits", [LATE, EGLOT_117, replace(LATE, lag_restarts=True)])
+def test_a_misplaced_edit_is_put_right_once_it_is_told(tmp_path: Path, habits: Habits) -> None:
+    """Not two seconds later: the user types on."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1.1)
+        assert len(editor.sent) == 2, "it landed a line too high, and was put right"
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
+        done(await write)
+
+    play(tmp_path, habits, case)
+
+
+def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_back(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed ", at=4)
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO\nand more")))
+        await asyncio.sleep(0.1)
+        assert editor.text("a.txt") == "one\nTWO\nand moreed two\nthree\nfour\nfive\n"
+        editor.types("a.txt", "mine\n", at=8)
+        refused(await write, Kind.CONFLICT)
+        text = editor.text("a.txt")
+        assert "typed two\n" in text
+        assert "mine\n" in text
+        assert "TWO" not in text
+        assert any("typing" in message for _, message in editor.shown)
+
+    play(tmp_path, LATE, case)
+
+
+@pytest.mark.parametrize("undone", [1, 2])
+def test_a_misplaced_edit_that_the_user_undid_is_not_made_again(tmp_path: Path, undone: int) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(0.1)
+        for _ in range(undone):
+            editor.undoes("a.txt")
+        refused(await write, Kind.CONFLICT)
+        assert editor.text("a.txt") == ("typed\n" + BASE if undone == 1 else BASE)
+        assert not hunks(bench)
+
+    play(tmp_path, LATE, case)
+
+
+def test_a_correction_that_newer_typing_refuses_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(0.65)
+        assert len(editor.sent) == 2
+        editor.types("a.txt", "more\n", at=0)  # while the correction is on its way
+        editor.flushes()
+        done(await write)
+        assert editor.text("a.txt") == "more\ntyped\n" + BASE.replace("four", "FOUR")
+
+    play(tmp_path, LATE, case, arrives_after=0.1)
+
+
+def test_whole_texts_are_told_apart_too(tmp_path: Path) -> None:
+    """An editor that tells whole texts and compares no version: what was typed is known, and so is what our edit took of it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n", at=0)
+        done(await write)
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("two", "TWO")
+
+    play(tmp_path, replace(UNCHECKED, full_text=True), case, arrives_after=0.3)
+
+
+@pytest.mark.parametrize("saves_twice", [False, True])
+def test_what_the_user_saved_and_undid_stays_undone(tmp_path: Path, saves_twice: bool) -> None:
+    """The disk's newer text is the editor's own, so nothing of it is brought into the buffer again."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")  # and saved before anybody has looked at the file
+        editor.types("a.txt", "typed\n", at=0)
+        editor.saves("a.txt")
+        if saves_twice:
+            editor.types("a.txt", "more\n", at=0)
+            editor.saves("a.txt")
+            editor.undoes("a.txt")
+        editor.undoes("a.txt")
+        assert await bench.read("a.txt") == BASE
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == BASE
+        assert not editor.sent
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_the_same_text_on_the_disk_and_through_us_counts_once(tmp_path: Path) -> None:
+    """Beside unsaved lines, and where equal lines leave open which of them was replaced."""
+    base = "one\n    return\n    return\nend\n"
+    (tmp_path / "a.txt").write_text(base)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "mine\n", at=base.index("end"))
+        await bench.read("a.txt", 1, 1)
+        wanted = base.replace("    return\n", "new\n", 1)
+        tool(bench, "edit", "execute")
+        (tmp_path / "a.txt").write_text(wanted)
+        await bench.read("b.txt")
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == wanted.replace("end", "mine\nend")
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+@pytest.mark.parametrize("seconds", [20.0, 90.0])
+def test_a_file_that_the_editor_makes_late_is_not_made_twice(tmp_path: Path, seconds: float) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        answer = await bench.write("new.txt", "new\n")
+        if seconds > 60:
+            refused(answer, Kind.OUTCOME_UNKNOWN)
+            assert not (tmp_path / "new.txt").exists()
+            await asyncio.sleep(60)
+        else:
+            assert done(answer).saved
+        assert (tmp_path / "new.txt").read_text() == "new\n"
+        assert hunks(bench) == ["new\n"]
+
+    play(tmp_path, replace(WELL_BEHAVED, thinks=seconds), case)
+
+
+def test_a_file_that_the_editor_never_makes(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        refused(await bench.write("new.txt", "new\n"), Kind.OUTCOME_UNKNOWN)
+        assert not (tmp_path / "new.txt").exists()
+
+    play(tmp_path, replace(WELL_BEHAVED, thinks=NEVER), case)
+
+
+def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR\nmore")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(0.3)
+        assert editor.text("a.txt").startswith("typed\none\ntwo\nFOUR\nmore")
+        editor.saves("a.txt")
+        editor.closes("a.txt")
+        done(await write)
+        assert (tmp_path / "a.txt").read_text() == "typed\n" + BASE.replace("four", "FOUR\nmore")
+
+    play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
+
+
+def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
+    """Closed in the moment, taken all the same, and nothing told: neither done nor refused."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        refused(await bench.write("a.txt", BASE.replace("two", "TWO")), Kind.OUTCOME_UNKNOWN)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, replace(LSP_MODE, closes_first=True), case)
+
+
+@pytest.mark.parametrize("unopened", ["hidden", "change first", "untold"])
+def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopened: str) -> None:
+    """Closed without saving while the edit for the unsaved text is on its way: it is made on the file's text, at the wrong place."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(0.1)
+        await bench.read("a.txt")
+        wanted = ("typed\n" + BASE).replace("three", "THREE")
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await asyncio.sleep(0.05)
+        editor.closes("a.txt")
+        if unopened == "untold":
+            await asyncio.sleep(0.5)
+            editor.opens("a.txt")  # tells what was made of it
+        answer = await write
+        assert not isinstance(answer, Refusal) or answer.kind is Kind.CONFLICT
+        if unopened == "untold":
+            assert editor.text("a.txt") == BASE.replace("three", "THREE")
+        else:
+            assert (tmp_path / "a.txt").read_text() == BASE.replace("three", "THREE")
+
+    habits = replace(WELL_BEHAVED, unopened=unopened)
+    play(tmp_path, habits, case, arrives_after=0.2)
+
+
+def test_a_version_left_out_by_an_editor_that_tells_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        for _ in range(3):
+            editor.types("a.txt", "typed\n", at=0)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(4)
+        assert bench.text("a.txt") == editor.text("a.txt")
+
+    play(tmp_path, replace(HELIX, version_step=2), case)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM, HELIX, replace(WELL_BEHAVED, full_text=True)])
+def test_a_new_file_told_changed_before_it_is_told_open(tmp_path: Path, habits: Habits) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        assert not isinstance(await bench.write("new.txt", "new\nfile\n"), Refusal)
+        assert await bench.read("new.txt") == "new\nfile\n"
+
+    play(tmp_path, replace(habits, unopened="change first"), case)
+
+
+def test_a_read_asked_for_before_a_tool_began_is_not_that_tool(tmp_path: Path) -> None:
+    """The tool reads the disk behind us; what is unsaved is not taken away by what it leads to."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "mine\n", at=BASE.index("four"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0)
+        tool(bench, "cat", "read")
+        assert "mine" in str(await read)
+        done(await bench.write("a.txt", BASE.replace("one", "ONE")))
+        assert editor.text("a.txt") == BASE.replace("one", "ONE").replace("four", "mine\nfour")
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_file_that_a_tool_reads_is_a_base(tmp_path: Path) -> None:
+    """Never open, never read through us: what it said when the tool began is what the write is measured from."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        turn = asyncio.ensure_future(bench.workspace.start_prompt(bench.session, [])[2])
+        await asyncio.sleep(0.1)
+        tool(bench, "cat", "read", "a.txt")
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "five\nby a program"))
+        done(await bench.write("a.txt", BASE.replace("one", "ONE")))
+        assert "by a program" in (tmp_path / "a.txt").read_text()
+        turn.cancel()
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_what_an_editor_took_from_the_disk_by_itself_is_a_base(tmp_path: Path) -> None:
+    """And was written over before anybody else looked."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        tool(bench, "cat", "execute")
+        seen = BASE.replace("one", "ONE")
+        (tmp_path / "a.txt").write_text(seen)
+        editor.looks_at_disk()
+        await asyncio.sleep(1)
+        editor.types("a.txt", "typed\n", at=BASE.index("two"))
+        editor.saves("a.txt")
+        done(await bench.write("a.txt", "first\n" + seen))
+        assert editor.text("a.txt") == "first\n" + seen.replace("two", "typed\ntwo")
+
+    play(tmp_path, replace(WELL_BEHAVED, reloads=0.2), case)
