@@ -31,6 +31,7 @@ from sidecar.acp.limits import Limits
 from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
+from sidecar.acp.quirks import NONE, quirks_of
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params, Sink
@@ -122,6 +123,7 @@ class AgentConnection:
     ) -> None:
         self.agent = agent
         self.facts = Facts()
+        self.quirks = NONE
         self.transport = LineTransport(reader, sink, self._admit, name=agent, limits=limits.wire)
         self._service = service
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
@@ -177,6 +179,7 @@ class AgentConnection:
                 {"theirs": said.protocol_version, "ours": PROTOCOL_VERSION},
             )
         self.facts = facts_of(answer)
+        self.quirks = quirks_of(answer)
 
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
@@ -480,6 +483,8 @@ class AgentConnection:
         if answer is None:
             return False
         params.take_back()
+        if self._is_empty(answer):
+            answer = ""
         if isinstance(answer, Refusal):
             error = errors.failure(answer, file.params.path)
             self.transport.post({"jsonrpc": "2.0", "id": params.request_id, "error": error._asdict()})
@@ -536,9 +541,16 @@ class AgentConnection:
         finally:
             waiting.cancel()
             file.release()
+        if self._is_empty(answer):
+            return {"content": ""}
         if isinstance(answer, Refusal):
             return errors.failure(answer, wanted.path)
         return {"content": answer}
+
+    def _is_empty(self, answer: object) -> bool:
+        """A file that is not there, for an agent that takes it for an empty one."""
+        missing = isinstance(answer, Refusal) and answer.kind is errors.Kind.NOT_FOUND
+        return missing and self.quirks.missing_reads_empty
 
     async def _write(self, params: Params) -> Json | Failure:
         match params.take():
@@ -587,6 +599,7 @@ class AgentConnection:
             session.id,
             session.calls.merged(cast("Json", call)),
             options,
+            behind=not self.quirks.asks_for_ours,
         )
         chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
         if isinstance(chosen, Failure):

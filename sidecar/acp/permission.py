@@ -92,9 +92,17 @@ def options_of(params: Json) -> tuple[Option, ...]:
 
 
 def question(
-    question_id: str, agent: str, session_id: str, call: Json, options: tuple[Option, ...]
+    question_id: str,
+    agent: str,
+    session_id: str,
+    call: Json,
+    options: tuple[Option, ...],
+    *,
+    behind: bool = True,
 ) -> Question:
-    """The question for one tool call; `call` is what `ToolCalls.merged` gave, `agent` the name the user configured."""
+    """The question for one tool call; `call` is what `ToolCalls.merged` gave, `agent` the name the user configured.
+
+    `behind`: what is allowed the agent does by itself; else it has us do it."""
     diffs = [
         item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
     ]
@@ -108,7 +116,8 @@ def question(
     )
     action = _action(call.get("kind"), command, diffs)
     call_id, title = _text(call, "toolCallId"), _text(call, "title")
-    lines = [f"{plain(agent, 60)} {_VERBS[action]}, by itself and not through the editor."]
+    how = ", by itself and not through the editor" if behind else ""
+    lines = [f"{plain(agent, 60)} {_VERBS[action]}{how}."]
     if command is not None:
         lines.append("Command: " + plain(command if isinstance(command, str) else " ".join(command), 400))
     lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
@@ -133,8 +142,11 @@ def question(
         action,
         "\n".join(lines),
         options,
-        "the agent asks before it does this itself",
+        "the agent asks before it does this itself"
+        if behind
+        else "the agent asks before it asks the sidecar",
         details,
+        behind=behind,
     )
 
 

@@ -174,13 +174,8 @@ class Behind:
         if isinstance(found, Decoded):
             named.encoding, named.bom = found.encoding, found.bom
         named.text = now
-        known = state.documents.disk.newest(uri)
-        if (
-            now is not None
-            and known is not None
-            and normal(now) == known
-            and (before is None or normal(before) != known)
-        ):
+        ours = now is not None and state.documents.disk.is_ours(uri, normal(now))
+        if ours and (before is None or normal(before) != normal(now or "")):
             return ""  # through us, or through the editor
         if now != before:
             await self._note(session, uri, named, before, now)

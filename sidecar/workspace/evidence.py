@@ -119,11 +119,12 @@ class Evidence:
         return session.id in self._acted
 
     def found(self, session: Session, uri: DocumentUri, file: Named) -> bool:
-        """A file that no tool call named has changed in this turn. False: it is known already."""
+        """A file has changed in this turn that no tool call named, or named so late that it had changed already. False: the turn is over."""
         named = self._named.get(session.id)
-        if named is None or uri in named:
+        if named is None:
             return False
-        file.call = self._acted.get(session.id) or ""
+        known = named.get(uri)
+        file.call = known.call if known is not None else self._acted.get(session.id) or ""
         named[uri] = file
         return True
 

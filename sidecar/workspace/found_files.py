@@ -44,7 +44,7 @@ class FoundFiles:
         if not self._evidence.has_acted(session):
             return
         changed = await self._starts.changed(session.id)
-        others = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
+        others = [s.cwd for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
         removed: list[str] = []
         left: dict[str, str] = {}
         for file in changed:
@@ -56,7 +56,7 @@ class FoundFiles:
                     continue  # the editor's, or told already
                 gone = isinstance(place.on_disk, Missing)
             named = _named(file)
-            if others:
+            if any(_is_beneath(file.path, folder) for folder in others):
                 left[file.path] = f"{session.agent} was not the only agent at work"
             elif self._evidence.found(session, place.uri, named):
                 why = await self._behind.look(session, place.uri, named)
@@ -78,6 +78,10 @@ class FoundFiles:
                 "warning",
                 f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
             )
+
+
+def _is_beneath(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def _named(file: Changed) -> Named:

@@ -119,6 +119,8 @@ class Question:
     reason: str = ""
     details: Json = field(default_factory=dict[str, object])
     """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
+    behind: bool = False
+    """What is allowed an agent does by itself, where we cannot look."""
 
 
 Level = Literal["error", "warning", "info", "log"]

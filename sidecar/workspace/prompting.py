@@ -61,7 +61,9 @@ class Prompting:
         told that the agent works on the older text."""
         session = self._state.sessions.get(question.session_id)
         paths = question.details.get("paths")
-        if session is None or not isinstance(paths, (list, tuple)) or question.action == "read":
+        if session is None or not isinstance(paths, (list, tuple)):
+            return question
+        if question.action == "read" or not question.behind:
             return question
         named = [p for p in paths if isinstance(p, str)]  # pyright: ignore[reportUnknownVariableType]  # from the wire
         settings = self._state.settings

@@ -27,6 +27,8 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"ignore": "SIGTERM"}             (start only)                   {"ignore": "eof"}  {"ignore": "input"}  stays, never reads
     {"spawn": "child" | "setsid" | "daemon" | "stubborn", "pids": FILE}   leaves a process behind; its pid is appended to FILE
     {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
+    {"put": PATH, "text": TEXT}       writes the disk itself         {"file": PATH}  says the JSON of what the disk says there
+    {"take": NAME, "field": FIELD}    from here on `$taken` is that field of an answer's result
 
 Imports little, so that starting it costs little; also on interpreters without site-packages (`-S`).
 """
@@ -139,6 +141,8 @@ class FakeAgent:
             elif verb in ("before", "after"):
                 if (self.counts.get(value, 0) > 0) is (verb == "after"):
                     self.run(step["steps"], message, round)
+            elif verb == "take":
+                here["$taken"] = self.answers[value]["result"][step["field"]]
             elif verb == "repeat":
                 for number in range(value):
                     self.run(step["steps"], message, number)
@@ -196,6 +200,13 @@ class FakeAgent:
         elif verb == "pid":
             with open(value, "a") as file:
                 file.write(f"{os.getpid()}\n")
+        elif verb == "put":
+            with open(value + ".tmp", "w", newline="") as file:
+                file.write(step["text"])
+            os.replace(value + ".tmp", value)
+        elif verb == "file":
+            with open(value, newline="") as file:
+                self.update(session, _chunk(json.dumps(file.read())))
         elif verb == "cwd":
             env = {name: os.environ.get(name) for name in step.get("env", [])}
             self.update(session, _chunk(json.dumps({"cwd": os.getcwd(), "env": env, "argv": sys.argv[:1]})))

@@ -163,7 +163,7 @@ def test_a_question_about_a_file_with_unsaved_text(
             option = Option("yes", "allow_once", "Yes")
             for paths in (["b.txt"], ["a.txt", "b.txt"]):
                 question = Question(
-                    "q", bench.session, "write", "It wants to.", (option,), "", {"paths": paths}
+                    "q", bench.session, "write", "It wants to.", (option,), "", {"paths": paths}, behind=True
                 )
                 assert await bench.workspace.ask(question) == "yes"
         assert editor.asked[0].text == "It wants to."
