@@ -35,7 +35,9 @@ CAPABILITIES: list[tuple[object, set[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "true"), CAPABILITIES, ids=lambda value: str(value) if isinstance(value, dict) else "")
+@pytest.mark.parametrize(
+    ("said", "true"), CAPABILITIES, ids=lambda value: str(value) if isinstance(value, dict) else ""
+)
 def test_facts(said: object, true: set[str]) -> None:
     facts = facts_of({"agentCapabilities": said})
     names = [name for name in Facts.__slots__ if isinstance(getattr(facts, name), bool)]
