@@ -172,10 +172,7 @@ function at(line: number): vscode.TextDocumentShowOptions {
 }
 
 async function show(block: Block): Promise<void> {
-  const editor = await vscode.window.showTextDocument(vscode.Uri.parse(block.uri), { preview: true });
-  const line = Math.min(block.line, editor.document.lineCount - 1);
-  editor.selection = new vscode.Selection(line, 0, line, 0);
-  editor.revealRange(new vscode.Range(line, 0, Math.max(line, block.end - 1), 0), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  await vscode.window.showTextDocument(vscode.Uri.parse(block.uri), at(block.line));
 }
 
 /** The editor's own diff, side by side or inline as the user has it set; its revert arrow is an edit like any other: a rejection. */
