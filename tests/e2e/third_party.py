@@ -122,7 +122,7 @@ async def a_scene(
     """An editor, its sidecar, and a session of the agent's; everything ends in order."""
     tool = tools.require(kind.tool)
     home = tmp_path / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)  # a second scene goes on where the first ended
     environment = {"HOME": str(home)} | {
         f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")
     }
