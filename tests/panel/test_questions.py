@@ -121,7 +121,8 @@ def test_a_question_that_is_withdrawn_says_so(panel: Panel) -> None:
         (["rm", "-rf", "a b"], "rm -rf 'a b'"),
         (["cat", "gpj.\u202efdp"], "cat 'gpj.\\u{202e}fdp'"),
         (["echo", "x\ny"], "echo 'x\\u{a}y'"),
-        (["zero\u200bwidth"], "'zero\\u{200b}width'"),
+        (["zero\u200bwidth"], "zero\\u{200b}width"),
+        (["a line | of a shell"], "a line | of a shell"),
     ],
 )
 def test_a_command_cannot_look_like_another(panel: Panel, argv: list[str], shown: str) -> None:

@@ -108,7 +108,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         <Icon name="shield" />
         <b>{titles[question.action]}</b>
       </div>
-      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{readable(question.argv.map(quoted).join(" "), LONG)}</pre>}
+      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{readable(question.argv.length === 1 ? question.argv[0]! : question.argv.map(quoted).join(" "), LONG)}</pre>}
       {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{readable(question.target, LONG)}</pre>}
       {(question.cwd || question.env?.length) && (
         <dl>

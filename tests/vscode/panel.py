@@ -1,0 +1,60 @@
+"""The agent panel of a window, as a person uses it: its page is a frame in a frame of the workbench."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Frame, Locator, expect
+
+from tests.support.waiting import eventually
+from tests.vscode.window import Window
+
+
+class Panel:
+    def __init__(self, window: Window) -> None:
+        """Shows it."""
+        self._window = window
+        window.command("acpSidecar.panel.focus")
+
+    @property
+    def page(self) -> Frame:
+        """The page that is shown now; it is made anew when the panel was hidden."""
+
+        def look() -> Frame | None:
+            for frame in self._window.page.frames:
+                try:
+                    if frame != self._window.page.main_frame and frame.query_selector("#app .app"):
+                        return frame
+                except PlaywrightError:
+                    continue  # it is going away
+            self._window.page.wait_for_timeout(20)  # lets the browser's events through
+            return None
+
+        return eventually(look, "the panel's page", within=20, otherwise=self._window.server.last_words)
+
+    @property
+    def box(self) -> Locator:
+        return self.page.get_by_label("Message to the agent")
+
+    def start(self, agent: str) -> None:
+        """A new conversation."""
+        self.page.get_by_role("button", name=f"Start with {agent}").click()
+        self.ready()
+
+    def ready(self) -> None:
+        """The agent has started, no turn runs."""
+        expect(self.page.locator("header .codicon-comment")).to_be_visible(timeout=20_000)
+
+    def prompt(self, text: str) -> None:
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def button(self, name: str, **how: Any) -> Locator:
+        return self.page.get_by_role("button", name=name, **how)
+
+    def says(self, words: str, *, within: float = 20) -> Locator:
+        """Waits until these words are seen."""
+        found = self.page.get_by_text(words).last
+        expect(found).to_be_visible(timeout=within * 1000)
+        return found

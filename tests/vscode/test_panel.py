@@ -1,0 +1,311 @@
+"""The agent panel in the real workbench."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e import scripted
+from tests.panel.panel import EXTENSION
+from tests.support.waiting import eventually
+from tests.vscode.conftest import OpenWindow
+from tests.vscode.panel import Panel
+from tests.vscode.window import Window
+
+OPTIONS = [
+    {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+
+
+def ask(number: int, wait: bool = True) -> dict[str, Any]:
+    call = {
+        "toolCallId": f"c{number}",
+        "title": f"Run {number}",
+        "kind": "execute",
+        "rawInput": {"command": f"echo {number}"},
+    }
+    return {"ask": {"toolCall": call, "options": OPTIONS}, "as": f"asked{number}", "wait": wait}
+
+
+STOPPED = (ask(99), {"stop": "cancelled"})
+"""A question that nobody answers, and how a good agent ends its turn when it is withdrawn."""
+
+
+def begin(window: Window) -> Panel:
+    panel = Panel(window)
+    if panel.button("Start with scripted").count() == 0:
+        window.command("acpSidecar.panel.new")
+    panel.start("scripted")
+    return panel
+
+
+def test_a_turn_sees_unsaved_text_and_is_undone_exactly(window: Window) -> None:
+    file = window.file("a.txt", "one\ntwo\n")
+    window.open(file)
+    window.type("zero ")
+    panel = begin(window)
+    steps = [
+        scripted.read(file),
+        scripted.write(file, "zero one\ntwo\nthree\n"),
+        {"say": "I added **three**."},
+    ]
+    panel.prompt(scripted.steps(*steps))
+    panel.says("I added three.")
+    panel.says("1 file changed")
+    window.until_text(file, "zero one\ntwo\nthree\n")
+    panel.button("Undo this turn").click()
+    panel.says("Undone")
+    window.until_text(file, "zero one\ntwo\n")
+    window.until_dirty(file, True)
+    assert file.read_text() == "one\ntwo\n"
+
+
+def test_a_running_turn_is_cancelled_before_it_is_undone(window: Window) -> None:
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    panel = begin(window)
+    panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, "one\ntwo\n"), *STOPPED))
+    window.until_text(file, "one\ntwo\n")
+    panel.button("Undo this turn").click()
+    panel.says("Undone")
+    panel.says("Stopped.")
+    window.until_text(file, "one\n")
+
+
+def test_stop_and_what_was_queued_comes_back(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "begun"}, *STOPPED))
+    panel.says("begun")
+    panel.prompt("and then this")
+    expect(panel.page.get_by_label("Queued messages")).to_be_visible()
+    panel.button("Stop").click()
+    panel.says("Stopped.")
+    expect(panel.box).to_have_value("and then this")
+
+
+def test_keep_and_reject_from_the_conversation(window: Window) -> None:
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    panel = begin(window)
+    for text, verdict, expected in (("one\ntwo\n", "Reject", "one\n"), ("one\n2\n", "Keep", "one\n2\n")):
+        panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, text)))
+        window.until_text(file, text)
+        panel.button(verdict, exact=True).click()
+        eventually(lambda: window.changes(file) == [], f"{verdict} leaves nothing to review", within=10)
+        window.until_text(file, expected)
+        expect(panel.button(verdict, exact=True)).to_have_count(0)
+
+
+def test_typing_answers_no_question(window: Window) -> None:
+    """200 characters, every tenth an Enter, while 20 questions arrive."""
+    panel = begin(window)
+    asks = [ask(number, wait=False) for number in range(19)]
+    paced = [step for one in asks for step in ({"sleep": 0.05}, one)]
+    panel.prompt(scripted.steps({"say": "asking"}, *paced, *STOPPED))
+    panel.says("asking")
+    panel.box.click()
+    for _ in range(20):
+        window.page.keyboard.type("yes yes y", delay=5)
+        window.page.keyboard.press("Enter")
+    panel.says("20 questions wait for your answer")
+    window.settle()
+    assert [one for one in window.answers() if "outcome" in json.dumps(one)] == []
+    assert panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    panel.button("Stop").click()
+    panel.says("Stopped.")
+
+
+def test_a_question_is_answered_by_a_click_and_by_the_keyboard(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps(ask(1), {"say": {"answer": "asked1"}}, ask(2), {"say": {"answer": "asked2"}}))
+    expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 1")
+    armed = panel.page.locator(".question button[aria-disabled=false]")
+    expect(armed.first).to_be_attached(timeout=10_000)
+    panel.button("Allow", exact=True).click()
+    expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 2")
+    expect(armed.first).to_be_attached(timeout=10_000)
+    window.command("acpSidecar.panel.question")
+    panel.page.wait_for_function("() => document.activeElement?.closest('[data-row]') !== null")
+    for _ in range(6):
+        window.page.keyboard.press("Tab")
+        if panel.page.evaluate("document.activeElement.textContent") == "Reject":
+            break
+    window.page.keyboard.press("Enter")
+    panel.ready()
+    chosen = [
+        one["result"]["outcome"]["optionId"] for one in window.answers() if "outcome" in one.get("result", {})
+    ]
+    assert chosen == ["yes", "no"]
+
+
+def test_while_the_panel_is_hidden_a_message_leads_to_the_question(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"sleep": 1}, ask(1), {"say": {"answer": "asked1"}}))
+    expect(panel.box).to_have_value("")
+    window.command("workbench.action.closeAuxiliaryBar")
+    notification = window.notification("asks for your permission")
+    expect(notification).to_be_visible(timeout=15_000)
+    assert notification.get_by_role("button", name="Allow").count() == 0
+    notification.get_by_role("button", name="Show").click()
+    expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 1")
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    panel.button("Reject", exact=True).click()
+    panel.ready()
+
+
+def test_diffs_and_places_open_in_the_editor(window: Window) -> None:
+    file = window.file("a.txt", "one\ntwo\n")
+    update = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "Edit",
+        "kind": "edit",
+        "status": "completed",
+        "content": [{"type": "diff", "path": str(file), "oldText": "one\n", "newText": "1\n"}],
+    }
+    place = {"sessionUpdate": "tool_call", "toolCallId": "p", "title": "Look", "kind": "read"}
+    panel = begin(window)
+    steps = [{"update": update}, {"update": {**place, "locations": [{"path": str(file), "line": 2}]}}]
+    panel.prompt(scripted.steps(*steps, {"say": "[quit](command:workbench.action.quit)"}))
+    panel.ready()
+    panel.button("a.txt:2").click()
+    eventually(lambda: window.active() == file, "the file is open", within=10)
+    assert window.js("return vscode.window.activeTextEditor.selection.active.line") == 1
+    panel.page.locator(".diff-card .file").click()
+    eventually(
+        lambda: any("as the agent told" in one["label"] for one in window.tabs()), "the diff", within=10
+    )
+    panel.page.get_by_role("link", name="quit").click()
+    expect(window.notification("open only web pages and files")).to_be_visible()
+
+
+def test_code_goes_to_the_cursor_as_one_undo_step(window: Window) -> None:
+    file = window.file("a.py", "x = 1\n")
+    window.open(file)
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "```py\ny = 2\nz = 3\n```\n"}))
+    panel.ready()
+    panel.page.get_by_label("Insert at cursor").click()
+    window.until_text(file, "y = 2\nz = 3x = 1\n")
+    window.undo()
+    window.until_text(file, "x = 1\n")
+
+
+def test_what_is_selected_goes_along_unsaved_as_it_is(window: Window) -> None:
+    file = window.file("a.py", "one\ntwo\n")
+    window.open(file)
+    window.type("zero ")
+    panel = begin(window)
+    window.focus_editor()
+    window.js(
+        "vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 8);"
+        "await vscode.commands.executeCommand('acpSidecar.panel.add');"
+    )
+    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
+    eventually(lambda: panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA", "focus", within=5)
+    panel.prompt(scripted.steps({"say": "got it"}))
+    panel.says("got it")
+    expect(panel.page.locator(".user .chip")).to_contain_text("a.py:1")
+
+
+def test_mentions_find_files_and_attach_them(window: Window) -> None:
+    window.file("rainfall.py", "x\n")
+    panel = begin(window)
+    panel.box.click()
+    window.page.keyboard.type("see @rainf")
+    expect(panel.page.get_by_role("option").first).to_contain_text("rainfall.py", timeout=10_000)
+    window.page.keyboard.press("Enter")
+    expect(panel.page.locator(".box .chip")).to_contain_text("rainfall.py")
+    assert panel.box.input_value() == "see @rainfall.py "
+    panel.box.fill("")
+
+
+def test_a_problem_is_handed_to_the_agent(window: Window) -> None:
+    file = window.file("a.py", "x = 1\n")
+    window.open(file)
+    panel = begin(window)
+    window.js(
+        "const found = vscode.languages.createDiagnosticCollection('tests');"
+        "keep.disposables = [...(keep.disposables ?? []), found];"
+        "const uri = vscode.Uri.file(args[0]);"
+        "found.set(uri, [new vscode.Diagnostic(new vscode.Range(0, 0, 0, 1), 'x is a bad name')]);",
+        str(file),
+    )
+    offered = window.js(
+        "const range = new vscode.Range(0, 0, 0, 1);"
+        "const all = await vscode.commands.executeCommand('vscode.executeCodeActionProvider', vscode.Uri.file(args[0]), range);"
+        "const fix = all.find((one) => one.title === 'Fix with Agent');"
+        "if (fix) await vscode.commands.executeCommand(fix.command.command, ...fix.command.arguments);"
+        "return all.map((one) => one.title);",
+        str(file),
+    )
+    assert "Fix with Agent" in offered
+    expect(panel.box).to_have_value("Fix this problem.")
+    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
+
+
+def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
+    window = open_window()
+    window.until_server_runs()
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "remember the **rain**"}))
+    panel.says("remember the rain")
+    panel.ready()
+    panel.prompt(scripted.steps({"say": "and then"}, {"never": True}))
+    panel.says("and then")
+    panel.box.fill("half a thought")
+    window.page.wait_for_timeout(600)  # a draft is kept 300 ms after the last key; nothing tells of it
+    window.reload()
+    panel = Panel(window)
+    panel.says("remember the rain")
+    panel.says("Interrupted")
+    expect(panel.page.get_by_label("Message to the agent")).to_have_count(0)
+    panel.button("Continue").click()
+    expect(panel.box).to_have_value("half a thought", timeout=20_000)
+    panel.prompt(scripted.steps({"say": "here again"}))
+    panel.says("here again")
+
+
+def test_sessions_are_listed_renamed_and_deleted(open_window: OpenWindow) -> None:
+    window = open_window()
+    window.until_server_runs()
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "first"}))
+    panel.says("first")
+    panel.ready()
+    window.command("acpSidecar.panel.sessions")
+    rows = panel.page.locator(".sessions li")
+    expect(rows).to_have_count(1)
+    rows.first.hover()
+    panel.page.get_by_label("Rename").first.click()
+    panel.page.get_by_label("Title").fill("My talk")
+    panel.page.get_by_label("Title").press("Enter")
+    expect(rows.first).to_contain_text("My talk")
+    rows.first.hover()
+    panel.page.get_by_label("Delete").first.click()
+    panel.button("Delete", exact=True).click()
+    expect(rows).to_have_count(0, timeout=10_000)
+
+
+@pytest.mark.parametrize(
+    "theme",
+    ["Default Dark Modern", "Default Light Modern", "Default High Contrast", "Default High Contrast Light"],
+)
+def test_axe_in_the_workbench(window: Window, theme: str) -> None:
+    panel = begin(window)
+    window.configure({"workbench.colorTheme": theme})
+    panel.prompt(scripted.steps({"say": "# Hi\n\n- a\n\n```py\nx = 1\n```\n"}, ask(1)))
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=20_000)
+    axe = (EXTENSION / "node_modules" / "axe-core" / "axe.min.js").read_text()
+    panel.page.evaluate(axe)
+    found = panel.page.evaluate(
+        "async () => (await axe.run(document, { resultTypes: ['violations'] })).violations"
+        ".filter((one) => ['serious', 'critical'].includes(one.impact))"
+        ".map((one) => [one.id, one.nodes.map((node) => node.html)])"
+    )
+    assert found == []
+    panel.button("Reject", exact=True).click()
