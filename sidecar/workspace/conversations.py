@@ -52,7 +52,8 @@ class Conversations:
             case _:
                 pass
         if session.loading:
-            self._editor.session_history(session.id, update)
+            if session.replayed:
+                self._editor.session_history(session.id, update)
             if not session.recorded:
                 self._records.update(session.id, 0, update, history=True)
             return False
@@ -99,6 +100,8 @@ class Conversations:
     async def load(self, session_id: str, replay: bool) -> Json:
         """Opens an earlier session again and shows its history. Raises AgentFailed."""
         session = self._sessions.get(session_id)
+        if session is not None and session.loading:
+            raise AgentFailed("refused", "this conversation is being loaded already")
         if session is not None:
             replayed = replay and await self._replay(session.id)
             return self._loaded(session, "transcript" if replayed else "none", session.opened is not None)
@@ -112,16 +115,19 @@ class Conversations:
         session = self._opening.prepare(about.agent, about.cwd, about.additional_directories, earlier=about)
         session.recorded = found is not None
         session.history = session.loading = True
+        session.replayed = replay
         note, replayed = "", False
         try:
             await self._opening.allow(session)
             try:
                 if not about.reference:
                     raise AgentFailed("unsupported", f"{about.agent} never opened this conversation.")
+                # what nobody has a record of yet is told all the same
+                tell = replay or not session.recorded
                 session.opened = await self._agents.load_session(
-                    session.request, about.reference, replay=replay
+                    session.request, about.reference, replay=tell
                 )
-                replayed = session.opened.replayed
+                replayed = session.opened.replayed and replay
             except AgentFailed as failed:
                 if failed.kind not in _LOST or not session.recorded:
                     raise
@@ -134,6 +140,9 @@ class Conversations:
             raise
         finally:
             session.loading = False
+        if self._sessions.get(session_id) is not session:
+            await self._agents.close_session(session_id)
+            raise AgentFailed("refused", "this conversation was closed while it was loaded")
         if replayed:
             return self._loaded(session, "agent", True)
         shown = replay and await self._replay(session.id)
@@ -164,16 +173,13 @@ class Conversations:
         return {"deleted": [session_id], "kept": []}
 
     async def transcript(self, session_id: str) -> Json:
-        """The sidecar's own record. Raises AgentFailed when there is none."""
-        found = await self._records.read(session_id)
+        """The sidecar's own record; empty for one that only its agent keeps. Raises AgentFailed when there is none."""
+        listed = self._listed.get(session_id)
+        found = await self._records.read(session_id) or ((listed, ()) if listed is not None else None)
         if found is None:
-            why = (
-                "its agent keeps it: sidecar.loadSession shows it"
-                if session_id in self._listed
-                else "sessions without a prompt leave none"
-            )
             raise AgentFailed(
-                "refused", f'there is no record of a session "{plain(session_id, 60)}" here; {why}'
+                "refused",
+                f'there is no record of a session "{plain(session_id, 60)}"; sessions without a prompt leave none',
             )
         about, entries = found
         answer: dict[str, object] = {

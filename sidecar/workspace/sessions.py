@@ -35,6 +35,8 @@ class Session:
     """Loaded, and the sidecar has a record of what was said in it."""
     loading: bool = False
     """Its agent is telling its history."""
+    replayed: bool = False
+    """That is shown."""
     history: bool = False
     """Loaded, without a prompt since: nothing that its agent tells is happening now."""
     turn: int = 0

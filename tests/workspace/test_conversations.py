@@ -176,6 +176,47 @@ async def test_the_record_is_shown_where_the_agent_has_none(tmp_path: Path) -> N
         assert name in side.ids()
 
 
+async def test_what_nobody_has_a_record_of_is_recorded_without_being_shown(tmp_path: Path) -> None:
+    async with a_side(tmp_path) as side:
+        side.agents.listed["agent"] = [ListedSession("more", str(side.bench.folder), title="More")]
+        (name,) = {
+            str(row["sessionId"]) for row in await side.workspace.list_sessions("agent") if row["listed"]
+        }
+        side.agents.tell = lambda session_id: side.workspace.session_update(session_id, text("of old"))
+        loaded = await side.workspace.load_session(name, replay=False)
+        assert (loaded["history"], loaded["remembers"]) == ("none", True)
+        assert side.editor.history == []
+        (entry,) = (await side.workspace.transcript(name))["entries"]  # type: ignore[misc]
+        assert entry["update"] == text("of old")
+
+
+async def test_what_is_being_loaded_is_left_alone(tmp_path: Path) -> None:
+    async with a_side(tmp_path) as side:
+        name = await side.recorded()
+        told = asyncio.Event()
+        go = asyncio.Event()
+        load = side.agents.load_session
+
+        async def slowly(request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
+            told.set()
+            await go.wait()
+            return await load(request, reference, replay=replay)
+
+        side.agents.load_session = slowly  # type: ignore[method-assign]
+        loading = asyncio.ensure_future(side.workspace.load_session(name))
+        await told.wait()
+        with pytest.raises(AgentFailed, match="being loaded already"):
+            await side.workspace.load_session(name)
+        with pytest.raises(AgentFailed, match="still being loaded"):
+            side.workspace.start_prompt(name, [{"type": "text", "text": "x"}])
+        await side.workspace.close_session(name)
+        go.set()
+        with pytest.raises(AgentFailed, match="closed while it was loaded"):
+            await loading
+        assert side.agents.closed == [name, name], "the agent does not keep it open either"
+        assert name not in side.ids()
+
+
 # what happens · its words · whether the session is open afterwards
 FAILURES: dict[str, tuple[AgentFailed, str, bool]] = {
     "it has lost it": (AgentFailed("refused", "gone"), "gone", True),
@@ -273,8 +314,8 @@ async def test_lists_join_what_is_open_recorded_and_kept_by_agents(tmp_path: Pat
         }
         assert side.agents.folders[-1] == []
 
-        with pytest.raises(AgentFailed, match="its agent keeps it"):
-            await side.workspace.transcript(extra)
+        only_listed = await side.workspace.transcript(extra)
+        assert (only_listed["title"], only_listed["entries"]) == ("More", [])
         await side.workspace.delete_sessions(extra)
         assert side.agents.deleted == ["more"]
 
