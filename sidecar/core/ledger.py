@@ -40,6 +40,9 @@ class Author:
     """The file did not exist before this write."""
     agent: str = ""
     """Its name, for people; "" where the journal is older than this field."""
+    aftermath: bool = False
+    """Not the agent's own work: what the editor did by itself when the write was saved (formatting, trimming). It is shown to nobody,
+    and goes back with the last of the turn's hunks in the document."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn
@@ -71,6 +74,11 @@ class Hunk:
     def author(self) -> Author:
         return self.versions[-1].author
 
+    @property
+    def is_aftermath(self) -> bool:
+        """Nothing of it is any agent's own."""
+        return all(version.author.aftermath for version in self.versions)
+
     def moved(self, by: int) -> Hunk:
         return replace(self, start=self.start + by, end=self.end + by) if by else self
 
@@ -93,6 +101,14 @@ class Rejection:
     impossible: tuple[Hunk, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a ledger stood: what came since from the editor can be told again, as what it turned out to be."""
+
+    steps: int
+    hunks: tuple[Hunk, ...]
+
+
 class Ledger:
     """The unreviewed work in one document."""
 
@@ -101,6 +117,8 @@ class Ledger:
         self._next_id = max((h.id for h in self.hunks), default=0) + 1
         self._remembered: list[tuple[Text, tuple[Hunk, ...]]] = []
         self._kept: set[tuple[int, str]] = set()
+        self._steps = 0
+        """How many edits for agents and reviews there were."""
 
     @property
     def is_idle(self) -> bool:
@@ -136,6 +154,7 @@ class Ledger:
 
     def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
         """An agent's change of the current text, from `before` to `after`."""
+        self._steps += 1
         self._remember(before)
         hunks = list(self.hunks)
         shift = 0
@@ -146,10 +165,24 @@ class Ledger:
         self.hunks = _effective(hunks)
         self._remember(after)
 
+    def mark(self) -> Mark:
+        """Before something is done by the editor that may turn out to be `aftermath`."""
+        return Mark(self._steps, self.hunks)
+
+    def aftermath(self, since: Mark, before: Text, changes: ChangeSet, after: Text, author: Author) -> bool:
+        """What came since `since` as edits of the user's was done by the editor when `author`'s write was saved. False, and nothing
+        changes, when something else came in between."""
+        if self._steps != since.steps:
+            return False
+        self.hunks = since.hunks
+        self.agent_edit(before, changes, after, replace(author, aftermath=True, created=False))
+        return True
+
     # Review
 
     def keep(self, ids: Iterable[int], whose: AuthorFilter = _anybody) -> list[Hunk]:
         """Takes hunks out of review, as they are; with `whose` only those authors' versions. Returns the hunks concerned."""
+        self._steps += 1
         wanted = set(ids)
         kept: list[Hunk] = []
         hunks: list[Hunk] = []
@@ -167,7 +200,7 @@ class Ledger:
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
         """How to put hunks back, in a text of `length`. Changes nothing here: `rejected` does once the text has changed."""
-        wanted = set(ids)
+        wanted = self._with_aftermath(set(ids), whose)
         edits: list[Edit] = []
         left: list[Hunk] = []
         impossible: list[Hunk] = []
@@ -189,6 +222,7 @@ class Ledger:
 
     def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
         """The rejection's changes were made: they led from `before`, the current text, to `after`."""
+        self._steps += 1
         self._remember(before)
         self.hunks = rejection.hunks
         self._remember(after)
@@ -217,6 +251,18 @@ class Ledger:
         self._next_id += 1
         return self._next_id - 1
 
+    def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
+        """With what was done when the turns were saved of which nothing is left to review when `ids` are gone."""
+        gone: set[tuple[str, int]] = set()
+        left: set[tuple[str, int]] = set()
+        for hunk in self.hunks:
+            for author in (version.author for version in hunk.versions if not version.author.aftermath):
+                (gone if hunk.id in ids and whose(author) else left).add((author.session, author.turn))
+        done = gone - left
+        return ids | {
+            h.id for h in self.hunks if h.is_aftermath and (h.author.session, h.author.turn) in done
+        }
+
     def _with_agent_edit(self, hunks: list[Hunk], edit: Edit, old: str, author: Author) -> list[Hunk]:
         """`edit` is in the coordinates of `hunks`; `old` is the text it replaces."""
         shift = len(edit.new) - (edit.end - edit.start)
@@ -239,8 +285,12 @@ class Ledger:
 
 
 def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
-    """Without those that say what was there before."""
-    return tuple(h for h in hunks if h.text != h.old)
+    """Without those that say what was there before, and without the aftermath of turns of which nothing is left."""
+    found = tuple(h for h in hunks if h.text != h.old)
+    if not any(h.is_aftermath for h in found):
+        return found
+    turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
+    return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
 
 
 def _touches(hunk: Hunk, edit: Edit) -> bool:
@@ -339,6 +389,8 @@ def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) 
         versions = touched[0].versions
     else:
         versions = (Version(touched[-1].author, before),)
+    if author.aftermath and not versions[-1].author.aftermath:
+        author = versions[-1].author
     if versions[-1].author.same_turn(author):
         versions = versions[:-1]
     return Hunk(touched[0].id, start, start + len(after), "".join(base), (*versions, Version(author, after)))

@@ -32,6 +32,7 @@ from sidecar.workspace.ports import (
     Level,
     Progress,
     Question,
+    Saved,
     TextEdit,
 )
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
@@ -92,11 +93,14 @@ class LspEditor:
         answer = self._wire.request("workspace/applyEdit", {"label": f"Agent: {label}", "edit": body})
         return _Kept(asyncio.ensure_future(_edit_answer(answer)))
 
-    async def save(self, client_uri: str, version: int) -> bool:
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved:
         if not self._capabilities.save:
-            return False
-        answer = await self._ask_client(ext.SAVE, {"uri": client_uri, "version": version}, ext.SaveAnswer)
-        return answer.saved
+            return Saved(False)
+        params: dict[str, object] = {"uri": client_uri, "version": version}
+        answer = await self._ask_client(
+            ext.SAVE, params | {"exact": True} if exact else params, ext.SaveAnswer
+        )
+        return Saved(answer.saved, answer.typed)
 
     async def open(self, client_uri: str) -> int:
         if not self._capabilities.open:

@@ -262,7 +262,8 @@ TURN_ENDED: Final = "sidecar/turnEnded"
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"
 """Request, `client.permissions` [window/showMessageRequest, or code actions in the transcript]."""
 SAVE: Final = "sidecar/save"
-"""Request, `client.save`: `{uri, version}` → `{saved}` [the document stays dirty]."""
+"""Request, `client.save`: `{uri, version, exact?}` → `{saved, typed?}` [the document stays dirty]. `exact`: without what the
+user has done at every save, where that is possible."""
 OPEN: Final = "sidecar/open"
 """Request, `client.open`: `{uri}` → `{version}` [disk]."""
 CLOSE: Final = "sidecar/close"
@@ -353,6 +354,8 @@ class ConflictParams(TypedDict):
 
 class SaveAnswer(msgspec.Struct, frozen=True):
     saved: bool = False
+    typed: bool = False
+    """The user typed while the save was prepared, so that not every change then came from what is done at a save."""
 
 
 class OpenAnswer(msgspec.Struct, frozen=True):

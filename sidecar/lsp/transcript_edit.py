@@ -59,7 +59,9 @@ class TranscriptEditor:
     async def save(self, uri: DocumentUri) -> bool:
         """Whether the client saved it. Raises EditorGone, EditorRefused, EditorTimeout."""
         document = self.documents(uri)
-        return document is not None and await self.editor.save(document.client_uri, document.version)
+        if document is None:
+            return False
+        return (await self.editor.save(document.client_uri, document.version)).saved
 
     def _edit_file(self, path: Path, plan: Plan) -> bool:
         before = self.folder.read(path)

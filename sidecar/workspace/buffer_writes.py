@@ -8,24 +8,27 @@ written, the journal gets the newer one first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Literal, assert_never
 
 import anyio
 
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
-from sidecar.core.ledger import Author
+from sidecar.core.ledger import Author, Mark
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.core.writes import EditText, NoChange, conflicting_base, plan_write
 from sidecar.workspace.background import Background
 from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import Place
-from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Saved
 from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reads import desynchronised
 from sidecar.workspace.reconcile import Reconciler
@@ -43,6 +46,9 @@ from sidecar.workspace.write_task import (
     unseen,
     withdrawn,
 )
+
+Saving = Literal["agents", "users", "rejection"]
+"""What is saved: an agent's write, the user's own text, or a text that was put back and has to stay as it is."""
 
 MAX_ATTEMPTS = 5
 """Refusals of one write before it is given up."""
@@ -157,29 +163,55 @@ class BufferWriter:
         except (EditorGone, EditorRefused, EditorTimeout):
             pass  # a tab more is no harm
 
-    async def save(self, tracked: Tracked) -> WriteDone:
+    async def save(self, tracked: Tracked, *, whose: Saving = "agents") -> WriteDone:
         """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
         document = tracked.document
         await self._reconciler.look(tracked)
         if tracked.apart or not self._reconciler.is_current(tracked):
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
-        before = tracked.text()
+        raw = document.snapshot()
+        before = normal(str(raw))
+        reviewed = self._state.ledgers.get(document.uri)
+        mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
         tracked.text_at_save = None
         tracked.saving = True
         try:
-            saved = await self._editor.save(document.client_uri, document.version)
+            exact = whose == "rejection"
+            answer = await self._editor.save(document.client_uri, document.version, exact=exact)
         except (EditorGone, EditorRefused, EditorTimeout):
-            saved = False
+            answer = Saved(False)
         finally:
             tracked.saving = False
-        if not saved:
+        if not answer.saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
+        if whose == "agents" and mark is not None and not answer.typed:
+            self._aftermath(tracked, mark, raw)
         await self._reconciler.look(tracked)
         # At the very save: what the user typed since is nothing the agent could know.
         after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
         if after != before:
             self._state.beliefs.formatted(document.uri, before, after)
         return WriteDone(saved=True)
+
+    def _aftermath(self, tracked: Tracked, since: Mark, before: Text) -> None:
+        """What the save itself changed goes with the agent's work that was saved, and is nobody's."""
+        after, now = tracked.text_at_save, tracked.document.snapshot()
+        reviewed = self._state.ledgers.get(tracked.document.uri)
+        if (
+            after is None
+            or after == before
+            or tracked.last_author is None
+            or reviewed is None
+            or not reviewed.live
+        ):
+            return
+        done = reviewed.ledger.aftermath(
+            since, before, diff(str(before), str(after)), after, tracked.last_author
+        )
+        if done:
+            for step in changes_as_steps(diff(str(after), str(now))):
+                reviewed.ledger.user_edit(step, len(now), lambda: now)
+            self._state.ledgers.moved(reviewed)
 
     async def _edit(
         self, task: WriteTask, place: Place, tracked: Tracked
@@ -314,7 +346,9 @@ class BufferWriter:
 
         self.tasks.start_soon(wait)
 
-    async def save_by_policy(self, tracked: Tracked, was_user_dirty: bool) -> WriteDone:
+    async def save_by_policy(
+        self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents"
+    ) -> WriteDone:
         """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""
         policy = self._state.settings.after_write
         if policy == "never":
@@ -325,7 +359,7 @@ class BufferWriter:
             )
         if not self._editor.capabilities.save:
             return WriteDone(saved=False, note=LEFT_TO_THE_USER)
-        return await self.save(tracked)
+        return await self.save(tracked, whose=whose)
 
 
 def _moment(tracked: Tracked) -> tuple[int, int, bool]:

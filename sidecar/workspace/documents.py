@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from sidecar.core.change import Edit
-from sidecar.core.ledger import Hunk
+from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
@@ -67,6 +67,8 @@ class Tracked:
     """The ledger's, now."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
     """The ledger's when text and disk were last equal; None when an agent's edit came since."""
+    last_author: Author | None = None
+    """Of the newest write for an agent."""
     agents_edits: int = 0
     """How many edits for agents there were, to notice another one."""
 

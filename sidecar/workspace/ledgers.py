@@ -127,6 +127,7 @@ def to_json(hunks: Sequence[Hunk]) -> bytes:
                         v.author.tool_call,
                         v.author.created,
                         v.author.agent,
+                        v.author.aftermath,
                         v.text,
                     ]
                     for v in h.versions

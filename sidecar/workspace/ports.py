@@ -85,6 +85,15 @@ class EditAnswer:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The editor's answer to a request to save."""
+
+    saved: bool
+    typed: bool = False
+    """The user typed while the save was prepared: not every change that came was done by the save."""
+
+
 class EditorGone(Exception):
     """The editor's connection ended while a request to it was open."""
 
@@ -145,7 +154,7 @@ class Editor(Protocol):
         Raises EditorGone. It has no time limit of its own: the caller decides what silence means."""
         ...
 
-    async def save(self, client_uri: str, version: int) -> bool: ...
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved: ...
     async def open(self, client_uri: str) -> int: ...
     async def close(self, client_uri: str) -> None: ...
     async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:

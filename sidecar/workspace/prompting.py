@@ -101,7 +101,7 @@ class Prompting:
             return not self._consent.must_ask(place, "read")
 
     async def _save(self, tracked: Tracked) -> bool:
-        return bool((await self._buffers.save(tracked)).saved)
+        return bool((await self._buffers.save(tracked, whose="users")).saved)
 
     def _embedded(self, session: Session, unsaved: Iterable[Tracked]) -> list[Json]:
         sent: list[Json] = []

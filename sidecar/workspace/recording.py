@@ -67,7 +67,10 @@ class Recorder:
         """What to call when an open document's text was changed as planned."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            is_open = self._state.documents.get(uri) is not None
+            tracked = self._state.documents.get(uri)
+            is_open = tracked is not None
+            if tracked is not None:
+                tracked.last_author = author
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             reviewed.ledger.agent_edit(before, changes, after, author)
             if not is_open:  # closed since: whether the disk has it is seen when it is opened again

@@ -61,7 +61,7 @@ class Rejecter:
             if opened is not None:
                 created = _created(reviewed)
                 rejected = await self._in_editor(reviewed, opened, plan)
-                if opened.is_clean() or (await self._buffers.save(opened)).saved:
+                if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
                     await self._buffers.close(opened)
                 if (
                     created
@@ -105,7 +105,7 @@ class Rejecter:
             if sent.outcome is Outcome.APPLIED:
                 await self._journal.finish(entry, "done")
                 tracked.user_dirty = was_user_dirty
-                await self._buffers.save_by_policy(tracked, was_user_dirty)
+                await self._buffers.save_by_policy(tracked, was_user_dirty, whose="rejection")
                 return Rejected(impossible=rejection.impossible)
             await self._journal.finish(entry, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
             if sent.outcome is not Outcome.REFUSED:

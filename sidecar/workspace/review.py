@@ -154,7 +154,11 @@ class Review:
         for reviewed in self._state.ledgers:
             if selector.uri is not None and reviewed.uri != selector.uri:
                 continue
-            hunks = [h for h in reviewed.ledger.hunks if any(selector.whose(v.author) for v in h.versions)]
+            hunks = [
+                h
+                for h in reviewed.ledger.hunks
+                if not h.is_aftermath and any(selector.whose(v.author) for v in h.versions)
+            ]
             if selector.change_ids is not None:
                 hunks = [h for h in hunks if change_id(reviewed.uri, h.id) in selector.change_ids]
             if hunks:

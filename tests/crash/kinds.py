@@ -13,7 +13,7 @@ from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import Entry
 from sidecar.recovery.revert import new_session, revert
-from sidecar.workspace.ports import DocumentEdit, EditAnswer
+from sidecar.workspace.ports import DocumentEdit, EditAnswer, Saved
 from tests.crash.steps import Steps
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
 
@@ -87,7 +87,7 @@ class KeptBuffer(QuietEditor):
         self._steps.step("the editor applied it")
         return EditAnswer(True)
 
-    async def save(self, client_uri: str, version: int) -> bool:
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved:
         assert self.bench is not None
         self._steps.step("the editor saves")
         self._steps.disarm()  # its own way of saving is not ours to test
@@ -95,7 +95,7 @@ class KeptBuffer(QuietEditor):
         self.bench.workspace.apply(Modification(from_path(str(self._saves)), Action.SAVE))
         self._steps.arm()
         self._steps.step("the editor saved")
-        return True
+        return Saved(True)
 
 
 def agent_writes(*texts: str, name: str = NAME) -> Callable[[Path, Path, Steps], Awaitable[None]]:

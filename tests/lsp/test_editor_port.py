@@ -19,6 +19,7 @@ from sidecar.workspace.ports import (
     EditorGone,
     EditorRefused,
     EditorTimeout,
+    Saved,
     TextEdit,
 )
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, turns_of_the_loop, until
@@ -171,10 +172,13 @@ async def test_giving_up_an_edit_does_not_withdraw_it(editor: LspEditor, wire: F
 
 async def test_save(editor: LspEditor, wire: FakeWire) -> None:
     wire.answers["sidecar/save"] = {"saved": True}
-    assert await editor.save(URI, 4)
+    assert await editor.save(URI, 4) == Saved(True)
     assert wire.sent == [("sidecar/save", {"uri": URI, "version": 4})]
     wire.answers["sidecar/save"] = {}
-    assert not await editor.save(URI, 4)
+    assert await editor.save(URI, 4) == Saved(False)
+    wire.answers["sidecar/save"] = {"saved": True, "typed": True}
+    assert await editor.save(URI, 4, exact=True) == Saved(True, typed=True)
+    assert wire.sent[-1] == ("sidecar/save", {"uri": URI, "version": 4, "exact": True})
 
 
 async def test_open_and_close(editor: LspEditor, wire: FakeWire) -> None:
@@ -196,7 +200,7 @@ async def test_reload(editor: LspEditor, wire: FakeWire, answer: object, expecte
 
 async def test_custom_requests_are_not_sent_unannounced(editor: LspEditor, wire: FakeWire) -> None:
     editor.announce(replace(ALL, save=False, open=False, reload=False, show_document=False))
-    assert not await editor.save(URI, 1)
+    assert await editor.save(URI, 1) == Saved(False)
     with pytest.raises(EditorRefused):
         await editor.open(URI)
     with pytest.raises(EditorRefused):

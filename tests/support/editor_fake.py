@@ -47,6 +47,7 @@ from sidecar.workspace.ports import (
     Question,
     TextEdit,
 )
+from sidecar.workspace.ports import Saved as SaveAnswer
 from tests.support.editor_habits import Habits
 from tests.support.editor_model import FakeModel
 
@@ -93,6 +94,8 @@ class FakeEditor:
         self.sent: list[tuple[str, DocumentEdit]] = []
         """Label and edit of every applyEdit."""
         self.shown: list[tuple[Level, str]] = []
+        self.typing: Callable[[], object] | None = None
+        """Happens once, while the participants of the next save work."""
         self.logged: list[tuple[Level, str]] = []
         self.asked: list[Question] = []
         self.withdrawn: list[Question] = []
@@ -213,12 +216,18 @@ class FakeEditor:
         self._later(self.arrives_after, lambda: self.model.request_edit(self._edit(label, edit), reply))
         return _Kept(answer)
 
-    async def save(self, client_uri: str, version: int) -> bool:
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> SaveAnswer:
+        """`typing` (of a test's) happens while the participants of the save work, which `exact` leaves out."""
         if not self._capabilities.save:
-            return False
+            return SaveAnswer(False)
         await self._arrives()
         buffer = self.model.documents.get(client_uri)
-        return buffer is not None and buffer.version == version and self.model.save(client_uri)
+        if buffer is None or buffer.version != version:
+            return SaveAnswer(False)
+        typing, self.typing = self.typing, None
+        if typing is not None:
+            typing()
+        return SaveAnswer(self.model.save(client_uri, exact=exact), typed=typing is not None)
 
     async def open(self, client_uri: str) -> int:
         if not self._capabilities.open:

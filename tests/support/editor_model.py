@@ -65,6 +65,7 @@ class FakeModel(EditorModel):
         """What was told in this moment after the first, when it may arrive in any order."""
         self._moment = False
         self._seen: dict[str, bytes | None] = {}
+        self._exact = False
         """What each document's file held when it was last read or written here."""
         self._was_empty: dict[str, bool] = {}
         self._codecs: dict[str, str] = {}
@@ -341,7 +342,7 @@ class FakeModel(EditorModel):
 
     def before_save(self, buffer: Buffer) -> None:
         self.flush(buffer.uri)
-        if self.habits.on_save is not None:
+        if self.habits.on_save is not None and not self._exact:
             new = self.habits.on_save(buffer.text)
             self.changed(buffer, buffer.edit([Splice(0, len(buffer.text), new)], "save participants"))
             self.flush(buffer.uri)
@@ -351,11 +352,14 @@ class FakeModel(EditorModel):
             self.changed(buffer, buffer.edit([Splice(size, size, end)], "final line end"))
             self.flush(buffer.uri)
 
-    def save(self, uri: str) -> bool:
+    def save(self, uri: str, *, exact: bool = False) -> bool:
+        """`exact`: without save participants."""
         newer = self.files.read(uri) != self._seen.get(uri)
         if self.habits.save_fails == "always" or (self.habits.save_fails == "newer" and newer):
             return False
+        self._exact = exact
         saved = super().save(uri)
+        self._exact = False
         self._seen[uri] = self.files.read(uri)
         return saved
 

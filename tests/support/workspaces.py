@@ -26,6 +26,7 @@ from sidecar.workspace.ports import (
     EditorRefused,
     OpenedSession,
     Question,
+    Saved,
     SessionRequest,
     TextEdit,
 )
@@ -50,8 +51,8 @@ class QuietEditor:
         future.set_result(EditAnswer(False, "no edits here"))
         return future
 
-    async def save(self, client_uri: str, version: int) -> bool:
-        return False
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved:
+        return Saved(False)
 
     async def open(self, client_uri: str) -> int:
         raise EditorRefused("no")

@@ -173,7 +173,7 @@ class Window:
         """Whether its tab has the mark of a file that is newer on disk."""
         tab = self.page.locator(f".tab[data-resource-name='{path.name}']")
         eventually(
-            lambda: ("↻" in tab.first.inner_html()) is marked,
+            lambda: ("Newer on disk" in tab.first.inner_html()) is marked,
             f"{path.name} is {'' if marked else 'not '}marked as newer on disk",
             within=within,
             otherwise=lambda: tab.first.inner_html(),

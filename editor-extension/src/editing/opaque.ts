@@ -16,7 +16,7 @@ export class Opaque implements vscode.Disposable {
     this.disposable = vscode.Disposable.from(
       vscode.window.tabGroups.onDidChangeTabs(() => this.look()),
       vscode.workspace.onDidChangeNotebookDocument(() => this.look()),
-      vscode.workspace.onDidSaveNotebookDocument(() => this.look()),
+      vscode.workspace.onDidSaveNotebookDocument((saved) => this.look(saved)),
       vscode.workspace.onDidCloseNotebookDocument(() => this.look()),
     );
   }
@@ -31,8 +31,8 @@ export class Opaque implements vscode.Disposable {
     this.look();
   }
 
-  private look(): void {
-    const dirty = new Set([...dirtyTabs(), ...dirtyNotebooks()]);
+  private look(saved?: vscode.NotebookDocument): void {
+    const dirty = new Set([...dirtyTabs(), ...dirtyNotebooks(saved)]);
     for (const uri of dirty) {
       if (!this.told.has(uri)) {
         this.tell(uri, true);
@@ -58,9 +58,19 @@ function dirtyTabs(): string[] {
     );
 }
 
-/** Also those that changed before their tab says so. */
-function dirtyNotebooks(): string[] {
+/** Those without a tab, which another extension works on. Nothing tells when one becomes clean but its save. */
+function dirtyNotebooks(saved?: vscode.NotebookDocument): string[] {
+  const tabs = notebookTabs();
   return vscode.workspace.notebookDocuments
-    .filter((notebook) => notebook.isDirty && !notebook.isClosed && !notebook.isUntitled)
-    .map((notebook) => notebook.uri.toString());
+    .filter((one) => one !== saved && one.isDirty && !one.isClosed && !one.isUntitled)
+    .map((one) => one.uri.toString())
+    .filter((uri) => !tabs.has(uri));
+}
+
+function notebookTabs(): Set<string> {
+  return new Set(
+    vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .flatMap((tab) => (tab.input instanceof vscode.TabInputNotebook ? [tab.input.uri.toString()] : [])),
+  );
 }
