@@ -57,7 +57,7 @@ def separate(
     stood = max(i for i in range(run.end, len(texts)) if texts[i] in around)
     if texts[stood] == texts[run.first]:
         return Separated(texts[-1], is_undone=True)
-    return _without(texts[run.first], run.edits, received[stood:])
+    return taken_out(texts[run.first], run.edits, received[stood:])
 
 
 def overwrites(
@@ -150,7 +150,8 @@ def _same(text: str, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: b
     )
 
 
-def _without(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separated:
+def taken_out(text: str, ours: Sequence[Edit], later: Sequence[Edit]) -> Separated:
+    """`text` with `later`, which followed on `ours`, each edit on the text that the one before left."""
     changes = _composed(len(text), ours)
     after = changes.apply(text)
     inverse = changes.invert(text)

@@ -17,6 +17,7 @@ from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.misapplied import taken_out
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
@@ -313,10 +314,13 @@ class Reconciler:
         watch = Watch(document, Text.of(wanted))
         tracked.quiet = True
         try:
-            answer = await self._editor.reload(document.client_uri, document.version, edits)
-            if not isinstance(answer, int):
-                return False
-            reloaded = await watch.wait(MIRROR_SECONDS)
+            with self._sender.following(tracked) as followed:
+                answer = await self._editor.reload(document.client_uri, document.version, edits)
+                if not isinstance(answer, int):
+                    return False
+                reloaded = await watch.wait(MIRROR_SECONDS)
+            if followed.watch is not None:
+                await self._give_back(followed.tracked, followed.watch, disk, len(edits))
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
         finally:
@@ -327,6 +331,20 @@ class Reconciler:
         elif not tracked.closed:
             await self._put_right(tracked, before, now, disk, on_top)
         return True
+
+    async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, on_top: int) -> None:
+        """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
+        that, and comes back."""
+        text = str(watch.before)
+        for i, edit in enumerate(watch.edits):
+            after = text[: edit.start] + edit.new + text[edit.end :]
+            if normal(after) == disk != normal(text):
+                found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
+                changes = diff(str(tracked.document.snapshot()), found.without)
+                if not tracked.closed and tracked.watch is None and not changes.is_empty:
+                    await self._sender.send(tracked, changes, "Changed on disk, taken back")
+                return
+            text = after
 
     async def _put_right(
         self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet

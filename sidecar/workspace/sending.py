@@ -5,7 +5,8 @@ One attempt only; whether to plan again is the caller's to decide. Never trusts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -183,6 +184,15 @@ class Reload:
         _settle(self._sending)
 
 
+@dataclass(slots=True)
+class Followed:
+    """A document while something else than an edit is asked of the editor."""
+
+    tracked: Tracked
+    watch: Watch | None = None
+    """Of the document that was opened under the same name since, from its opening on."""
+
+
 class Sender:
     """Sends edits; the editor's answers are collected by tasks of `tasks`."""
 
@@ -192,6 +202,7 @@ class Sender:
         self.ever_applied = False
         """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
         self._under_way: list[_Sending] = []
+        self._followed: list[Followed] = []
 
     async def send(
         self, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied | None = None
@@ -225,6 +236,23 @@ class Sender:
         for sending in self._under_way:
             if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
                 sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
+
+        for followed in self._followed:
+            if followed.tracked.closed and followed.tracked.document.uri == tracked.document.uri:
+                followed.tracked = tracked
+                followed.watch = Watch(tracked.document, text, text, edits)
+
+    @contextmanager
+    def following(self, tracked: Tracked) -> Generator[Followed]:
+        """Notes whether the document is closed and opened again meanwhile: versions begin anew then, and compare equal by chance."""
+        followed = Followed(tracked)
+        self._followed.append(followed)
+        try:
+            yield followed
+        finally:
+            self._followed.remove(followed)
+            if followed.watch is not None:
+                followed.watch.close()
 
     def _opened_with(
         self, sending: _Sending, tracked: Tracked, text: Text, edits: Sequence[Edit]

@@ -330,3 +330,26 @@ def test_what_an_editor_took_from_the_disk_by_itself_is_a_base(tmp_path: Path) -
         assert editor.text("a.txt") == "first\n" + seen.replace("two", "typed\ntwo")
 
     play(tmp_path, replace(WELL_BEHAVED, reloads=0.2), case)
+
+
+def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: Path) -> None:
+    """Its version is, by chance, the one that was meant: what was typed into it is gone with the reload, and comes back."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "unsaved\n", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.7)  # half a second for the editor's own reload, then the request is on its way
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=4)
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == changed.replace("two", "typed\ntwo")
+
+    editor = play(tmp_path, WELL_BEHAVED, case, arrives_after=0.4)
+    assert [label for label, _ in editor.sent] == ["Changed on disk, taken back"]
