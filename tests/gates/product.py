@@ -67,11 +67,19 @@ class Product(HeadlessEditor):
         super().heard(method, params)
 
 
-def settings(scripts: Mapping[str, Script], *, traces: Path | None = None, approved: bool = True) -> Json:
-    """The `agents` of initializationOptions; `traces`: a folder that gets, by agent, every line the agent received."""
+def settings(
+    scripts: Mapping[str, Script],
+    *,
+    traces: Path | None = None,
+    approved: bool = True,
+    scripts_in: Path | None = None,
+) -> Json:
+    """The `agents` of initializationOptions; `traces`: a folder that gets, by agent, every line the agent received;
+    `scripts_in`: a folder for scripts that are too long for a command line."""
     found: Json = {}
-    for name, script in scripts.items():
-        command = agents.command(script, None if traces is None else traces / name)
+    for number, (name, script) in enumerate(scripts.items()):
+        file = None if scripts_in is None else scripts_in / f"script-{number}.json"
+        command = agents.command(script, None if traces is None else traces / name, file=file)
         if approved:
             Approvals().remember(command)
         found[name] = {"command": command.command, "args": list(command.args), "env": dict(command.env)}
@@ -92,13 +100,14 @@ async def a_product(
     planted: str | None = None,
     traces: Path | None = None,
     approved: bool = True,
+    scripts_in: Path | None = None,
     answer: Answer = dismiss,
     client: Sequence[str] = ("sessionUpdates",),
     make: type[Product] = Product,
     **options: Any,
 ) -> AsyncIterator[Product]:
     """`scripts`: agent → script of fake_agent.py. Ends in order; fails when the process did not, or logged a traceback."""
-    agents_ = settings(scripts, traces=traces, approved=approved)
+    agents_ = settings(scripts, traces=traces, approved=approved, scripts_in=scripts_in)
     told = {"agents": agents_, "client": dict.fromkeys(client, True), **options}
     product = make(command(planted), folder, options=told, answer=answer)
     async with product:

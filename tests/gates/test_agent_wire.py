@@ -4,11 +4,12 @@ nothing hangs, `_meta` never shadows. A new input is one line of a table."""
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ pytestmark = [
 Record = Callable[[str, object], None]
 Steps = list[dict[str, Any]]
 FINE: Steps = [{"say": "fine"}]
+NUMBERS = itertools.count()
 
 
 def turn(*steps: dict[str, Any]) -> Script:
@@ -40,7 +42,20 @@ def raw(text: str) -> Script:
 
 def asks(method: str, params: dict[str, Any]) -> Script:
     """Asks the client and says the answer."""
-    return turn({"request": method, "params": params, "as": "it", "wait": True}, {"say": {"answer": "it"}})
+    name = f"answer {next(NUMBERS)}"
+    return turn({"request": method, "params": params, "as": name, "wait": True}, {"say": {"answer": name}})
+
+
+def asks_raw(before: str, after: str = "}", fill: str = "") -> Script:
+    """As `asks`, a request in bytes of its own between `{"jsonrpc":"2.0","id":…` and the end of the line; says the answer."""
+    name = f"q{next(NUMBERS)}"
+    text = f'{{"jsonrpc":"2.0","id":"{name}",{before}{fill}{after}\n'
+    return turn({"raw": text}, {"await": name}, {"say": {"answer": name}})
+
+
+def answers(text: str) -> Script:
+    """The prompt's answer, in bytes of its own."""
+    return turn({"raw": text + "\n"}, {"never": True})
 
 
 def reads(**params: Any) -> Script:
@@ -66,11 +81,16 @@ def updates(update: Any) -> Script:
     return turn({"notify": "session/update", "params": {"sessionId": "$session", "update": update}})
 
 
+UPDATE_START = '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":'
+UPDATE = UPDATE_START.replace("{", "{{") + "{}}}}}"
 DEEP = "[" * 5000 + "]" * 5000
 SECRET = "root:"
+Row = tuple[str, Script, str]
+TOGETHER = 10
+"""Rows that share an agent: to start one takes longer than a row."""
 
 # name · script · what is in the agent's words after the first turn (its answers, as JSON); every session lives on
-LIVES: list[tuple[str, Script, str]] = [
+LIVES: list[Row] = [
     ("a word", raw("Loading the model"), ""),
     ("a number", raw("42"), ""),
     ("null", raw("null"), ""),
@@ -120,7 +140,7 @@ LIVES: list[tuple[str, Script, str]] = [
     ("permission for a session of nobody", asks("session/request_permission", {"sessionId": "OTHER", "toolCall": {"toolCallId": "t"}, "options": []}), "unknown_session"),
     ("200 questions at once", turn({"repeat": 200, "steps": [{"request": "session/request_permission", "params": {"sessionId": "$session", "toolCall": {"toolCallId": "t$n"}, "options": CHOICE}, "as": "a$n", "wait": False}]}, {"await": "a199"}, {"say": {"answer": "a199"}}), "cancelled"),
     ("a terminal", asks("terminal/create", {"sessionId": "$session", "command": "true"}), "error"),
-    ("the same id twice", turn({"send": {"jsonrpc": "2.0", "id": 5, "method": "_x", "params": {}}}, {"send": {"jsonrpc": "2.0", "id": 5, "method": "_x", "params": {}}}), ""),
+    ("the same id twice", turn({"send": {"jsonrpc": "2.0", "id": "five", "method": "_x", "params": {}}}, {"send": {"jsonrpc": "2.0", "id": "five", "method": "_x", "params": {}}}), ""),
     ("an id that is null", turn({"send": {"jsonrpc": "2.0", "id": None, "method": "fs/read_text_file", "params": {}}}), ""),
     ("a method that is a number", turn({"send": {"jsonrpc": "2.0", "id": "m", "method": 5, "params": {}}}), ""),
     ("our own request sent back", asks("session/prompt", {"sessionId": "$session", "prompt": []}), "-32601"),
@@ -129,11 +149,90 @@ LIVES: list[tuple[str, Script, str]] = [
     ("noise before a message", turn({"raw": 'Done. {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"heard"}}}}\n'}), "heard"),
     ("10,000 lines of noise", turn({"repeat": 10_000, "steps": [{"raw": "downloading $n\n"}]}), ""),
     ("lone surrogates", turn({"say": "\ud800"}), "\ud800"),
+    # JSON
+    ("keys twice", asks_raw('"method":"_x","method":"fs/read_text_file","params":{},"params":{"sessionId":"$session","path":"/etc/passwd"}'), "path_outside_workspace"),
+    ("a deep update", raw(UPDATE.format("[" * 3000 + "]" * 3000)), ""),
+    ("a deep request", asks_raw('"method":"_x","params":{"x":', "}}", "[" * 20_000 + "]" * 20_000), "-32602"),
+    ("a request with NaN", asks_raw('"method":"_x","params":{"x":NaN}'), "-32602"),
+    ("a request with Infinity", asks_raw('"method":"_x","params":-Infinity'), "-32602"),
+    ("a request with 1e999", asks_raw('"method":"fs/read_text_file","params":{"sessionId":"$session","path":"$folder/a.txt","line":1e999}'), "-32602"),
+    ("a request of 5,000 digits", asks_raw('"method":"_x","params":{"x":', "}}", "9" * 5000), "-32602"),
+    ("bad UTF-8 in a request", turn({"hex": b'{"jsonrpc":"2.0","id":"bad","method":"_x","params":{"x":"\xff"}}\n'.hex()}, {"await": "bad"}, {"say": {"answer": "bad"}}), "-32602"),
+    ("UTF-16", turn({"hex": '{"jsonrpc":"2.0","method":"x"}\n'.encode("utf-16").hex()}), ""),
+    ("a byte order mark", raw('\ufeff{"jsonrpc":"2.0","method":"_x"}'), ""),
+    ("a message in two pieces", turn({"raw": '{"jsonrpc":"2.0","id":"halves","method":"_x",'}, {"sleep": 0.01}, {"raw": '"params":{}}\n'}, {"await": "halves"}), ""),
+    ("a line end in a message", raw('{"jsonrpc":"2.0","method":"_x",\n"params":{}}'), ""),
+    ("10,000 empty lines", raw("\n" * 10_000), ""),
+    ("colours", raw("\x1b[31mred\x1b[0m\x07"), ""),
+    ("1 MiB of NULs", turn({"fill": 1 << 20, "with": "\0"}, {"raw": "\n"}), ""),
+    # ids and methods
+    ("no version", turn({"raw": '{"id":"v0","method":"fs/read_text_file","params":{"sessionId":"$session","path":"$folder/a.txt"}}\n'}, {"await": "v0"}, {"say": {"answer": "v0"}}), "inside"),
+    ("an empty method", asks_raw('"method":"","params":{}'), "-32601"),
+    ("a method of surrogates", asks_raw('"method":"\\ud800","params":{}'), "-32601"),
+    ("an id of a megabyte", turn({"send": {"jsonrpc": "2.0", "id": "i" * 2**20, "method": "_x"}}, {"await": "i" * 2**20}), ""),
+    ("an id beyond 64 bits", turn({"send": {"jsonrpc": "2.0", "id": 2**80, "method": "_x"}}, {"await": str(2**80)}), ""),
+    ("a cancel sent as a request", asks("$/cancel_request", {"requestId": 1}), "-32601"),
+    ("an update sent as a request", asks("session/update", {"sessionId": "$session", "update": {}}), "-32601"),
+    ("a write sent as a notification", turn({"notify": "fs/write_text_file", "params": {"sessionId": "$session", "path": "$folder/n.txt", "content": "x"}}), ""),
+    ("the prompt answered twice", turn({"raw": 2 * '{"jsonrpc":"2.0","id":$id,"result":{"stopReason":"end_turn"}}\n'}), ""),
+    ("the prompt answered by a string as id", answers('{"jsonrpc":"2.0","id":"$id","result":{"stopReason":"end_turn"}}'), ""),
+    ("the prompt answered by a fraction as id", answers('{"jsonrpc":"2.0","id":$id.0,"result":{"stopReason":"end_turn"}}'), ""),
+    # paths and places
+    ("path of surrogates", reads(path="/\ud800"), "-32602"),
+    ("path of 5,000 characters", reads(path="/" + "a" * 5000), "-32602"),
+    ("path a list", reads(path=["$folder/a.txt"]), "-32602"),
+    ("path empty", reads(path=""), "-32602"),
+    ("path with a trailing slash", reads(path="$folder/a.txt/"), "error"),
+    ("path with a trailing blank", reads(path="$folder/a.txt "), "error"),
+    ("path going up", reads(path="$folder/../../../../../etc/passwd"), "path_outside_workspace"),
+    ("path of /proc", reads(path="/proc/self/environ"), "error"),
+    ("path of a FIFO", reads(path="$folder/fifo"), "-32602"),
+    ("path of a link out", reads(path="$folder/out"), "error"),
+    ("session a list", asks("fs/read_text_file", {"sessionId": [], "path": "$folder/a.txt"}), "-32602"),
+    ("line true", reads(path="$folder/a.txt", line=True), "-32602"),
+    ("limit -1", reads(path="$folder/a.txt", limit=-1), "-32602"),
+    ("limit 1.5", reads(path="$folder/a.txt", limit=1.5), "-32602"),
+    ("content a number", asks("fs/write_text_file", {"sessionId": "$session", "path": "$folder/n.txt", "content": 5}), "-32602"),
+    ("content of surrogates", writes("$folder/n.txt", "\ud800"), "error"),
+    ("write through a link out", writes("$folder/out", "x"), "error"),
+    ("write to a FIFO", writes("$folder/fifo", "x"), "error"),
+    ("write to a folder", writes("$folder", "x"), "error"),
+    ("write of what is protected", writes("$folder/.git/config", "x"), "error"),
+    # terminals
+    ("a command that is a list", asks("terminal/create", {"sessionId": "$session", "command": ["true"]}), "-32602"),
+    ("a command with NUL", asks("terminal/create", {"sessionId": "$session", "command": "tr\0ue"}), "-32602"),
+    ("a command of nothing", asks("terminal/create", {"sessionId": "$session", "command": ""}), "-32602"),
+    ("a command with args of no form", asks("terminal/create", {"sessionId": "$session", "command": "true", "args": "x"}), "-32602"),
+    ("a command with env of no form", asks("terminal/create", {"sessionId": "$session", "command": "true", "env": [{"name": "A=B", "value": "x"}]}), "-32602"),
+    ("a command in a folder outside", asks("terminal/create", {"sessionId": "$session", "command": "true", "cwd": "/etc"}), "error"),
+    ("a command with a limit below 0", asks("terminal/create", {"sessionId": "$session", "command": "true", "outputByteLimit": -1}), "-32602"),
+    ("output of no terminal", asks("terminal/output", {"sessionId": "$session", "terminalId": "x"}), "error"),
+    ("release of a list", asks("terminal/release", {"sessionId": "$session", "terminalId": ["x"]}), "error"),
+    # questions
+    ("permission of 10,000 options", permission([{"optionId": f"o{n}", "name": f"n{n}", "kind": "allow_once"} for n in range(10_000)]), "cancelled"),
+    ("permission for a tool call that is null", asks("session/request_permission", {"sessionId": "$session", "toolCall": None, "options": CHOICE}), "-32602"),
+    ("permission for a tool call of no form", asks("session/request_permission", {"sessionId": "$session", "toolCall": {"toolCallId": "t", "title": {"x": 1}, "locations": 5, "content": "x", "rawInput": [[1]], "kind": 3}, "options": CHOICE}), "cancelled"),
+    ("a form of no form", asks("elicitation/create", {"sessionId": "$session", "mode": 5}), "error"),
+    # updates
+    ("2 MiB of words", turn({"raw": UPDATE_START + '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'}, {"fill": 2 << 20, "with": "x"}, {"raw": '"}}}}\n'}), "xxx"),
+    ("an update of a kind that is a list", updates({"sessionUpdate": ["plan"]}), ""),
+    ("a plan of no form", updates({"sessionUpdate": "plan", "entries": [1, None, {"content": []}]}), ""),
+    ("a plan of 20,000 entries", updates({"sessionUpdate": "plan", "entries": [{"content": "x", "priority": "high", "status": "pending"}] * 20_000}), ""),
+    ("commands of no form", updates({"sessionUpdate": "available_commands_update", "availableCommands": 5}), ""),
+    ("a mode of no form", updates({"sessionUpdate": "current_mode_update", "currentModeId": {"x": 1}}), ""),
+    ("options of no form", updates({"sessionUpdate": "config_option_update", "configOptions": [5, {"id": []}, None]}), ""),
+    ("a title of no form", updates({"sessionUpdate": "session_info_update", "title": {"x": 1}, "updatedAt": 5}), ""),
+    ("a tool call whose id is an object", updates({"sessionUpdate": "tool_call_update", "toolCallId": {"a": 1}}), ""),
+    ("a tool call whose id is a megabyte", updates({"sessionUpdate": "tool_call", "toolCallId": "t" * 2**20, "title": "t"}), ""),
+    ("a tool call with places of no form", updates({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t", "locations": [{"path": "\0", "line": -5}, {"path": 5}, 7], "content": [{"type": "diff", "path": "relative", "oldText": 5, "newText": None}, {"type": "terminal", "terminalId": ["x"]}, 3]}), ""),
+    ("a tool call with 20,000 places", updates({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t", "locations": [{"path": "$folder/a.txt"}] * 20_000}), ""),
+    ("a diff of a file outside", updates({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t", "kind": "edit", "status": "completed", "content": [{"type": "diff", "path": "/etc/passwd", "oldText": "a", "newText": "b"}]}), ""),
+    ("words that move the cursor", updates({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\0\x1b[2J\u202e"}}), ""),
     ("params that are a list", turn({"send": {"jsonrpc": "2.0", "id": "p", "method": "fs/read_text_file", "params": [1]}}), ""),
 ]  # fmt: skip
 
 # name · script · the reason, in words for a person
-ENDS: list[tuple[str, Script, str]] = [
+ENDS: list[Row] = [
     (
         "exits in a turn",
         turn({"stderr": "Segmentation fault, almost\n"}, {"exit": 3}),
@@ -145,10 +244,20 @@ ENDS: list[tuple[str, Script, str]] = [
     ("prompt answered with an error", turn({"fail": {"code": -32603, "message": "no model"}}), "no model"),
     ("prompt answered with nonsense", turn({"reply": {"stopReason": 7}}), "without saying why"),
     ("prompt answered with null", turn({"reply": None}), "without saying why"),
-]
+    ("prompt answered with a list", turn({"reply": [1]}), "without saying why"),
+    ("prompt answered with nothing", answers('{"jsonrpc":"2.0","id":$id}'), "without saying why"),
+    ("prompt answered too deeply", answers('{"jsonrpc":"2.0","id":$id,"result":' + DEEP * 4 + "}"), "nested too deeply"),
+    ("prompt answered with NaN", answers('{"jsonrpc":"2.0","id":$id,"result":{"stopReason":"end_turn","x":NaN}}'), "not JSON"),
+    ("an error that is a string", turn({"fail": "nope"}), "nope"),
+    ("an error that is a list", turn({"fail": [1]}), "refused"),
+    ("an error without anything", turn({"fail": {}}), "refused"),
+    ("an error of no form", turn({"fail": {"code": "x", "message": 7, "data": "why"}}), "why"),
+    ("an error of 20,000 characters", turn({"fail": {"code": 2**80, "message": "m" * 10**4, "data": {"details": "d" * 10**4}}}), "mmm"),
+    ("an error of surrogates", turn({"fail": {"code": -1, "message": "\ud800\x1b[31m\u202e"}}), "refused"),
+]  # fmt: skip
 
 # name · script · why no session comes about
-NEVER_STARTS: list[tuple[str, Script, str]] = [
+NEVER_STARTS: list[Row] = [
     ("exits at once", {"start": [{"stderr": "no licence\n"}, {"exit": 1}]}, "no licence"),
     ("another protocol", {"initialize": [{"reply": {"protocolVersion": 99}}]}, "version"),
     (
@@ -163,7 +272,22 @@ NEVER_STARTS: list[tuple[str, Script, str]] = [
         "log in",
     ),
     ("a session without an id", {"session/new": [{"reply": {}}]}, "session/new"),
+    ("a session whose id is a number", {"session/new": [{"reply": {"sessionId": 5}}]}, "session/new"),
+    ("a session that is null", {"session/new": [{"reply": None}]}, "session/new"),
+    ("a version that is a word", {"initialize": [{"reply": {"protocolVersion": "x"}}]}, "not ACP"),
+    ("a version below 0", {"initialize": [{"reply": {"protocolVersion": -1}}]}, "ACP"),
+    ("initialize refused by a string", {"initialize": [{"fail": "no way"}]}, "no way"),
 ]
+
+# name · script with answers of its own to what comes before a prompt; every session lives
+ODD_STARTS: list[Row] = [
+    ("a session whose id is empty", {"session/new": [{"reply": {"sessionId": ""}}]}, ""),
+    ("a session whose id is endless", {"session/new": [{"reply": {"sessionId": "s" * 2**17}}]}, ""),
+    ("a session whose id is a surrogate", {"session/new": [{"reply": {"sessionId": "\ud800"}}]}, ""),
+    ("a session with modes of no form", {"session/new": [{"reply": {"sessionId": "s", "modes": {"currentModeId": 5, "availableModes": [1, {"id": []}]}, "configOptions": [{"id": 5, "options": 7}], "models": {"x": 1}}}]}, ""),
+    ("a session with lists for objects", {"session/new": [{"reply": {"sessionId": "s", "modes": [1], "configOptions": {"a": 1}, "models": "x"}}]}, ""),
+    ("initialize answered with odd facts", {"initialize": [{"reply": {"protocolVersion": 1, "agentInfo": {"name": ["x"], "version": {}, "title": "\x1b[31m" * 1000}, "agentCapabilities": {"promptCapabilities": 5, "sessionCapabilities": {"close": 5, "list": "x"}, "mcpCapabilities": None, "loadSession": "yes"}, "authMethods": [1, {"id": 5}, {"id": "x"}]}}]}, ""),
+]  # fmt: skip
 
 BURST: Steps = [{"repeat": 300, "steps": [{"read": "$folder/large.txt", "as": "r$n", "wait": False}]}]
 """300 answers of a megabyte each."""
@@ -180,21 +304,26 @@ HANGS = 30.0
 """Seconds beyond a limit that count as hanging, generous for slow machines."""
 
 
-async def lives(product: Product, name: str, words: str) -> list[str]:
-    """What is wrong about a row of LIVES."""
-    session = await product.session(name)
+async def lives(product: Product, agent: str, rows: Sequence[Row]) -> list[str]:
+    """What is wrong about rows of LIVES, one after the other in one session of one agent."""
+    session = await product.session(agent)
     if "sessionId" not in session:
-        return [f"{name}: no session: {session}"]
+        return [f"{rows[0][0]}: no session: {session}"]
     wrong: list[str] = []
-    for _ in range(2):
-        outcome = await product.prompt(session)
-        if outcome.get("stopReason") != "end_turn":
-            wrong.append(f"{name}: a turn ended with {outcome}")
-    said = product.said(session)
-    if words not in said:
-        wrong.append(f"{name}: {words!r} is not in {said!r}")
-    if SECRET in said:
-        wrong.append(f"{name}: got a file outside")
+    for name, _, words in rows:
+        before = len(product.said(session))
+        for _ in range(2):
+            outcome = await product.prompt(session)
+            if outcome.get("stopReason") != "end_turn":
+                wrong.append(f"{name}: a turn ended with {outcome}")
+        said = product.said(session)[before:]
+        if words not in said:
+            wrong.append(f"{name}: {words!r} is not in {said[:1000]!r}")
+        if SECRET in said:
+            wrong.append(f"{name}: got a file outside")
+    status = await product.tried("sidecar.status")
+    if agent not in {row["agent"] for row in status["sessions"] if row["alive"]}:
+        wrong.append(f"{', '.join(row[0] for row in rows)}: the session is gone")
     return wrong
 
 
@@ -228,23 +357,32 @@ def told(name: str, outcome: dict[str, Any], reason: str) -> list[str]:
 async def table(folder: Path, planted: str | None = None, only: str | None = None) -> list[str]:
     """What is wrong with any row of LIVES, ENDS and NEVER_STARTS (or with one of them)."""
     (folder / "a.txt").write_text("inside\n")
-    living = [row for row in LIVES if only in (None, row[0])]
+    (folder / "out").symlink_to("/etc/passwd")
+    os.mkfifo(folder / "fifo")
+    chosen = [row for row in LIVES if only in (None, row[0])]
+    living = {f"agent {at}": chosen[at : at + TOGETHER] for at in range(0, len(chosen), TOGETHER)}
+    living |= {row[0]: [row] for row in ODD_STARTS if only in (None, row[0])}
     ending = [row for row in [*ENDS, *NEVER_STARTS] if only in (None, row[0])]
-    scripts = {name: in_folder(script, folder) for name, script, _ in [*living, *ending]}
-    async with a_product(folder, scripts, planted=planted) as product:
-        wrong = await all_wrong([lives(product, name, words) for name, _, words in living])
+    scripts = {agent: in_folder(together(rows), folder) for agent, rows in living.items()}
+    scripts |= {name: in_folder(script, folder) for name, script, _ in ending}
+    async with a_product(folder, scripts, planted=planted, scripts_in=folder.parent) as product:
+        wrong = await all_wrong([lives(product, agent, rows) for agent, rows in living.items()])
         wrong += [f"a message box: {box}" for box in product.boxes]
         wrong += await all_wrong([ends(product, name, words) for name, _, words in ending])
-        status = await product.tried("sidecar.status")
-        alive = {session["agent"] for session in status["sessions"] if session["alive"]}
-        wrong += [f"{name}: its session is gone" for name, _, _ in living if name not in alive]
     return wrong + [f"{name} was made" for name in ("n.txt", "theirs.txt") if (folder / name).exists()]
+
+
+def together(rows: Sequence[Row]) -> Script:
+    """One script whose turns are those of several, one after the other."""
+    return {key: value for _, script, _ in rows for key, value in script.items() if key != "turns"} | {
+        "turns": [steps for _, script, _ in rows for steps in script.get("turns", [FINE, FINE])]
+    }
 
 
 async def test_every_session_lives_or_ends_with_a_reason(tmp_path: Path, record_property: Record) -> None:
     assert await table(tmp_path) == []
     assert (tmp_path / "mine.txt").read_text() == "mine"
-    record_property("inputs", len(LIVES) + len(ENDS) + len(NEVER_STARTS))
+    record_property("inputs", len(LIVES) + len(ODD_STARTS) + len(ENDS) + len(NEVER_STARTS))
 
 
 async def test_nothing_hangs_past_its_limit(tmp_path: Path, record_property: Record) -> None:
@@ -307,7 +445,7 @@ async def test_a_question_dies_with_its_agent(tmp_path: Path) -> None:
 
 
 def test_the_tables_are_as_large_as_promised() -> None:
-    names = [row[0] for row in [*LIVES, *ENDS, *NEVER_STARTS, *LATE]]
+    names = [row[0] for row in [*LIVES, *ODD_STARTS, *ENDS, *NEVER_STARTS, *LATE]]
     assert len(names) >= 40
     assert len(set(names)) == len(names)
 

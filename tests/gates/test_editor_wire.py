@@ -16,7 +16,20 @@ from sidecar.lsp.ext import COMMANDS
 from tests.gates.product import all_wrong
 from tests.gates.product import command as start
 from tests.gates.size import size
-from tests.support.hostile_editor import OK, PARAMS, UNKNOWN, Answers, Row, command, first, outcome, survived
+from tests.support.hostile_editor import (
+    INVALID,
+    OK,
+    PARAMS,
+    PARSE,
+    UNKNOWN,
+    Answers,
+    Row,
+    command,
+    first,
+    outcome,
+    raw,
+    survived,
+)
 from tests.support.raw_lsp import RawClient, as_process, message
 
 pytestmark = pytest.mark.timeout(300)
@@ -45,6 +58,33 @@ def opens(uri: str, text: str = "x") -> bytes:
 
 def wants(method: str, **params: Any) -> bytes:
     return message(id="a", method=method, params=params)
+
+
+DOCUMENT = "file://$folder/doc.txt"
+ZERO = {"line": 0, "character": 0}
+ODD_URIS = (
+    "git:/etc/hostname",
+    "vscode-remote://wsl/etc/hostname",
+    "vscode-notebook-cell:/etc/hostname#c1",
+    "untitled:Untitled-1",
+    "FILE:///etc/hostname",
+    "file:/etc/hostname",
+    "file:",
+    "",
+    "\ud800",
+    "file:///C%3A/x",
+    "file:///a%2Fb",
+    "file:///" + "%41" * 5000,
+    "data:text/plain,x",
+)
+
+
+def changes(version: int, **change: Any) -> bytes:
+    return tells(
+        "textDocument/didChange",
+        textDocument={"uri": DOCUMENT, "version": version},
+        contentChanges=[change],
+    )
 
 
 SHAPED = [name.partition(".")[2] for name in COMMANDS if name not in ("sidecar.status", "sidecar.listAgents")]
@@ -85,6 +125,30 @@ OURS: list[Row] = [
     ("revert of a turn of nobody", asks("revertTurn", {"sessionId": "x", "turn": 2**70}), {"a": OK}),
     *((f"{name} of a number", asks(name, 5), {"a": PARAMS}) for name in SHAPED),
     *((f"{name} of numbers", asks(name, dict.fromkeys(WORDS, 5)), {"a": PARAMS}) for name in SHAPED),
+    ("a session in a FIFO", asks("newSession", {"agent": "demo", "cwd": "$folder/fifo"}), {"a": FAILED}),
+    ("a session in a folder of surrogates", asks("newSession", {"agent": "demo", "cwd": "/\ud800"}), {"a": FAILED}),
+    ("a session in a very long folder", asks("newSession", {"agent": "demo", "cwd": "/" + "a" * 100_000}), {"a": FAILED}),
+    ("a session with more folders of no form", asks("newSession", {"agent": "nobody", "additionalDirectories": ["relative", "/a\0", ""]}), {"a": FAILED}),
+    ("1,200 sessions with nobody", b"".join(command(f"n{n}", "sidecar.newSession", "nobody") for n in range(1200)), {f"n{n}": FAILED for n in range(1200)}),
+    ("a prompt nested deeply", raw(b'{"jsonrpc":"2.0","id":"a","method":"workspace/executeCommand","params":{"command":"sidecar.prompt","arguments":[{"prompt":' + b"[" * 500 + b"]" * 500 + b"}]}}"), {"a": PARAMS}),
+    ("a prompt that waits for a word", asks("prompt", {"prompt": "x", "wait": "yes"}), {"a": PARAMS}),
+    ("send of a folder", asks("send", "file://$folder"), {"a": FAILED}),
+    ("send of NULs", asks("send", "file:///%00"), {"a": FAILED}),
+    ("the text before nothing", asks("textBefore", {"uri": "::%zz", "turn": 2**70}), {"a": OK}),
+    ("changes of a very long session", asks("listChanges", {"sessionId": "x" * 2**20}), {"a": OK}),
+    ("keep of 10,000", asks("keep", {"changeIds": ["x"] * 10_000}), {"a": OK}),
+    ("a conflict of nobody's taken by nobody", asks("resolveConflict", {"conflictId": "x", "take": "theirs"}), {"a": PARAMS}),
+    ("a mode of nobody", asks("setMode", {"sessionId": "x", "modeId": "y"}), {"a": FAILED}),
+    ("an option of nobody", asks("setConfigOption", {"sessionId": "x", "configId": "y", "value": True}), {"a": FAILED}),
+    ("a session loaded from above", asks("loadSession", "../../../../etc/passwd"), {"a": FAILED}),
+    ("a transcript from above", asks("transcript", "../../../../etc/passwd"), {"a": FAILED}),
+    ("a transcript of NUL", asks("transcript", "a\0b"), {"a": FAILED}),
+    ("a transcript of surrogates", asks("transcript", "\ud800"), {"a": FAILED}),
+    ("a very long transcript", asks("transcript", "x" * 10_000), {"a": FAILED}),
+    ("a session above deleted", asks("deleteSession", "../../x"), {"a": FAILED}),
+    ("a login of nobody", asks("authenticate", "nobody"), {"a": FAILED}),
+    ("a logout of nobody", asks("logout", "nobody"), {"a": FAILED}),
+    ("sessions of nobody", asks("listSessions", "nobody"), {"a": FAILED}),
     # features
     ("lenses of a number", wants("textDocument/codeLens", textDocument={"uri": 5}), {"a": OK}),
     ("lenses of no document", wants("textDocument/codeLens", textDocument={"uri": "file:///none"}), {"a": OK}),
@@ -97,6 +161,33 @@ OURS: list[Row] = [
     ("opaque of nothing", tells("sidecar/opaque") + tells("sidecar/opaque", uri=5, dirty="x"), {}),
     ("settings changed to nonsense", tells("workspace/didChangeConfiguration", settings=5), {}),
     ("folders that are elsewhere", tells("workspace/didChangeWorkspaceFolders", event={"added": [{"uri": "vscode-remote://x/y", "name": ""}, {"uri": "::%zz\0", "name": "x"}], "removed": []}), {}),
+    ("watched files of no form", tells("workspace/didChangeWatchedFiles", changes=5) + tells("workspace/didChangeWatchedFiles", changes=[{"uri": 5, "type": 9}, None, {"uri": "file:///x", "type": "y"}]), {}),
+    ("watched files that are none", tells("workspace/didChangeWatchedFiles", changes=[{"uri": uri, "type": 2} for uri in ("file:///proc/self/environ", "file:///dev/zero", "file://$folder/fifo", "::%zz")]), {}),
+    ("5,000 watched files", tells("workspace/didChangeWatchedFiles", changes=[{"uri": f"file://$folder/w{n}", "type": 2} for n in range(5000)]), {}),
+    ("the folder renamed to the root", tells("workspace/didRenameFiles", files=[{"oldUri": "file://$folder", "newUri": "file:///"}]), {}),
+    ("1,000 cancels of nothing", tells("$/cancelRequest", id="nope") * 1000, {}),
+    # changes
+    ("a version that is a word", tells("textDocument/didOpen", textDocument={"uri": DOCUMENT, "languageId": "x", "version": "1", "text": "x"}), {}),
+    ("versions that go back", opens(DOCUMENT) + changes(5, text="a") + changes(3, text="b") + changes(3, text="c"), {}),
+    ("a range backwards", opens(DOCUMENT, "abc\ndef\n") + changes(2, range={"start": {"line": 1, "character": 2}, "end": ZERO}, text="x"), {}),
+    ("a range below 0", opens(DOCUMENT, "abc\n") + changes(2, range={"start": {"line": -1, "character": -2}, "end": ZERO}, text="x"), {}),
+    ("a range of fractions", opens(DOCUMENT, "abc\n") + changes(2, range={"start": {"line": 0.5, "character": 0}, "end": ZERO}, text="x"), {}),
+    ("a range that is null", opens(DOCUMENT, "abc\n") + changes(2, range=None, text="x"), {}),
+    ("a text that is null", opens(DOCUMENT, "abc\n") + changes(2, range={"start": ZERO, "end": ZERO}, text=None), {}),
+    ("a change within half a character", opens(DOCUMENT, "\U0001f600\n") + changes(2, range={"start": {"line": 0, "character": 1}, "end": {"line": 0, "character": 1}}, text="x"), {}),
+    ("half characters", opens(DOCUMENT, "\ud83d") + changes(2, range={"start": ZERO, "end": {"line": 0, "character": 1}}, text="\udc00"), {}),
+    ("20,000 changes at once", opens(DOCUMENT, "") + tells("textDocument/didChange", textDocument={"uri": DOCUMENT, "version": 2}, contentChanges=[{"range": {"start": ZERO, "end": ZERO}, "text": "x"}] * 20_000), {}),
+    ("opened three times, closed three times", opens(DOCUMENT) * 3 + tells("textDocument/didClose", textDocument={"uri": DOCUMENT}) * 3, {}),
+    ("saved with another text", opens(DOCUMENT, "abc") + tells("textDocument/didSave", textDocument={"uri": DOCUMENT}, text="other"), {}),
+    ("saved with a number", opens(DOCUMENT, "abc") + tells("textDocument/didSave", textDocument={"uri": DOCUMENT}, text=5), {}),
+    # framing
+    ("a length without a blank", b"Content-Length:2\r\n\r\n{}", {None: INVALID}),
+    ("a length with a sign", b"Content-Length: +2\r\n\r\n{}" + wants("no/such"), {None: PARSE, "a": UNKNOWN}),
+    ("a length on a line of its own", b"Content-Length:\r\n 2\r\n\r\n{}" + wants("no/such"), {None: PARSE, "a": UNKNOWN}),
+    ("two lengths", b"Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}", {None: INVALID}),
+    ("bare line feeds", b"Content-Length: 2\n\n{}", {None: INVALID}),
+    ("another charset", b"Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-16\r\n\r\n{}", {None: INVALID}),
+    ("1,000 empty bodies", b"Content-Length: 0\r\n\r\n" * 1000, {None: PARSE}),
     # documents whose files are none
     ("a document that is a FIFO", opens("file://$folder/fifo"), {}),
     ("a document that is a device", opens("file:///dev/zero"), {}),
@@ -107,6 +198,7 @@ OURS: list[Row] = [
     ("a document by a path of NULs", opens("file:///%00%00"), {}),
     ("a document by a path that goes up", opens("file:///..%2F..%2Fetc/passwd"), {}),
     ("a document of bytes", opens("file://$folder/%FF%FE"), {}),
+    *((f"a document {uri[:40]!r}", opens(uri) + asks("textBefore", {"uri": uri}), {"a": OK}) for uri in ODD_URIS),
     ("a document of 1,000,000 empty lines", opens("file://$folder/lines", "\n" * 1_000_000), {}),
 ]  # fmt: skip
 

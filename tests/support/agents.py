@@ -14,12 +14,19 @@ from sidecar.config import AgentCommand
 FAKE_AGENT = Path(__file__).with_name("fake_agent.py")
 
 
-def argv(script: dict, trace: Path | None = None) -> list[str]:
-    return [sys.executable, "-S", str(FAKE_AGENT), json.dumps(script), *([str(trace)] if trace else [])]
+def argv(script: dict, trace: Path | None = None, file: Path | None = None) -> list[str]:
+    """`file` gets the script when it is given: a command line has its limits."""
+    text = json.dumps(script)
+    if file is not None:
+        file.write_text(text)
+        text = f"@{file}"
+    return [sys.executable, "-S", str(FAKE_AGENT), text, *([str(trace)] if trace else [])]
 
 
-def command(script: dict, trace: Path | None = None, env: dict[str, str] | None = None) -> AgentCommand:
-    program, *args = argv(script, trace)
+def command(
+    script: dict, trace: Path | None = None, env: dict[str, str] | None = None, *, file: Path | None = None
+) -> AgentCommand:
+    program, *args = argv(script, trace, file)
     return AgentCommand(program, tuple(args), env or {})
 
 
