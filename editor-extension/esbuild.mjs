@@ -1,5 +1,5 @@
 // Bundles the extension, the panel's page and, with --test, the unit tests into dist/. The tests get a stand-in for `vscode`.
-import { readdirSync, rmSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 
@@ -47,5 +47,19 @@ if (flags.has("--watch")) {
     await (await esbuild.context(options)).watch();
   }
 } else {
-  await Promise.all(bundles.map((options) => esbuild.build(options)));
+  const built = await Promise.all(bundles.map((options) => esbuild.build({ ...options, metafile: true })));
+  if (production) {
+    writeFileSync("dist/ThirdPartyNotices.txt", notices(built.flatMap(({ metafile }) => Object.keys(metafile.inputs))));
+  }
+}
+
+/** The licences of the packages that are in the bundles, which are to go wherever they go. */
+function notices(inputs) {
+  const packages = new Set(inputs.map((name) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]).filter(Boolean));
+  const texts = [...packages].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(folder, file), "utf8").trim())].join("\n\n");
+  });
+  return `In this extension, beside its own code (the licences of the libraries of the server are in bundled/):\n\n${texts.join("\n\n----\n\n")}\n`;
 }

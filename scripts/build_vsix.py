@@ -217,15 +217,23 @@ def libraries(target: Target, into: Path) -> None:
     )
 
 
+def messages() -> dict[str, str]:
+    """Every message of `vscode.l10n.t`, as itself: what a translation into `l10n/bundle.l10n.<language>.json` starts from."""
+    sources = "".join(path.read_text() for path in sorted((EXTENSION / "src").rglob("*.ts")))
+    found = re.findall(r'l10n\.t\(\s*("(?:[^"\\]|\\.)*")', sources)
+    return {message: message for message in sorted({json.loads(literal) for literal in found})}
+
+
 def stage(target: str, into: Path) -> None:
     """The folder that the .vsix is made of."""
     for name in ("package.json", "package.nls.json", ".vscodeignore", "README.md"):
         shutil.copy(EXTENSION / name, into)
-    for name in ("l10n", "media"):
-        shutil.copytree(EXTENSION / name, into / name)
+    shutil.copytree(EXTENSION / "media", into / "media")
+    (into / "l10n").mkdir()
+    (into / "l10n" / "bundle.l10n.json").write_text(json.dumps(messages(), indent=2, ensure_ascii=False))
     (into / "dist").mkdir()
     for path in (EXTENSION / "dist").iterdir():
-        if path.suffix in (".js", ".css", ".ttf"):
+        if path.suffix in (".js", ".css", ".ttf", ".txt"):
             shutil.copy(path, into / "dist")
     for name in ("LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, into)
@@ -250,7 +258,6 @@ def build(target: str) -> Path:
             "--no-dependencies",
             "--allow-missing-repository",
             "--no-rewrite-relative-links",
-            "--skip-license",
         ]
         run([node, vsce, "package", "--target", target, "--out", vsix, *options], cwd=Path(folder))
     return vsix

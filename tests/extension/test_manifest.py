@@ -136,6 +136,11 @@ def test_messages_go_through_l10n() -> None:
     assert lines(r"show(Error|Warning|Information)Message\(\s*[\"'`]") == []
 
 
+def test_messages_are_literals() -> None:
+    """Only these are found when translations are made."""
+    assert lines(r"l10n\.t\(\s*[^\s\")]") == []
+
+
 def test_no_request_of_our_own_but_for_a_python() -> None:
     besides = "src/server/python/uv.ts"
     assert lines(r"\bfetch\(|XMLHttpRequest|WebSocket|node:(https?|net|tls|dgram)\"", besides=besides) == [
