@@ -42,6 +42,7 @@ from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.prompt_context import Mention
 from sidecar.workspace.resolving import Take
 from sidecar.workspace.review import Result, Selector
 from sidecar.workspace.service import Workspace
@@ -155,9 +156,9 @@ class Connection:
         return await self._ready().new_session(agent, cwd, additional, mcp_servers)
 
     def start_prompt(
-        self, session_id: str | None, blocks: Sequence[Json]
+        self, session_id: str | None, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> tuple[str, int, Awaitable[Json]]:
-        return self._ready().start_prompt(session_id, blocks)
+        return self._ready().start_prompt(session_id, blocks, context)
 
     def cancel(self, session_id: str | None) -> None:
         self._ready().cancel(session_id)

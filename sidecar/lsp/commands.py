@@ -88,7 +88,10 @@ class Commands:
         )
         if not blocks or (isinstance(prompt, str) and not prompt.strip()):
             raise InvalidParams(f"{ext.PROMPT}: the prompt is empty")
-        session_id, turn, outcome = self._service.start_prompt(given.session_id, blocks)
+        context = [ext.mention(item) for item in given.context]
+        session_id, turn, outcome = self._service.start_prompt(
+            given.session_id, blocks, *([context] if context else [])
+        )
         self._transcripts.session_used(session_id)
         if given.wait:
             return self._wait(session_id, outcome)

@@ -8,9 +8,13 @@ beside each. Names and shapes are the reference in the documentation, which a te
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Literal, NotRequired, TypedDict
 
 import msgspec
+
+from sidecar.core.text import Position, Range
+from sidecar.core.uri import normalise
+from sidecar.workspace.prompt_context import Mention, Problem
 
 Json = Mapping[str, object]
 
@@ -92,6 +96,57 @@ class NewSession(Arguments, frozen=True, rename="camel"):
     mcp_servers: list[dict[str, Any]] = []
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class LspPosition(msgspec.Struct, frozen=True):
+    line: _Count
+    character: _Count
+
+
+class LspRange(msgspec.Struct, frozen=True):
+    start: LspPosition
+    end: LspPosition
+
+
+class LspDiagnostic(msgspec.Struct, frozen=True):
+    """As far as an agent is told."""
+
+    range: LspRange
+    message: str
+    severity: int | None = None
+    source: str | None = None
+    code: int | str | None = None
+
+
+class ContextItem(msgspec.Struct, frozen=True):
+    """One document: `range` is what is selected in it, `diagnostics` what the client knows of it (our own hints are left out)."""
+
+    uri: str
+    range: LspRange | None = None
+    diagnostics: list[LspDiagnostic] = []
+
+
+def mention(item: ContextItem) -> Mention:
+    """As the workspace takes it."""
+    problems = [
+        Problem(
+            Position(one.range.start.line, one.range.start.character),
+            one.message,
+            one.severity,
+            one.source or "",
+            "" if one.code is None else str(one.code),
+        )
+        for one in item.diagnostics
+    ]
+    where = item.range
+    selection = None
+    if where is not None:
+        start, end = where.start, where.end
+        selection = Range(Position(start.line, start.character), Position(end.line, end.character))
+    return Mention(normalise(item.uri), selection, tuple(problems))
+
+
 class Prompt(Arguments, frozen=True, rename="camel"):
     """→ `{sessionId, turn}` at once, or with `wait` the same object as `sidecar/turnEnded`. A plain string is the prompt."""
 
@@ -100,6 +155,8 @@ class Prompt(Arguments, frozen=True, rename="camel"):
     """Text, or ACP content blocks."""
     session_id: str | None = None
     wait: bool = False
+    context: list[ContextItem] = []
+    """What it refers to: these go along as blocks of their own."""
 
 
 class OfSession(Arguments, frozen=True, rename="camel"):

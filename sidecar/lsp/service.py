@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from sidecar.core.overlay import Document
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports import AgentFailed, AgentInfo, EditorRefused, OpenedSession
+from sidecar.workspace.prompt_context import Mention
 
 Json = Mapping[str, object]
 
@@ -24,7 +25,7 @@ class Service(Protocol):
     ) -> OpenedSession: ...
 
     def start_prompt(
-        self, session_id: str | None, blocks: Sequence[Json]
+        self, session_id: str | None, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> tuple[str, int, Awaitable[Json]]:
         """(session id, turn, outcome). Without a session: the default agent's current one, made if there is none.
 

@@ -22,6 +22,15 @@ from sidecar.workspace.consent import Consent
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import locate
 from sidecar.workspace.ports import Editor, Json, Question
+from sidecar.workspace.prompt_context import (
+    MAX_SELECTED,
+    Mention,
+    others_problems,
+    problems_block,
+    selected,
+    selection_block,
+    shown,
+)
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -30,6 +39,8 @@ MAX_TEXT = 256 * 1024
 """Bytes of one embedded text: more would fill the agent's context with one file."""
 MAX_TOGETHER = 1024 * 1024
 """Bytes of all embedded texts of one prompt."""
+MAX_MENTIONS = 32
+"""Documents a prompt may refer to."""
 _NAMED = 5
 """Documents a message names; more are counted."""
 
@@ -46,8 +57,11 @@ class Prompting:
         self._buffers = buffers
         self._reconciler = reconciler
 
-    async def blocks(self, session: Session, blocks: Sequence[Json]) -> list[Json]:
-        """The prompt as it is sent: with what the user has not saved behind it."""
+    async def blocks(
+        self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
+    ) -> list[Json]:
+        """The prompt as it is sent: with what it refers to, and what the user has not saved, behind it."""
+        blocks = [*blocks, *self._mentioned(session, context)]
         policy = self._state.settings.before_prompt
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
         if policy == "save":
@@ -55,6 +69,35 @@ class Prompting:
         if not unsaved or session.opened is None or not session.opened.embedded_context:
             return list(blocks)
         return [*blocks, *self._embedded(session, unsaved)]
+
+    def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
+        """Selections and diagnostics, of what this session may be told of."""
+        sent: list[Json] = []
+        left_out: list[str] = []
+        embedded = session.opened is not None and session.opened.embedded_context
+        for mention in context[:MAX_MENTIONS]:
+            tracked, path = self._state.documents.get(mention.uri), to_path(mention.uri)
+            if path is not None and not self._may_be_told(session.roots, path):
+                left_out.append(shown(mention.uri))
+                continue
+            if mention.selection is not None:
+                if tracked is None or tracked.document.desynchronised is not None:
+                    left_out.append(shown(mention.uri))
+                    continue
+                document = tracked.document
+                words = selected(document.snapshot(), mention.selection, self._state.overlay.encoding)
+                if len(words) > MAX_SELECTED:
+                    left_out.append(shown(mention.uri))
+                    continue
+                uri = document.client_uri or document.uri
+                sent.append(selection_block(uri, words, mention.selection, embedded=embedded))
+            problems = others_problems(mention.problems)
+            if problems:
+                sent.append(problems_block(mention.uri, problems))
+        if left_out:
+            words = "not open, too large, or not for this session"
+            self._editor.show("warning", f"{_list(left_out)} did not go along with the prompt: {words}.")
+        return sent
 
     async def question(self, question: Question) -> Question:
         """A question about files the agent will change by itself: what is unsaved in them is saved by policy, else the user is

@@ -40,6 +40,7 @@ from sidecar.workspace.ports import (
     OpenedSession,
     Question,
 )
+from sidecar.workspace.prompt_context import Mention
 from sidecar.workspace.prompting import Prompting
 from sidecar.workspace.queues import Access, Ticket
 from sidecar.workspace.reads import Reader
@@ -172,7 +173,7 @@ class Workspace:
         return await self._opening.open(session)
 
     def start_prompt(
-        self, session_id: str | None, blocks: Sequence[Json]
+        self, session_id: str | None, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> tuple[str, int, Awaitable[Outcome]]:
         """Starts a turn and returns at once: session, turn, and an awaitable of its outcome.
 
@@ -185,7 +186,7 @@ class Workspace:
             if session.opened is None:
                 await self._opening.open(session)
             await self._disk_watch.before_turn(session)
-            return await self._prompting.blocks(session, blocks)
+            return await self._prompting.blocks(session, blocks, context)
 
         turn, outcome = self._turns.start(session, prepare)
         self._records.prompt(session.id, turn, blocks)
