@@ -1,0 +1,92 @@
+"""Files that change on disk while the user has unsaved text in them: neither text loses a character, and both can be saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import scripted
+from tests.vscode.window import Window
+
+DISK = "one\ntwo\nthree\n"
+TYPED = "mine one\ntwo\nthree\n"
+NEWER = "one\ntwo\nthree\nfour\n"
+BOTH = "mine one\ntwo\nthree\nfour\n"
+
+
+def looks(window: Window, file: Path) -> None:
+    """An agent reads it: the disk is looked at, and what changed there is brought into the document."""
+    window.prompt(scripted.steps(scripted.read(file)))
+
+
+@pytest.fixture
+def dirty(window: Window) -> Path:
+    file = window.file("a.txt", DISK)
+    window.open(file)
+    window.type("mine ")
+    assert window.text(file) == TYPED
+    return file
+
+
+def test_the_active_document_takes_the_disks_text_and_keeps_the_users(window: Window, dirty: Path) -> None:
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.save()
+    window.until_disk(dirty, BOTH)
+    window.until_dirty(dirty, False)
+    assert window.notifications() == []
+
+
+def test_undo_goes_back_through_both(window: Window, dirty: Path) -> None:
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.undo()
+    window.until_text(dirty, NEWER)
+    window.undo()
+    window.until_text(dirty, TYPED)
+
+
+def test_two_dirty_files_and_the_inactive_one_changes(window: Window, dirty: Path) -> None:
+    other = window.file("b.txt", "other\n")
+    window.open(other)
+    window.type("active ")
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    assert window.text(other) == "active other\n"
+    assert other.read_text() == "other\n"
+    assert window.active() == other
+    window.save()
+    window.until_disk(other, "active other\n")
+    window.open(dirty)
+    window.until_marked(dirty, False)
+    assert window.text(dirty) == BOTH
+    window.save()
+    window.until_disk(dirty, BOTH)
+    assert window.notifications() == []
+
+
+def test_the_inactive_one_changes_twice(window: Window, dirty: Path) -> None:
+    window.open(window.file("b.txt", "other\n"))
+    dirty.write_text(NEWER)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH)
+    window.until_marked(dirty, True)
+    dirty.write_text(NEWER + "five\n")
+    window.open(dirty)
+    looks(window, dirty)
+    window.until_text(dirty, BOTH + "five\n")
+    window.save()
+    window.until_disk(dirty, BOTH + "five\n")
+
+
+def test_a_clean_document_is_the_editors_to_reload(window: Window) -> None:
+    file = window.file("a.txt", DISK)
+    window.open(file)
+    file.write_text(NEWER)
+    looks(window, file)
+    window.until_text(file, NEWER)
+    window.until_dirty(file, False)
