@@ -40,13 +40,19 @@ def problem():
     return None
 
 
+def beneath():
+    path = getattr(sys, "_base_executable", None)
+    return path if path and os.path.isfile(path) else None
+
+
 def probe():
     import json
 
     found = problem()
     answer = {
         "version": "%d.%d.%d" % sys.version_info[:3],
-        "executable": sys.executable,
+        # Of a virtual environment the Python beneath it: what is installed there has no say
+        "executable": beneath() or sys.executable,
         "problem": found and found[0],
         "detail": found and found[1],
     }

@@ -8,6 +8,7 @@ import * as panel from "./panel";
 import * as review from "./review";
 import { supervise } from "./server";
 import { Client } from "./server/client";
+import { ProtocolLog } from "./server/protocol_log";
 import * as settings from "./server/settings";
 import type { Part, Session } from "./session";
 
@@ -17,7 +18,7 @@ let stop: (() => Promise<void>) | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("ACP Sidecar", { log: true });
-  const trace = vscode.window.createOutputChannel("ACP Sidecar: Protocol", { log: true });
+  const protocolLog = new ProtocolLog("ACP Sidecar: Protocol");
   const current = (): settings.Settings => {
     const section = vscode.workspace.getConfiguration("acpSidecar");
     return settings.read((name) => section.get(name));
@@ -25,11 +26,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const flags: Partial<ClientFlags> = Object.assign({}, ...parts.map((part) => part.flags));
   const client = new Client({
     log,
-    trace,
+    trace: protocolLog.channel,
     initializationOptions: () => settings.initializationOptions(current(), flags),
   });
-  const session: Session = { context, log, client, settings: current };
-  context.subscriptions.push(log, trace, client, ...parts.map((part) => part.register(session)));
+  const session: Session = { context, log, protocolLog, client, settings: current };
+  context.subscriptions.push(log, protocolLog, client, ...parts.map((part) => part.register(session)));
   const { supervisor, disposable } = supervise(session);
   context.subscriptions.push(disposable);
   stop = () => supervisor.stop();

@@ -6,12 +6,14 @@
 import type * as vscode from "vscode";
 import type { ClientFlags } from "./lsp_ext";
 import type { Client } from "./server/client";
+import type { ProtocolLog } from "./server/protocol_log";
 import type { Settings } from "./server/settings";
 
 export interface Session {
   readonly context: vscode.ExtensionContext;
   /** The output channel "ACP Sidecar"; everything a person may need to understand goes there. */
   readonly log: vscode.LogOutputChannel;
+  readonly protocolLog: ProtocolLog;
   readonly client: Client;
   /** As they are now; machine scope, so a workspace cannot change them. */
   readonly settings: () => Settings;

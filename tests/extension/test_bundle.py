@@ -113,7 +113,7 @@ def hostile(workspace: Path) -> Path:
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_probe_says_what_a_python_is_good_for(bundle: Path, python: str, tmp_path: Path) -> None:
     own = version(python)
-    isolated = ["-I", "-B"] if own >= (3, 4) else ["-B"]
+    isolated = ["-I", "-S", "-B"] if own >= (3, 4) else ["-B"]
     said = subprocess.run(
         [python, *isolated, str(bundle / "boot.py"), "--probe"],
         capture_output=True,
@@ -126,6 +126,29 @@ def test_the_probe_says_what_a_python_is_good_for(bundle: Path, python: str, tmp
     assert os.path.isabs(answer["executable"])
     fits = (3, 11) <= own <= (3, 14)
     assert (answer["problem"], answer["detail"]) == ((None, None) if fits else ("version", ""))
+
+
+def test_of_a_virtual_environment_only_the_python_beneath_is_used(bundle: Path, tmp_path: Path) -> None:
+    """Such as the workspace's own `.venv`, which the Python extension chooses by itself."""
+    venv, mark = tmp_path / ".venv", tmp_path / "was run"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    python = next(path for path in venv.glob("*/*") if path.name in ("python", "python.exe"))
+    packages = next(path for path in venv.glob("**/site-packages"))
+    (packages / "evil.pth").write_text(f"import os; open({str(mark)!r}, 'w')\n")
+    subprocess.run([python, "-c", ""], check=True)
+    assert mark.exists(), "the trap works"
+    mark.unlink()
+    said = subprocess.run(
+        [python, "-I", "-S", "-B", str(bundle / "boot.py"), "--probe"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(said.stdout)
+    assert answer["problem"] is None
+    assert not Path(answer["executable"]).is_relative_to(tmp_path)
+    subprocess.run([answer["executable"], "-I", str(bundle / "boot.py"), "--version"], check=True)
+    assert not mark.exists()
 
 
 def test_libraries_of_another_machine_are_noticed(bundle: Path, tmp_path: Path) -> None:

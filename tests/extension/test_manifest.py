@@ -26,7 +26,7 @@ SOURCES = {
     for path in sorted((EXTENSION / folder).rglob("*.ts*"))
 }
 
-LOOKS = re.compile(r"acpSidecar\.(panel|review)\.\w+")
+LOOKS = re.compile(r"acpSidecar\.(panel|review|trace)\.\w+")
 """Settings that only change how something looks here: any scope will do."""
 
 

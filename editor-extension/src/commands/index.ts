@@ -22,14 +22,11 @@ export function register(session: Session): vscode.Disposable {
   );
 }
 
-async function toggleProtocolLog({ client }: Session): Promise<void> {
-  await client.setProtocolLog(!client.protocolLog);
+function toggleProtocolLog({ protocolLog }: Session): void {
+  protocolLog.toggle();
   void vscode.window.showInformationMessage(
-    client.protocolLog
+    protocolLog.on
       ? vscode.l10n.t("Every message between the editor and acp-sidecar is shown in the output “ACP Sidecar: Protocol” now.")
       : vscode.l10n.t("The protocol log is off."),
   );
-  if (client.protocolLog) {
-    client.showTrace();
-  }
 }

@@ -10,7 +10,6 @@ import {
   ExecuteCommandRequest,
   LanguageClient,
   RevealOutputChannelOn,
-  Trace,
   type GenericRequestHandler,
   type InitializeResult,
   type Middleware,
@@ -42,7 +41,6 @@ export interface ClientOptions {
 export class Client implements vscode.Disposable {
   private current: LanguageClient | undefined;
   private state_: ServerState = "stopped";
-  private tracing = false;
   private readonly attached = new Map<Attach, vscode.Disposable | undefined>();
   private readonly listeners = new Map<string, Set<(params: unknown) => void>>();
   private readonly middleware: Middleware[] = [];
@@ -139,10 +137,12 @@ export class Client implements vscode.Disposable {
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
           closed: () => {
-            if (this.current === client && this.state_ === "running") {
+            if (this.current === client) {
               this.current = undefined;
-              this.set("stopped");
-              this.closings.fire();
+              if (this.state_ === "running") {
+                this.set("stopped");
+                this.closings.fire();
+              }
             }
             return { action: CloseAction.DoNotRestart, handled: true };
           },
@@ -156,9 +156,11 @@ export class Client implements vscode.Disposable {
     this.set("starting");
     try {
       await client.start();
-      await client.setTrace(this.tracing ? Trace.Verbose : Trace.Off);
+      if (this.current !== client) {
+        throw new Error(vscode.l10n.t("it went away while it was starting"));
+      }
     } catch (error) {
-      if (this.current === client) {
+      if (this.current === client || this.current === undefined) {
         this.current = undefined;
         this.set("failed");
       }
@@ -180,20 +182,6 @@ export class Client implements vscode.Disposable {
     } catch (error) {
       this.options.log.warn(`stopping the server: ${String(error)}`);
     }
-  }
-
-  /** Whether every message goes to the trace channel. */
-  get protocolLog(): boolean {
-    return this.tracing;
-  }
-
-  async setProtocolLog(on: boolean): Promise<void> {
-    this.tracing = on;
-    await this.current?.setTrace(on ? Trace.Verbose : Trace.Off);
-  }
-
-  showTrace(): void {
-    this.options.trace.show(true);
   }
 
   dispose(): void {

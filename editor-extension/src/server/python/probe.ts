@@ -9,7 +9,7 @@ const LIMIT = 20_000;
 const MOST = 64 * 1024;
 
 export interface Python {
-  /** As boot.py prints it: what Python says of itself. */
+  /** As boot.py prints it: what Python says of itself; of a virtual environment the one beneath it. */
   readonly executable: string;
   readonly version: string;
 }
@@ -25,7 +25,8 @@ interface Answer {
 
 /** `boot` is the bundled boot.py; `cwd` must not be the workspace. Never rejects. */
 export async function probe(candidate: Candidate, boot: string, cwd: string): Promise<Probe> {
-  const args = [...candidate.args, "-I", "-B", boot, "--probe"];
+  // -S: what a virtual environment has for its start is not run, be it the workspace's
+  const args = [...candidate.args, "-I", "-S", "-B", boot, "--probe"];
   const told = await output(candidate.command, args, cwd);
   if ("problem" in told) {
     return told;
