@@ -71,13 +71,16 @@ class Opening:
         self._records.begin(about, known=earlier is not None and bool(earlier.created))
         return session
 
-    async def open(self, session: Session) -> OpenedSession:
-        """Opens it with its agent, which is started if need be and allowed. Raises AgentFailed; then there is no such session."""
+    async def open(self, session: Session, *, again: bool = False) -> OpenedSession:
+        """Opens it with its agent, which is started if need be and allowed. Raises AgentFailed; then there is no such session.
+
+        `again`: a session whose opening is only cancelled stays, and is opened another time."""
         try:
             await self.allow(session)
             session.opened = await self._agents.open_session(session.request)
-        except BaseException:
-            self.drop(session)
+        except BaseException as error:
+            if not again or isinstance(error, Exception):
+                self.drop(session)
             raise
         self._records.reference(session.id, session.opened.reference)
         return session.opened

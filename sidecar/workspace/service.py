@@ -184,7 +184,7 @@ class Workspace:
 
         async def prepare() -> Sequence[Json]:
             if session.opened is None:
-                await self._opening.open(session)
+                await self._opening.open(session, again=True)  # the next prompt does, if this one is stopped
             await self._disk_watch.before_turn(session)
             return await self._prompting.blocks(session, blocks, context)
 

@@ -55,14 +55,14 @@ class Asked(QuietEditor):
 
 
 class Unapproved:
-    """Approvals that know a command once."""
+    """Approvals that do not know a command the second time."""
 
     def __init__(self) -> None:
-        self.first = True
+        self.times = 0
 
     def knows(self, command: object) -> bool:
-        known, self.first = self.first, False
-        return known
+        self.times += 1
+        return self.times != 2
 
     def remember(self, command: object) -> None: ...
 
@@ -108,11 +108,11 @@ async def test_a_stop_is_never_lost(when: str, tmp_path: Path) -> None:
         assert "error" not in ended
         assert agents.prompted.is_set() == reaches
         assert editor.shown == []
-        # and the next prompt is a turn like any other
+        # and the next prompt in the same session is a turn like any other
         agents.opens.set()
         agents.prompted.clear()
         agents.stop = None
-        _, _, outcome = bench.workspace.start_prompt(bench.session, TEXT)
+        _, _, outcome = bench.workspace.start_prompt(session_id, TEXT)
         await agents.prompted.wait()
         assert agents.stop is not None
         agents.stop.set_result("end_turn")
