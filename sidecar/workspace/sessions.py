@@ -19,6 +19,9 @@ _TITLE = 200
 _CALLS = 4096
 """Tool calls under way in one turn; with more of them the oldest are forgotten."""
 
+_MAX_ENDED = 16
+"""Tool calls that ended whose time is kept: an agent does not remember for long."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -48,6 +51,8 @@ class Session:
     """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
     _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     """Tool calls under way that may be reading files behind us, by id, with their kind and when they were told."""
+    _ended: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """When the last of such tool calls began and ended."""
     _behind_until: int = 0
     """When there was such a tool call last."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -82,9 +87,8 @@ class Session:
 
     def _no_tool_calls(self) -> None:
         self.tool_calls.clear()
-        if self._behind:
-            self._behind.clear()
-            self._behind_until = self.moment()
+        for call in list(self._behind):
+            self._no_longer_behind(call)
 
     def withdraw_questions(self) -> None:
         """Every open question is taken back; a late "yes" then has nothing to act upon."""
@@ -104,8 +108,7 @@ class Session:
             self._behind[call] = kind if isinstance(kind, str) else "", self._behind_until
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
-            if self._behind.pop(call, None) is not None:
-                self._behind_until = self.moment()
+            self._no_longer_behind(call)
         else:
             self.tool_calls[call] = (
                 title[:_TITLE] if isinstance(title, str) else self.tool_calls.get(call, "")
@@ -113,8 +116,7 @@ class Session:
             if len(self.tool_calls) > _CALLS:
                 forgotten = next(iter(self.tool_calls))
                 del self.tool_calls[forgotten]
-                if self._behind.pop(forgotten, None) is not None:
-                    self._behind_until = self.moment()
+                self._no_longer_behind(forgotten)
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent's runs in a terminal of ours from now on."""
@@ -122,8 +124,13 @@ class Session:
         self._behind[terminal_id] = "execute", self._behind_until
 
     def command_ended(self, terminal_id: str) -> None:
-        if self._behind.pop(terminal_id, None) is not None:
+        self._no_longer_behind(terminal_id)
+
+    def _no_longer_behind(self, call: str) -> None:
+        _, told = self._behind.pop(call, ("", 0))
+        if told:
             self._behind_until = self.moment()
+            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self._behind_until)]
 
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""
@@ -137,9 +144,10 @@ class Session:
         if call is not None and kind != "execute" and told < received:
             self._behind.pop(call, None)
 
-    def behind_since(self, otherwise: int) -> int:
-        """When the first of what may be reading or writing files behind us, and still runs, began."""
-        return min((told for _, told in self._behind.values()), default=otherwise)
+    def behind_since(self, since: int) -> int:
+        """When the first of what may have read or written files behind us after `since` began; `since` when that was later."""
+        began = [told for _, told in self._behind.values()]
+        return min([since, *began, *(told for told, until in self._ended if until > since)])
 
     def may_have_read_behind(self, since: int) -> bool:
         """Whether the agent may have read files in another way than through us after `since`."""

@@ -103,14 +103,14 @@ class State:
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
         if since is None or session.may_have_read_behind(since):
-            texts = self.documents.disk.between(uri, since or 0, moment)
+            texts = self.documents.disk.between(uri, session.behind_since(since or 0), moment)
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
         """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
         document, and the two were brought together: agents that write there themselves send the same through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
-        since = min(since, session.behind_since(since))
+        since = session.behind_since(since)
         return tracked.saved == tracked.together == wanted and self.documents.disk.was_put_after(
             tracked.document.uri, wanted, since
         )

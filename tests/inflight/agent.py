@@ -146,7 +146,8 @@ class Agent:
         twice = any(count > 1 for count in counted(text).values())
         elsewhere = tokens(answer) & self._given.get(name, set()) - tokens(view.text)
         self._note(name, answer)
-        if len(lines) < first - 1 or torn or twice or elsewhere:
+        beyond = len(lines) < first - 1 + bool(shown)
+        if beyond or torn or twice or elsewhere:
             # These lines do not fit what it has of the file, which is outdated: it reads it again before it writes. Who writes
             # from memory after being shown something else has seen that and left it out.
             del self._views[name]

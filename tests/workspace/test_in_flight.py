@@ -353,3 +353,21 @@ def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: 
 
     editor = play(tmp_path, WELL_BEHAVED, case, arrives_after=0.4)
     assert [label for label, _ in editor.sent] == ["Changed on disk, taken back"]
+
+
+def test_what_a_tool_read_before_it_wrote_is_a_base_though_we_were_read_since(tmp_path: Path) -> None:
+    """It writes the disk where the user has replaced everything, is shown the user's text, and sends what it wrote."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(0.5)
+        editor.replaces("a.txt", BASE, "all mine\n")
+        tool(bench, "edit", "execute")
+        wanted = BASE.replace("two", "TWO")
+        (tmp_path / "a.txt").write_text(wanted)
+        assert await bench.read("a.txt") == "all mine\n"
+        refused(await bench.write("a.txt", wanted), Kind.CONFLICT)
+        assert editor.text("a.txt") == "all mine\n"
+
+    play(tmp_path, WELL_BEHAVED, case)
