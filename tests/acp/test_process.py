@@ -86,6 +86,23 @@ async def test_several_stops_are_one(tmp_path: Path) -> None:
     assert agent.gone.done()
 
 
+async def test_hurrying_what_is_gone_writes_to_nobody(tmp_path: Path) -> None:
+    """The numbers of its pipes are given out again at once."""
+    agent = await start({}, tmp_path)
+    await agent.stop(QUICK)
+    pipes = [os.pipe() for _ in range(20)]
+    try:
+        agent.hurry("t")
+        agent.hurry("k")
+        for reading, _ in pipes:
+            os.set_blocking(reading, False)
+            with pytest.raises(BlockingIOError):
+                os.read(reading, 1)
+    finally:
+        for fd in (end for pipe in pipes for end in pipe):
+            os.close(fd)
+
+
 async def test_what_an_agent_leaves_goes_with_it_unasked(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     steps = [{"spawn": kind, "pids": str(pids)} for kind in ("child", "setsid", "daemon", "stubborn")]
