@@ -87,7 +87,7 @@ class Emacs:
         self.command("acp-sidecar")
         self.wait_for("(and eglot--managed-mode t)", "the server manages the buffer")
 
-    def request(self, name: str, argument: Mapping[str, object], *, within: float = 60) -> Any:
+    def request(self, name: str, argument: Mapping[str, object], *, within: float = 100) -> Any:
         """A sidecar.* command through the snippet, its result; NeverHappened also when it fails (see *Messages*)."""
         self.eval("(setq acp-test-answer nil)")
         done = "(lambda (result) (setq acp-test-answer (list result)))"

@@ -125,7 +125,7 @@ class Neovim:
             otherwise=self.server_log,
         )
 
-    def command(self, name: str, argument: object = None, *, within: float = 60) -> Any:
+    def command(self, name: str, argument: object = None, *, within: float = 100) -> Any:
         """A sidecar.* command through the snippet, its result; AssertionError with the server's words for an error."""
         self.lua(
             "local name, argument = ...; Answer = nil;"
