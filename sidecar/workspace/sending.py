@@ -87,17 +87,28 @@ class Misplaced:
 def text_edits(
     text: Text, changes: ChangeSet, encoding: Encoding, lf_lines: bool = False
 ) -> tuple[TextEdit, ...]:
-    """Changes of `text` as an editor takes them: positions as it counts, in the text before the change."""
+    """Changes of `text` as an editor takes them: positions as it counts, in the text before the change. What touches is one edit:
+    VS Code tells it as one, which would look like an edit over newer typing."""
     edits: list[TextEdit] = []
     place = places(text, encoding, lf_lines)
     done = 0
-    for edit in changes.edits:
+    for edit in _joined(changes.edits):
         start, end, new = _off_the_last_line(text, edit)
         if start < done:
             start, end, new = edit.start, edit.end, edit.new
         done = end
         edits.append(TextEdit(place(start), place(end), new))
     return tuple(edits)
+
+
+def _joined(edits: Sequence[Edit]) -> list[Edit]:
+    joined: list[Edit] = []
+    for edit in edits:
+        if joined and joined[-1].end == edit.start:
+            last = joined.pop()
+            edit = Edit(last.start, edit.end, last.new + edit.new)
+        joined.append(edit)
+    return joined
 
 
 def _off_the_last_line(text: Text, edit: Edit) -> tuple[int, int, str]:

@@ -526,3 +526,19 @@ def test_what_a_save_changed_survives_a_restart_as_nobodys(tmp_path: Path) -> No
 
     run(main(first))
     run(main(second))
+
+
+def test_hunks_that_touch_are_put_back_by_one_edit(tmp_path: Path) -> None:
+    """An editor tells what touches as one change, which would look as if it had been made over typing."""
+    (tmp_path / "a.txt").write_text("one\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, "one\ntwo  \nthree")
+        assert editor.text("a.txt") == "one\ntwo\nthree\n"
+        assert (await bench.workspace.review.reject(ALL)).impossible == []
+        label, sent = editor.sent[-1]
+        assert (label, len(sent.edits)) == ("reject", 1)
+        assert editor.text("a.txt") == "one\n"
+
+    play(tmp_path, tidying(), case)
