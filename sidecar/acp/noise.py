@@ -7,6 +7,8 @@ import time
 
 from sidecar.core.escape import plain
 
+_LOOKED_AT = 1000
+
 
 class Noise:
     """Logs at most `burst` lines in `period` seconds; what was left out is counted and told with the next line."""
@@ -29,8 +31,9 @@ class Noise:
         if self._said > self._burst:
             self._unsaid += 1
             return
+        words = words[:_LOOKED_AT]  # before anything else is done with what may be a whole file
         if isinstance(words, bytes):
-            words = words[:1000].decode("utf-8", "backslashreplace")
+            words = words.decode("utf-8", "backslashreplace")
         unsaid = f" ({self._unsaid} more were not logged)" if self._unsaid else ""
         self._unsaid = 0
         self._log.log(level, "%s %s%s%s", self._name, what, f": {plain(words)}" if words else "", unsaid)

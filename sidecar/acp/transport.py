@@ -44,6 +44,10 @@ _LOOKS = 4
 """How often it is looked whether an agent reads, in the time it may take nothing."""
 
 
+_IN_ONE_LINE = 100
+"""Messages that are taken from one line; some agents forget a line end, none forgets so many."""
+
+
 class Sink(Protocol):
     """The agent's input. No method but `drain` waits."""
 
@@ -400,7 +404,9 @@ class LineTransport:
         try:
             text = line[start:].decode() if start >= 0 else ""
             at = 0
-            while text.startswith("{", at):
+            for _ in range(_IN_ONE_LINE):
+                if not text.startswith("{", at):
+                    break
                 value, at = _LENIENT.raw_decode(text, at)
                 self._messages.append(_shallow(value))
                 while at < len(text) and text[at] in " \t\r":
@@ -451,7 +457,7 @@ class LineTransport:
         return message
 
     def _reject(self, request_id: RequestId, code: int, words: str, message: Message) -> None:
-        self._noise.say(words, str(message.get("method")))
+        self._noise.say(words, _in_words(message.get("method")))
         if "id" in message:
             self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
 
@@ -459,7 +465,7 @@ class LineTransport:
         key = _answer_key(message.get("id"))
         if key is None or key not in self._asked:
             # also an answer that came twice, or after we gave up waiting and the SDK forgot the question
-            self._noise.say("answered something it was not asked", repr(message)[:1000])
+            self._noise.say("answered something it was not asked", _in_words(message.get("id")))
             return None
         self._asked.discard(key)
         message["id"] = key
@@ -553,6 +559,11 @@ def _unreadable(line: bytes) -> Message | None:
     if not isinstance(value, dict) or "id" not in value:
         return None
     return _stand_in(cast("Message", value), "not JSON")
+
+
+def _in_words(value: object) -> str:
+    """An id or a method for the log; of what is neither, its type: it may be of any size."""
+    return str(value)[:1000] if isinstance(value, (str, int, float)) else f"<{type(value).__name__}>"
 
 
 def _no_constant(name: str) -> object:

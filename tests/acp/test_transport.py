@@ -215,6 +215,15 @@ async def test_requests(what: str) -> None:
         assert "ssh" not in str(answer)
 
 
+async def test_a_line_holds_few_messages() -> None:
+    """Millions of objects in one line would be in memory all at once, and nobody else be heard meanwhile."""
+    async with side(WireLimits()) as there:
+        there.wire.feed(b"{}" * 1_000_000 + b"\n" + b'{"method":"x","params":{"n":1}}' * 300 + b"\n")
+        there.wire.request("probe", "ping")
+        await there.wire.answered("probe")
+        assert [method for method, _ in there.admitted] == ["x"] * 100 + ["ping"]
+
+
 async def test_notifications_that_are_wrong_are_dropped() -> None:
     async with side() as there:
         for line in (
