@@ -51,7 +51,8 @@ _LONG = 3.0
 _LONGEST_ID = 4096
 """Characters of a tool call's id: they are kept in many places."""
 _EARLY = 4096
-"""Updates kept for sessions whose `session/new` is not answered yet."""
+"""Updates kept for sessions whose `session/new` is not answered yet; a large one counts as several."""
+_EARLY_SIZE = 8192
 
 
 class Gone(Exception):
@@ -439,7 +440,7 @@ class AgentConnection:
         elif self._opening and self._early_count < _EARLY:
             # several agents (copilot, crow, vibe) send updates before they answer `session/new`
             self._early.setdefault(session_id, []).append(cast("Json", update))
-            self._early_count += 1
+            self._early_count += 1 + permission.size_of(cast("object", update)) // _EARLY_SIZE
         else:
             self._noise.say("sent a session/update for a session it does not have", session_id)
 

@@ -51,7 +51,7 @@ class ToolCalls:
             self._calls.move_to_end(call_id)
         known.update({name: call[name] for name in _FIELDS if call.get(name) is not None})
         if isinstance(call_id, str):
-            self._sizes[call_id] = _size(known)
+            self._sizes[call_id] = size_of(known)
             self._forget()
         return dict(known)
 
@@ -62,7 +62,7 @@ class ToolCalls:
             del self._sizes[forgotten]
 
 
-def _size(value: object) -> int:
+def size_of(value: object) -> int:
     """Characters, about."""
     size, level = 0, [value]
     while level and size <= _REMEMBERED_SIZE:

@@ -185,6 +185,18 @@ async def test_updates_before_the_session_is_known_are_kept_in_order() -> None:
     await side.agent.close()
 
 
+async def test_large_updates_before_the_session_is_known_are_few() -> None:
+    side = await Side().ready()
+    task = asyncio.ensure_future(side.agent.new_session(SessionRequest("S1", "fake", "/w")))
+    await side.wire.asked("session/new")
+    for number in range(100):
+        side.wire.update("a1", f"{number} " + "x" * 10**6)
+    await side.wire.reply("session/new", {"sessionId": "a1"})
+    await task
+    assert 0 < len(side.workspace.updates) < 40
+    await side.agent.close()
+
+
 async def test_login_wanted() -> None:
     side = Side()
     task = asyncio.ensure_future(side.agent.initialize())
