@@ -66,6 +66,8 @@ class TurnStarts:
         self._starts: dict[str, _Start] = {}
         self._compared: dict[str, tuple[Stat, str]] = {}
         """By path: the object id of what it held when its stat was this."""
+        self._too_large: set[str] = set()
+        """Folders that were, or took git too long: once is enough."""
 
     async def take(self, session_id: str, folder: str) -> None:
         """The session's turn is about to begin in this folder (absolute)."""
@@ -87,8 +89,9 @@ class TurnStarts:
 
     def _take(self, folder: str) -> _Start | None:
         folder = os.path.realpath(folder)
-        names = _names(folder)
+        names = None if folder in self._too_large else _names(folder)
         if names is None:
+            self._too_large.add(folder)
             return None
         start = _Start(folder, _stats(folder, names), git_head.head(folder))
         left, kept = MAX_COMPARED, 0

@@ -173,4 +173,8 @@ def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(turn_starts, "MAX_FILES_WITHOUT_GIT", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
-    assert turn_starts.TurnStarts()._take(str(tmp_path)) is None
+    starts = turn_starts.TurnStarts()
+    assert starts._take(str(tmp_path)) is None
+    (tmp_path / "a").unlink()
+    assert starts._take(str(tmp_path)) is None, "nor counted once more at every turn"
+    assert turn_starts.TurnStarts()._take(str(tmp_path)) is not None
