@@ -1,0 +1,281 @@
+"""The .vsix in a clean profile, on machines that lack things: it works, or says in one sentence what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import tools
+from tests.support.waiting import eventually
+from tests.vscode import vsix
+from tests.vscode.code_server import CodeServer
+from tests.vscode.offline import OfflineCodeServer, isolation
+from tests.vscode.window import Window
+
+OpenWindow = Callable[..., Window]
+
+# A workbench of its own, waits between crashes, and other tests beside
+pytestmark = pytest.mark.timeout(300)
+
+MARKS = ("anyio", "sidecar", "json", "pygls", "sitecustomize")
+"""Modules that a repository may bring along."""
+
+
+def installed(server: CodeServer) -> Path:
+    return next(server.folder.glob("extensions/acp-sidecar.acp-sidecar-*"))
+
+
+def servers(server: CodeServer) -> list[int]:
+    """Process ids of the sidecars that this code-server's windows started."""
+    boot = str(installed(server) / "bundled" / "boot.py").encode()
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:  # it ended meanwhile
+            continue
+        if boot in words and b"lsp" in words:
+            found.append(int(path.parent.name))
+    return found
+
+
+def log(server: CodeServer) -> str:
+    return "".join(
+        path.read_text() for path in server.data.glob("logs/**/acp-sidecar.acp-sidecar/ACP Sidecar.log")
+    )
+
+
+def test_what_is_in_it() -> None:
+    with zipfile.ZipFile(vsix.ours()) as archive:
+        names = [name.removeprefix("extension/") for name in archive.namelist()]
+        manifest = archive.read("extension.vsixmanifest").decode()
+        notices = archive.read("extension/dist/ThirdPartyNotices.txt").decode()
+        messages = json.loads(archive.read("extension/l10n/bundle.l10n.json"))
+    assert re.search(r'TargetPlatform="(linux|alpine|darwin|win32)-(x64|arm64)"', manifest)
+    top = {name.split("/")[0] for name in names}
+    known = {
+        "bundled",
+        "dist",
+        "media",
+        "l10n",
+        "package.json",
+        "package.nls.json",
+        "readme.md",
+        "changelog.md",
+        "LICENSE.txt",
+    }
+    assert top == {*known, "extension.vsixmanifest", "[Content_Types].xml"}
+    assert {name.split("/")[1] for name in names if name.startswith("bundled/")} == {
+        *("boot.py", "lib", "cp311", "cp312", "cp313", "cp314")
+    }
+    assert [name for name in names if name.endswith((".pyc", ".ts", ".map")) or "/tests/" in name] == []
+    assert "bundled/lib/sidecar/cli.py" in names
+    for python in ("cp311", "cp314"):
+        assert any(
+            re.match(rf"bundled/{python}/pydantic_core/_pydantic_core\.\S+\.(so|pyd)$", name)
+            for name in names
+        )
+    assert "vscode-languageclient" in notices
+    assert "An agent works in a folder: open one first." in messages
+
+
+def only_notification(window: Window, words: str) -> None:
+    """That there is one sentence with these words, and nothing else is wrong."""
+    window.notification(words).first.wait_for(timeout=60_000)
+    assert window.notification(words).count() == 1
+    assert [text for text in errors(window) if words not in text] == []
+
+
+def errors(window: Window) -> list[str]:
+    """The texts of error messages shown now."""
+    toasts = window.page.locator(".notifications-toasts .notification-list-item")
+    wrong = toasts.filter(has=window.page.locator(".codicon-error"))
+    return wrong.locator(".notification-list-item-message").all_inner_texts()
+
+
+@pytest.fixture
+def offline(browser: object, tmp_path_factory: pytest.TempPathFactory) -> CodeServer:
+    if not isolation():
+        pytest.skip("this system permits no network namespace")
+    folder = tmp_path_factory.mktemp("vs")
+    machine = {"acpSidecar.defaultAgent": "demo"}
+    support = vsix.support(folder / "support.vsix")
+    # Whatever Python the machine has on its own PATH; on Debian that is one without pip and ensurepip
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder / "ws")}
+    return OfflineCodeServer(
+        tools.require("code-server"), folder, [vsix.ours(), support], machine=machine, environment=environment
+    )
+
+
+def test_without_network_pip_or_writable_folder_next_to_hostile_files(
+    offline: CodeServer, open_window: OpenWindow
+) -> None:
+    root = offline.folder / "ws"
+    root.mkdir()
+    mark = offline.folder / "was run"
+    for name in MARKS:
+        (root / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write('{name} ')\n")
+    with offline:
+        extension = installed(offline)
+        for path in [extension, *extension.rglob("*")]:
+            path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+        before = set(extension.rglob("*"))
+        window = open_window(root=root, server=offline)
+        window.until_server_runs()
+        file = window.file("a.txt", "one\ntwo\n")
+        window.open(file)
+        window.type("zero")
+        told = window.command("acpSidecar.prompt", f"Look at {file}")
+        assert told["turn"] == 1
+        eventually(lambda: len(window.changes(file)) == 1, "the demo agent's edit is under review", within=60)
+        text = window.text(file)
+        assert text is not None
+        assert text.startswith("zeroone\n")
+        assert errors(window) == []
+        assert set(extension.rglob("*")) == before
+        assert not mark.exists(), mark.read_text()
+
+        # A click asks first, naming size and source, and failing is said in a sentence
+        window.js("void vscode.commands.executeCommand('acpSidecar.getPython')")
+        dialog = window.page.locator(".monaco-dialog-box")
+        dialog.wait_for(timeout=30_000)
+        words = dialog.inner_text()
+        assert "35 MB" in words
+        assert "releases.astral.sh" in words
+        assert "PyPI" in words
+        dialog.get_by_role("button", name="Download").click()
+        only_notification(window, "Python could not be fetched")
+        assert not (
+            offline.folder / "data" / "User" / "globalStorage" / "acp-sidecar.acp-sidecar" / "python"
+        ).exists()
+
+
+def old_python(folder: Path) -> Path:
+    """A Python 3.10: a real one where there is one, else what answers as it does."""
+    real = sorted(
+        Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.10.*/bin/python")
+    )
+    if real:
+        return real[0]
+    program = folder / "python3.10"
+    answer = {"version": "3.10.13", "executable": str(program), "problem": "version", "detail": ""}
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+) -> None:
+    machine = {"acpSidecar.python": str(old_python(tmp_path)), "acpSidecar.defaultAgent": "demo"}
+    server = start_code_server(machine=machine)
+    window = open_window(server=server)
+    only_notification(window, "named in the setting acpSidecar.python, is Python 3.10.")
+    assert window.notification("is Python 3.10.").get_by_role("button", name="Open Settings").count() == 1
+    assert servers(server) == []
+    window.command("notifications.clearAll")
+
+    # Restart on change
+    server.write_settings("Machine", machine | {"acpSidecar.python": sys.executable})
+    window.until_server_runs()
+
+    # A crash: it comes back by itself, and knows what is open
+    file = window.file("a.txt", "one\ntwo\n")
+    window.open(file)
+    window.type("zero")
+    for _ in range(3):
+        (crashed,) = eventually(
+            lambda: servers(server), "a sidecar runs", within=60, otherwise=server.last_words
+        )
+        os.kill(crashed, signal.SIGKILL)
+        eventually(lambda crashed=crashed: crashed not in servers(server), "it is gone")
+        eventually(lambda: servers(server), "another one runs", within=60, otherwise=server.last_words)
+        window.until_server_runs()
+    eventually(
+        lambda: [each["uri"] for each in window.command("sidecar.status")["documents"]] == [file.as_uri()],
+        "the new server has what is open",
+    )
+    assert errors(window) == []
+
+    # Once more is too often: one sentence, and a button that starts it
+    os.kill(*servers(server), signal.SIGKILL)
+    only_notification(window, "acp-sidecar went away 4 times in a row (ended by SIGKILL")
+    assert servers(server) == []
+    window.notification("4 times in a row").get_by_role("button", name="Restart").click()
+    eventually(lambda: servers(server), "it runs again", within=60, otherwise=server.last_words)
+    window.until_server_runs()
+
+
+def test_nothing_runs_in_a_folder_that_is_not_trusted(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+) -> None:
+    server = start_code_server(options=())
+    window = open_window(server=server)
+    window.page.get_by_text("Restricted Mode", exact=True).wait_for(timeout=60_000)
+    active = "return vscode.extensions.getExtension('acp-sidecar.acp-sidecar')?.isActive ?? false"
+    # Everything that starts by itself has started: the extension that the tests bring is one of these
+    assert window.js("return vscode.workspace.isTrusted") is False
+    assert window.js(active) is False
+    assert servers(server) == []
+    assert not any(
+        name.startswith("acpSidecar.") for name in window.js("return await vscode.commands.getCommands(true)")
+    )
+    window.page.locator(".banner").get_by_text("Manage").click()
+    window.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).click()
+    eventually(lambda: servers(server), "a sidecar runs", within=60, otherwise=server.last_words)
+
+
+def test_an_empty_window(open_window: OpenWindow, code_server: CodeServer) -> None:
+    window = open_window(root=None)
+    window.until_server_runs()
+    window.js("void vscode.commands.executeCommand('acpSidecar.prompt', 'hello')")
+    only_notification(window, "An agent works in a folder: open one first.")
+
+
+def test_several_folders(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+) -> None:
+    server = start_code_server()
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    window = open_window(root=first, server=server)
+    window.until_server_runs()
+    workspace = tmp_path / "both.code-workspace"
+    workspace.write_text(json.dumps({"folders": [{"path": str(first)}, {"path": str(second)}]}))
+    window._visit(lambda: window.page.goto(f"{server.url}/?workspace={workspace}"))
+    window.until_server_runs()
+    window.js("keep.made = vscode.commands.executeCommand('acpSidecar.newSession')")
+    picks = window.page.locator(".quick-input-list .monaco-list-row")
+    picks.filter(has_text="second").click()
+    picks.filter(has_text="demo").click()
+    made = window.js("return await keep.made")
+    (session,) = window.command("sidecar.status")["sessions"]
+    assert session["sessionId"] == made["sessionId"]
+    assert session["cwd"] == str(second)
+
+
+def test_the_protocol_log_shows_messages_while_it_is_on(window: Window) -> None:
+    def lines() -> str:
+        return "".join(
+            path.read_text() for path in window.server.data.glob("logs/**/ACP Sidecar*Protocol.log")
+        )
+
+    asked = "Sending request 'workspace/executeCommand"
+    window.command("sidecar.status")
+    before = lines().count(asked)
+    window.command("acpSidecar.toggleProtocolLog")
+    window.command("sidecar.status")
+    eventually(lambda: lines().count(asked) > before, "the request is in the log", otherwise=lines)
+    assert '"sidecar.status"' in lines(), "with its content"
+    window.command("acpSidecar.toggleProtocolLog")
+    window.command("notifications.clearAll")
