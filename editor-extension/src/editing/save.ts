@@ -10,6 +10,8 @@ import type { SaveAnswer, SaveParams } from "../lsp_ext";
 import { isActive, openDocument } from "./documents";
 import { replaceAll } from "./texts";
 
+const KEYBOARD = vscode.TextEditorSelectionChangeKind.Keyboard;
+
 /** What others of this folder know: whether the file is newer than the document, so that a save would fail, with a message. */
 export type IsNewerOnDisk = (document: vscode.TextDocument) => boolean;
 
@@ -81,7 +83,7 @@ async function saveAndWatch(document: vscode.TextDocument): Promise<SaveAnswer> 
   let typed = false;
   // Typing moves the cursor by the keyboard; what participants change moves it by nobody
   const watch = vscode.window.onDidChangeTextEditorSelection((event) => {
-    typed ||= event.textEditor.document === document && event.kind !== undefined;
+    typed ||= event.textEditor.document === document && event.kind === KEYBOARD;
   });
   try {
     const saved = await document.save();

@@ -1,0 +1,140 @@
+"""Saving: what the user has done at every save is done to agents' writes too, and belongs to neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import scripted
+from tests.vscode.window import Window
+
+PARTICIPANTS = {"files.trimTrailingWhitespace": True, "files.insertFinalNewline": True}
+BEFORE = "one  \ntwo\n"
+WRITTEN = "one  \ntwo\nthree  \nfour"
+SAVED = "one\ntwo\nthree\nfour\n"
+
+
+@pytest.fixture
+def participants(window: Window) -> Window:
+    window.configure(PARTICIPANTS)
+    return window
+
+
+def written(window: Window, file: Path, text: str) -> dict[str, object]:
+    return window.prompt(scripted.steps(scripted.read(file), scripted.write(file, text)))
+
+
+def test_a_clean_file_is_saved(window: Window) -> None:
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    written(window, file, "one\ntwo\n")
+    assert file.read_text() == "one\ntwo\n"
+    window.until_dirty(file, False)
+    assert window.text(file) == "one\ntwo\n"
+
+
+def test_what_the_user_has_not_saved_stays_unsaved(window: Window) -> None:
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    window.type("zero")
+    written(window, file, "zeroone\ntwo\n")
+    assert window.text(file) == "zeroone\ntwo\n"
+    assert file.read_text() == "one\n"
+    window.save()
+    window.until_disk(file, "zeroone\ntwo\n")
+
+
+def test_two_undos_take_back_participants_then_agent(participants: Window) -> None:
+    window = participants
+    file = window.file("a.txt", BEFORE)
+    window.open(file)
+    written(window, file, WRITTEN)
+    assert window.text(file) == SAVED
+    assert file.read_text() == SAVED
+    window.undo()
+    window.until_text(file, WRITTEN)
+    window.undo()
+    window.until_text(file, BEFORE)
+    window.redo()
+    window.until_text(file, WRITTEN)
+    window.redo()
+    window.until_text(file, SAVED)
+
+
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("order", ["reject", "revertTurn"])
+def test_one_rejection_takes_back_both(participants: Window, order: str, opened: bool) -> None:
+    window = participants
+    file = window.file("a.txt", BEFORE)
+    if opened:
+        window.open(file)
+    turn = written(window, file, WRITTEN)
+    assert file.read_text() == SAVED
+    which = (
+        {"uri": file.as_uri()}
+        if order == "reject"
+        else {"sessionId": turn["sessionId"], "turn": turn["turn"]}
+    )
+    answer = window.command(f"sidecar.{order}", which)
+    assert answer["impossible"] == []
+    assert window.text(file) == BEFORE
+    assert window.changes() == []
+    if opened:
+        assert file.read_text() == BEFORE
+    window.open(file)
+    window.until_disk(file, BEFORE)
+    window.until_dirty(file, False)
+
+
+def test_the_agent_is_not_told_that_it_changed_what_the_participants_changed(participants: Window) -> None:
+    window = participants
+    file = window.file("a.txt", BEFORE)
+    window.open(file)
+    again = scripted.write(file, WRITTEN.replace("two", "TWO")) | {"as": "again"}
+    steps = [scripted.read(file), scripted.write(file, WRITTEN), again]
+    window.prompt(scripted.steps(*steps))
+    assert window.text(file) == SAVED.replace("two", "TWO")
+    assert file.read_text() == SAVED.replace("two", "TWO")
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_formatter_works_on_what_the_agent_wrote(window: Window, opened: bool) -> None:
+    window.configure({"editor.formatOnSave": True})
+    file = window.file("a.json", '{"a":1}\n')
+    if opened:
+        window.open(file)
+    written(window, file, '{"a":1,"b":2}\n')
+    formatted = '{\n    "a": 1,\n    "b": 2\n}\n'
+    window.until_disk(file, formatted)
+    window.command("sidecar.reject", {"all": True})
+    assert window.text(file) == '{"a":1}\n'
+    window.open(file)
+    window.until_disk(file, '{"a":1}\n')
+
+
+def test_what_is_typed_while_a_formatter_works_is_the_users(window: Window) -> None:
+    window.configure({"editor.formatOnSave": True})
+    window.js(SLOW_FORMATTER)
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    turn = window.begin(scripted.steps(scripted.read(file), scripted.write(file, "one\ntwo\n")))
+    window.until_js("return keep.formatting === true", "the formatter works")
+    window.type("mine")
+    window.js("keep.format()")
+    turn.result()
+    window.command("sidecar.reject", {"all": True})
+    text = window.text(file)
+    assert text is not None
+    assert "mine" in text
+    assert "two" not in text
+
+
+SLOW_FORMATTER = """
+keep.disposables = [vscode.languages.registerDocumentFormattingEditProvider({ pattern: '**/*.txt' }, {
+  provideDocumentFormattingEdits: () => new Promise((resolve) => {
+    keep.formatting = true;
+    keep.format = () => resolve([]);
+  }),
+})];
+"""
