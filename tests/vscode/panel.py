@@ -37,18 +37,28 @@ class Panel:
     def box(self) -> Locator:
         return self.page.get_by_label("Message to the agent")
 
-    def start(self, agent: str) -> None:
-        """A new conversation."""
-        self.page.get_by_role("button", name=f"Start with {agent}").click()
-        self.ready()
-
     def ready(self) -> None:
-        """The agent has started, no turn runs."""
+        """A conversation is shown, its agent has started, no turn runs."""
         expect(self.page.locator("header .codicon-comment")).to_be_visible(timeout=20_000)
 
     def prompt(self, text: str) -> None:
         self.box.fill(text)
         self.box.press("Enter")
+
+    def type(self, text: str) -> None:
+        """Into what has the focus, as if pasted: quicker than key by key."""
+        self._window.page.keyboard.insert_text(text)
+
+    def walk_to(self, name: str) -> None:
+        """Presses Tab until the thing of this name has the focus."""
+        look = "() => { const it = document.activeElement; return [it.getAttribute('aria-label'), it.textContent.trim()]; }"
+        seen: list[object] = []
+        for _ in range(80):
+            seen.append(self.page.evaluate(look))
+            if name in seen[-1]:  # type: ignore[operator]
+                return
+            self._window.page.keyboard.press("Tab")
+        raise AssertionError(f"Tab never came to {name}: {seen}")
 
     def button(self, name: str, **how: Any) -> Locator:
         return self.page.get_by_role("button", name=name, **how)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -36,10 +37,14 @@ STOPPED = (ask(99), {"stop": "cancelled"})
 
 
 def begin(window: Window) -> Panel:
+    """A new conversation with the scripted agent. Where it is the only one, nobody asks with whom."""
     panel = Panel(window)
-    if panel.button("Start with scripted").count() == 0:
-        window.command("acpSidecar.panel.new")
-    panel.start("scripted")
+    window.command("acpSidecar.panel.new")
+    choice = panel.page.get_by_role("heading", name="New conversation with")
+    expect(choice.or_(panel.page.get_by_text("scripted is ready."))).to_be_visible(timeout=20_000)
+    if choice.is_visible():
+        panel.button("Start with scripted").click()
+    panel.ready()
     return panel
 
 
@@ -251,8 +256,13 @@ def test_a_problem_is_handed_to_the_agent(window: Window) -> None:
 def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
     window = open_window()
     window.until_server_runs()
+    file = window.file("a.txt", "one\n")
     panel = begin(window)
-    panel.prompt(scripted.steps({"say": "remember the **rain**"}))
+    panel.prompt(
+        scripted.steps(
+            scripted.read(file), scripted.write(file, "one\ntwo\n"), {"say": "remember the **rain**"}
+        )
+    )
     panel.says("remember the rain")
     panel.ready()
     panel.prompt(scripted.steps({"say": "and then"}, {"never": True}))
@@ -262,12 +272,15 @@ def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
     window.reload()
     panel = Panel(window)
     panel.says("remember the rain")
-    panel.says("Interrupted")
+    panel.says("was stopped during the turn")
     expect(panel.page.get_by_label("Message to the agent")).to_have_count(0)
     panel.button("Continue").click()
     expect(panel.box).to_have_value("half a thought", timeout=20_000)
     panel.prompt(scripted.steps({"say": "here again"}))
     panel.says("here again")
+    panel.button("Undo this turn").first.click()
+    panel.says("Undone")
+    window.until_disk(file, "one\n")
 
 
 def test_sessions_are_listed_renamed_and_deleted(open_window: OpenWindow) -> None:
@@ -291,6 +304,85 @@ def test_sessions_are_listed_renamed_and_deleted(open_window: OpenWindow) -> Non
     expect(rows).to_have_count(0, timeout=10_000)
 
 
+def test_all_by_keyboard(window: Window) -> None:
+    """Open, prompt, allow, keep, reject, stop: no pointer."""
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    window.keys("F1")
+    window.page.keyboard.type("ACP Sidecar: New Session in the Panel")
+    window.keys("Enter")
+    panel = Panel(window)
+    panel.walk_to("Start with scripted")
+    window.keys("Enter")
+    panel.ready()
+    for text, verdict, expected in (("one\n2\n", "Keep", "one\n2\n"), ("one\n3\n", "Reject", "one\n2\n")):
+        panel.walk_to("Message to the agent")
+        panel.type(scripted.steps(ask(1), scripted.read(file), scripted.write(file, text)))
+        window.keys("Enter")
+        expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(
+            timeout=20_000
+        )
+        window.keys("Control+Alt+q")
+        panel.page.wait_for_function("() => document.activeElement?.closest('[data-row]') !== null")
+        panel.walk_to("Allow")
+        window.keys("Enter")
+        window.until_text(file, text, within=20)
+        panel.ready()
+        panel.walk_to(verdict)
+        window.keys("Enter")
+        eventually(lambda: window.changes(file) == [], f"nothing is left after {verdict}", within=10)
+        window.until_text(file, expected)
+    panel.walk_to("Message to the agent")
+    panel.type(scripted.steps(*STOPPED))
+    window.keys("Enter")
+    expect(panel.button("Stop")).to_be_visible(timeout=10_000)
+    panel.walk_to("Stop")
+    window.keys("Enter")
+    panel.says("Stopped.")
+
+
+def test_a_form_of_the_agents_is_answered(window: Window) -> None:
+    schema = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string", "title": "Name"}},
+    }
+    order = {"mode": "form", "sessionId": "$session", "message": "Who are you?", "requestedSchema": schema}
+    panel = begin(window)
+    panel.prompt(
+        scripted.steps({"request": "elicitation/create", "params": order, "as": "form", "wait": True})
+    )
+    panel.says("Who are you?")
+    panel.page.get_by_label("Name").fill("me")
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    panel.button("Submit").click()
+    panel.ready()
+    found = [one["result"] for one in window.answers() if one.get("result", {}).get("action")]
+    assert found == [{"action": "accept", "content": {"name": "me"}}]
+
+
+def test_what_a_command_says_is_shown(window: Window) -> None:
+    terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", "print('it rained')"]}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run", "kind": "execute"}
+    content = [{"type": "terminal", "terminalId": "$taken"}]
+    ended = {"sessionId": "$session", "terminalId": "$taken"}
+    panel = begin(window)
+    panel.prompt(
+        scripted.steps(
+            {"request": "terminal/create", "params": terminal, "as": "made", "wait": True},
+            {"take": "made", "field": "terminalId"},
+            {"update": {**call, "content": content}},
+            {"request": "terminal/wait_for_exit", "params": ended, "as": "exit", "wait": True},
+        )
+    )
+    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("it rained", timeout=10_000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    panel.page.locator(".question button.allow").click()
+    panel.ready()
+    panel.page.locator(".tool .fold").click()
+    expect(panel.page.get_by_label("Output")).to_have_text("it rained\n")
+
+
 @pytest.mark.parametrize(
     "theme",
     ["Default Dark Modern", "Default Light Modern", "Default High Contrast", "Default High Contrast Light"],
@@ -300,6 +392,9 @@ def test_axe_in_the_workbench(window: Window, theme: str) -> None:
     window.configure({"workbench.colorTheme": theme})
     panel.prompt(scripted.steps({"say": "# Hi\n\n- a\n\n```py\nx = 1\n```\n"}, ask(1)))
     expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=20_000)
+    panel.page.wait_for_function(
+        "(name) => document.body.dataset.vscodeThemeId.endsWith(name)", arg=theme.removeprefix("Default ")
+    )
     axe = (EXTENSION / "node_modules" / "axe-core" / "axe.min.js").read_text()
     panel.page.evaluate(axe)
     found = panel.page.evaluate(

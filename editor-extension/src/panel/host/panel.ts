@@ -31,6 +31,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly tour: Tour;
   private readonly disposables: vscode.Disposable[] = [];
   private restored = false;
+  /** The page has asked for everything; it is made anew whenever the panel was hidden. */
+  private ready = false;
+  private later: ToWebview[] = [];
   private looking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly session: Session) {
@@ -44,7 +47,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (!this.current) this.show(live);
       },
       returned: (live, text) => {
-        if (live === this.current) this.post({ type: "compose", text, attachments: [], focus: false });
+        if (live === this.current) this.tell({ type: "compose", text, attachments: [], focus: false });
         else this.memory.keepDraft(live.id, { text, attachments: [] });
       },
       label: (uri) => label(vscode.Uri.parse(uri)),
@@ -127,15 +130,32 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       if (received) void this.received(received).catch((error: unknown) => this.failed(error));
       else this.session.log.warn("panel: a message that is not understood");
     });
-    view.onDidChangeVisibility(() => this.look());
-    view.onDidDispose(() => {
+    const gone = (): void => {
       this.outbox.closed();
+      this.ready = false;
+    };
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) gone();
+      this.look();
+    });
+    view.onDidDispose(() => {
+      gone();
       this.view = undefined;
     });
   }
 
   private post(one: ToWebview): void {
     void this.view?.webview.postMessage(one);
+  }
+
+  /** After everything that was said before; a page that is only being made gets it when it is there. */
+  private tell(one: ToWebview): void {
+    if (!this.ready) {
+      this.later.push(one);
+      return;
+    }
+    this.outbox.flush();
+    this.post(one);
   }
 
   private overview(): Overview {
@@ -183,13 +203,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "ready":
         this.post({ type: "strings", bundle: vscode.l10n.bundle ?? {} });
         this.outbox.opened();
+        this.outbox.flush();
+        this.ready = true;
+        for (const one of this.later.splice(0)) this.post(one);
         this.look();
         return;
       case "send": {
         const live = this.live(one.sessionId) ?? (await this.begin(this.defaultAgent()));
         if (!live) {
-          this.outbox.flush();
-          return this.post({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
+          return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
         this.memory.sent(one.text);
         this.memory.keepDraft(live.id, { text: "", attachments: [] });
@@ -300,7 +322,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   private async begin(agent: string | undefined, cwd?: string): Promise<Live | undefined> {
     if (agent === undefined) {
-      this.post({ type: "show", what: "agents" });
+      this.tell({ type: "show", what: "agents" });
       return undefined;
     }
     const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
@@ -320,7 +342,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.outbox.show(live);
     this.remember();
     this.look();
-    if (page) this.post({ type: "show", what: page });
+    if (page) this.tell({ type: "show", what: page });
   }
 
   private remember(): void {
@@ -430,12 +452,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         await focus();
         const usable = this.agents().filter((one) => one.installed && one.source !== "demo");
         if (usable.length === 1) await this.begin(usable[0]!.id);
-        else this.post({ type: "show", what: "agents" });
+        else this.tell({ type: "show", what: "agents" });
       },
       "acpSidecar.panel.sessions": async () => {
         await focus();
         await this.refresh();
-        this.post({ type: "show", what: "sessions" });
+        this.tell({ type: "show", what: "sessions" });
       },
       "acpSidecar.panel.export": () => (this.current ? this.export(this.current) : undefined),
       "acpSidecar.panel.question": async () => {
@@ -443,8 +465,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (!live) return;
         await focus();
         if (live !== this.current) this.show(live);
-        this.outbox.flush();
-        this.post({ type: "show", what: "question" });
+        this.tell({ type: "show", what: "question" });
       },
       "acpSidecar.panel.add": (target?: unknown, more?: unknown) => this.add(target, more),
       "acpSidecar.panel.fix": (uri: vscode.Uri, diagnostics: vscode.Diagnostic[], fix: boolean) =>
@@ -485,17 +506,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** Into the prompt box; what is sent is the user's to say. */
   private async compose(text: string, attachments: Parameters<Memory["keepDraft"]>[1]["attachments"], focus: boolean): Promise<void> {
-    const fresh = this.view === undefined;
     await vscode.commands.executeCommand(`${VIEW}.focus`);
-    if (fresh) {
-      // the page is only being made, and begins with the draft
-      const draft = this.memory.draft(this.current?.id ?? null);
-      const joined = draft.text && text ? `${draft.text}\n${text}` : draft.text || text;
-      this.memory.keepDraft(this.current?.id ?? null, { text: joined, attachments: [...draft.attachments, ...attachments] });
-      return;
-    }
-    this.outbox.flush();
-    this.post({ type: "compose", text, attachments, focus });
+    this.tell({ type: "compose", text, attachments, focus });
   }
 }
 

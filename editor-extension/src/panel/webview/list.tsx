@@ -12,6 +12,8 @@ import { t } from "./strings";
 const OVERSCAN = 6;
 /** Pixels from the end that still count as being there. */
 const NEAR_END = 32;
+/** Frames that a row is waited for before it is focused: a second or more. */
+const REVEAL_FRAMES = 90;
 
 interface Props {
   rows: Row[];
@@ -62,8 +64,14 @@ export function List({ rows, draw, reveal, conversation }: Props) {
     if (index < 0) return;
     pinned.current = false;
     virtual.scrollToIndex(index, { align: "center" });
-    const timer = setTimeout(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${reveal.key}"]`)?.focus(), 60);
-    return () => clearTimeout(timer);
+    // the row exists only once the list has scrolled there, and drawn
+    let left = REVEAL_FRAMES;
+    let frame = requestAnimationFrame(function look() {
+      const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${reveal.key}"]`);
+      if (row) row.focus();
+      else if (--left > 0) frame = requestAnimationFrame(look);
+    });
+    return () => cancelAnimationFrame(frame);
   }, [reveal?.serial]);
 
   const items = virtual.getVirtualItems();
