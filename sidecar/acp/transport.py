@@ -44,6 +44,10 @@ _LOOKS = 4
 """How often it is looked whether an agent reads, in the time it may take nothing."""
 
 
+_LARGE = 2 * 1024 * 1024
+"""Bytes of a message whose values are counted before it is read."""
+_VALUES = 500_000
+"""Of one message: a whole file is one."""
 _IN_ONE_LINE = 100
 """Messages that are taken from one line; some agents forget a line end, none forgets so many."""
 
@@ -387,7 +391,11 @@ class LineTransport:
 
     def _decode(self, line: bytes) -> None:
         line = line.strip()
-        if line.startswith(b"{"):
+        if len(line) > _LARGE and _has_too_many_values(line):
+            self._noise.say("sent a message of too many values", line)
+            if (stand_in := _by_head(line, "too many values")) is not None:
+                self._messages.append(stand_in)
+        elif line.startswith(b"{"):
             try:
                 message = msgspec.json.decode(line)
                 # a look at every value of a small message, or at every byte of a large one, costs more than reading it
@@ -552,13 +560,27 @@ def _unreadable(line: bytes) -> Message | None:
     except ValueError:  # cut, or words: noise
         return None
     except RecursionError:
-        head = _UP_TO_NESTED.match(line, 1)
-        names = dict(_SCALARS.findall(head[0])) if head is not None else {}
-        value = {key.decode(): json.loads(names[key]) for key in (b"id", b"method") if key in names}
-        return _stand_in(value, "nested too deeply") if "id" in value else None
+        return _by_head(line, "nested too deeply")
     if not isinstance(value, dict) or "id" not in value:
         return None
     return _stand_in(cast("Message", value), "not JSON")
+
+
+def _by_head(line: bytes, why: str) -> Message | None:
+    """A stand-in by what stands before the first nested value."""
+    head = _UP_TO_NESTED.match(line, 1)
+    names = dict(_SCALARS.findall(head[0])) if head is not None else {}
+    if b"id" not in names:
+        return None
+    return _stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
+
+
+def _has_too_many_values(line: bytes) -> bool:
+    """Whether it would become a hundred times as large in memory, and take seconds: `[{},{},…`. Punctuation in texts does not count."""
+    if sum(map(line.count, _SEPARATORS)) <= _VALUES:
+        return False
+    bare = _STRINGS.sub(b"", line)
+    return sum(map(bare.count, _SEPARATORS)) > _VALUES
 
 
 def _in_words(value: object) -> str:
@@ -577,6 +599,8 @@ _ANYHOW = json.JSONDecoder(
     strict=False,
 )
 """For looking at what is not to be used."""
+_SEPARATORS = (b",", b"[", b"{")
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
 _SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')
 

@@ -215,6 +215,33 @@ async def test_requests(what: str) -> None:
         assert "ssh" not in str(answer)
 
 
+MANY = b"[{}" + b",{}" * 1_000_000 + b"]"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (b'{"id":3,"method":"ping","params":{"x":' + MANY + b"}}", -32602),
+        (b'{"id":3,"method":"ping","params":{"n":1,"x":"' + b'\\"{[,' * 1_000_000 + b'"}}', None),
+        (b'{"id":3,"method":"ping","params":{"n":1,"x":"' + b"\\\\,,," * 1_000_000 + b'"}}', None),
+    ],
+    ids=["values", "a text of punctuation", "a text of backslashes"],
+)
+async def test_messages_of_very_many_values_are_refused(line: bytes, answer: int | None) -> None:
+    async with side(WireLimits()) as there:
+        there.wire.feed(line + b"\n")
+        assert (await there.wire.answered(3)).get("error", {}).get("code") == answer
+
+
+async def test_an_answer_of_very_many_values_fails_what_asked() -> None:
+    async with side(WireLimits()) as there:
+        asked = asyncio.ensure_future(there.rpc.send_request("ping", {}))
+        await there.wire.asked("ping")
+        there.wire.feed(b'{"jsonrpc":"2.0","id":0,"result":' + MANY + b"}\n")
+        with pytest.raises(RequestError, match="too many values"):
+            await asked
+
+
 async def test_a_line_holds_few_messages() -> None:
     """Millions of objects in one line would be in memory all at once, and nobody else be heard meanwhile."""
     async with side(WireLimits()) as there:
