@@ -6,14 +6,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import cast
+from dataclasses import replace
+from typing import Final, cast
 
 from sidecar.acp.command import Command, environment, resolve
+from sidecar.acp.facts import at
+from sidecar.config import AgentCommand
 from sidecar.core.escape import plain
 from sidecar.workspace.ports import AgentFailed
 from sidecar.workspace.session_ports import Json
+
+_OLDER: Final = ("_meta", "terminal-auth")
+"""Where agents told a command for the terminal before ACP had a place for it (opencode still does)."""
 
 
 def shown(methods: Sequence[Json]) -> list[Json]:
@@ -70,13 +77,22 @@ def by_person(agent: str, command: Command, method: Json) -> Json | None:
 
 
 def _terminal(agent: str, command: Command, method: Json) -> Json:
-    """ACP: `args` are appended to how the agent is started, `env` is set beside what it is given."""
-    program, *args = resolve(agent, command, environment(command.env))
-    more = method.get("args")
-    args += [
-        item for item in cast("list[object]", more if isinstance(more, list) else []) if isinstance(item, str)
-    ]
-    env = {**command.env, **_texts(method.get("env"))}
+    """ACP: `args` are appended to how the agent is started, `env` is set beside what it is given. What opencode sends in `_meta`
+    is a whole command instead."""
+    if method.get("type") == "terminal":
+        program, *args = resolve(agent, command, environment(command.env))
+        args += _items(method.get("args"))
+        more = method.get("env")
+    else:
+        told = at(method, *_OLDER)
+        wanted = AgentCommand(str(at(told, "command")), tuple(_items(at(told, "args"))), command.env)
+        if os.path.basename(wanted.command) == os.path.basename(command.command):
+            wanted = replace(
+                wanted, command=command.command
+            )  # the one that the user configured, not another on PATH
+        program, *args = resolve(agent, wanted, environment(command.env))
+        more = at(told, "env")
+    env = {**command.env, **_texts(more)}
     line = plain(shlex.join([program, *args]), 600)
     return {
         "agent": agent,
@@ -117,7 +133,17 @@ def _variables(agent: str, method: Json) -> Json:
 
 def _type(method: Json) -> str:
     kind = method.get("type")
-    return kind if kind in ("terminal", "env_var") else "agent"
+    if kind in ("terminal", "env_var"):
+        return kind
+    return "terminal" if isinstance(at(method, *_OLDER, "command"), str) else "agent"
+
+
+def _items(value: object) -> list[str]:
+    return [
+        item
+        for item in cast("list[object]", value if isinstance(value, list) else [])
+        if isinstance(item, str)
+    ]
 
 
 def _texts(value: object) -> Mapping[str, str]:

@@ -19,4 +19,7 @@ class Offers:
             offered["elicitation"] = {"form": {}, "url": {}}
         if self.terminal_login:
             offered["auth"] = {"terminal": True}
+            offered["_meta"] = {
+                "terminal-auth": True
+            }  # how opencode wants to hear it, from before ACP had a word for it
         return offered

@@ -21,6 +21,8 @@ from sidecar.workspace.sessions import Session, Sessions
 
 log = logging.getLogger(__name__)
 
+_AT_ONCE = 128
+"""Entries of a record that are shown in one go."""
 _LOST = frozenset({"unsupported", "refused", "timeout"})
 """Failures to load that leave an agent with which a new conversation can begin."""
 
@@ -263,9 +265,11 @@ class Conversations:
         found = await self._records.read(session_id)
         if found is None:
             return False
-        for entry in found[1]:
+        for number, entry in enumerate(found[1], 1):
             for update in _shown(entry):
                 self._editor.session_history(session_id, update)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # a long one does not hold up the editor's typing
         return True
 
     def _loaded(self, session: Session, history: str, remembers: bool, note: str = "") -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,11 @@ def test_offers_say_what_the_editor_shows() -> None:
     always = {"session": {"configOptions": {"boolean": {}}}}
     assert Offers().capabilities() == always
     assert Offers(elicitation=True).capabilities() == {**always, "elicitation": {"form": {}, "url": {}}}
-    assert Offers(terminal_login=True).capabilities() == {**always, "auth": {"terminal": True}}
+    assert Offers(terminal_login=True).capabilities() == {
+        **always,
+        "auth": {"terminal": True},
+        "_meta": {"terminal-auth": True},
+    }
 
 
 # options
@@ -227,6 +232,52 @@ def test_methods_are_shown_in_words() -> None:
         {"id": "b", "name": "b", "type": "terminal"},
         {"id": "c", "name": "c", "type": "agent"},
     ]
+
+
+# how the agent is configured · its method · the command for the terminal
+TERMINALS: dict[str, tuple[AgentCommand, dict[str, Any], list[str]]] = {
+    "args are appended": (
+        AgentCommand("$bin/agent", ("acp",)),
+        {"type": "terminal", "args": ["login", 7]},
+        ["$bin/agent", "acp", "login"],
+    ),
+    "no args": (AgentCommand("$bin/agent", ("acp",)), {"type": "terminal"}, ["$bin/agent", "acp"]),
+    "a whole command, the older way": (
+        AgentCommand("$bin/agent", ("acp",)),
+        {"_meta": {"terminal-auth": {"command": "agent", "args": ["auth", "login"]}}},
+        ["$bin/agent", "auth", "login"],
+    ),
+    "both ways": (
+        AgentCommand("$bin/agent", ("acp",)),
+        {"type": "terminal", "args": ["x"], "_meta": {"terminal-auth": {"command": "other"}}},
+        ["$bin/agent", "acp", "x"],
+    ),
+    "another program": (
+        AgentCommand("$bin/agent", ("acp",)),
+        {"_meta": {"terminal-auth": {"command": "$bin/helper", "args": None}}},
+        ["$bin/helper"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TERMINALS)
+def test_terminal_logins(what: str, tmp_path: Path) -> None:
+    configured, method, argv = TERMINALS[what]
+
+    def here(value: Any) -> Any:
+        return json.loads(json.dumps(value).replace("$bin", str(tmp_path)))
+
+    for name in ("agent", "helper"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    command = AgentCommand(here(configured.command), configured.args, {"KEY": "1"})
+    answer = logins.by_person("fake", command, here({"id": "t", **method}))
+    assert answer is not None
+    assert (answer["state"], answer["agent"]) == ("terminal", "fake")
+    terminal: Any = answer["terminal"]
+    assert [terminal["command"], *terminal["args"]] == here(argv)
+    assert terminal["env"] == {"KEY": "1"}
+    assert str(answer["message"]).endswith(" ".join(here(argv)))
 
 
 def test_a_terminal_login_of_an_agent_that_is_not_there() -> None:

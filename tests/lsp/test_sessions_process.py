@@ -474,7 +474,7 @@ async def test_other_ways_to_log_in(tmp_path: Path, folder: Path) -> None:
         assert "cannot be logged out from here" in await refused(editor, "sidecar.logout", "fake")
         assert 'no agent "nobody"' in await refused(editor, "sidecar.authenticate", "nobody")
     first = received(trace)[0]["params"]["clientCapabilities"]
-    assert first["auth"] == {"terminal": True}
+    assert (first["auth"], first["_meta"]) == ({"terminal": True}, {"terminal-auth": True})
     assert not [m for m in received(trace) if m.get("method") == "authenticate"]
 
 
