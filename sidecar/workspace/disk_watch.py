@@ -64,8 +64,12 @@ class DiskWatch:
         """The last look of a turn."""
         with anyio.move_on_after(LAST_LOOK_SECONDS):
             await self._found.look(session)
+            under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
             async with anyio.create_task_group() as looks:
-                for tracked in self._changed():
+                for tracked in [
+                    *self._changed(),
+                    *under_way,
+                ]:  # what a look found last belongs to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
 

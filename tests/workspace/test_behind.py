@@ -420,3 +420,25 @@ def test_a_journal_that_fails_is_told_and_the_text_is_merged_all_the_same(tmp_pa
 
     editor = play(tmp_path, HELIX, edits, before=opened, after=after, journal=journal)
     assert [words for _, words in editor.shown if "the disk is full" in words]
+
+
+def test_a_look_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
+    """The turn ends while the editor is still given its moment to reload: what is merged then belongs to the turn."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", CHANGED)
+        tracked = turn.bench.workspace.state.documents.get(turn.bench.uri("a.txt"))  # type: ignore[arg-type]  # a URI in its normal form
+        assert tracked is not None
+        while not tracked.looking.locked():  # noqa: ASYNC110 - virtual time
+            await asyncio.sleep(0.01)
+
+    texts: list[str] = []
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        await opened_and_typed(bench, editor)
+        told = editor.turn_ended
+        editor.turn_ended = lambda outcome: (texts.append(editor.text("a.txt")), told(outcome))  # type: ignore[method-assign, assignment]
+
+    play(tmp_path, HELIX, script, before=before)
+    assert texts == [CHANGED.replace("one", "mine")]
