@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.text import Encoding, Position, Range, Text
 from sidecar.core.uri import DocumentUri, to_path
-from sidecar.workspace.ports import Json
+
+if TYPE_CHECKING:  # the answer to `initialize` must not wait for the journal
+    from sidecar.workspace.ports import Json
 
 OWN_SOURCE = "acp-sidecar"
 """The source of diagnostics that we publish."""
