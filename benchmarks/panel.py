@@ -14,7 +14,8 @@ from benchmarks._common import Case, Missing, Seconds, have
 
 LINES = 5_000
 UPDATES = 10_000
-FRAMES = """async ({ ops, every, perMessage, scroll }) => {
+SCROLL_MS = 4_000
+FRAMES = """async ({ ops, every, perMessage, scroll, scrollMs }) => {
   const deltas = [];
   let last = performance.now(), on = true;
   const frame = (now) => { deltas.push(now - last); last = now; if (scroll) scroll_(); if (on) requestAnimationFrame(frame); };
@@ -26,7 +27,7 @@ FRAMES = """async ({ ops, every, perMessage, scroll }) => {
     log.scrollTop += down * 600;
   };
   requestAnimationFrame((now) => { last = now; requestAnimationFrame(frame); });
-  if (scroll) await new Promise((done) => setTimeout(done, 4000));
+  if (scroll) await new Promise((done) => setTimeout(done, scrollMs));
   for (let at = 0; at < ops.length; at += perMessage) {
     window.postMessage({ type: 'ops', sessionId: 's', ops: ops.slice(at, at + perMessage) }, '*');
     await new Promise((done) => setTimeout(done, every));
@@ -66,7 +67,14 @@ def cases() -> Iterator[Case]:
                 panel = Panel(browser.chromium, site)
                 panel.send(*_talk(entries))
                 told = panel.page.evaluate(
-                    FRAMES, {"ops": ops, "every": 32, "perMessage": per_message, "scroll": scroll}
+                    FRAMES,
+                    {
+                        "ops": ops,
+                        "every": 32,
+                        "perMessage": per_message,
+                        "scroll": scroll,
+                        "scrollMs": SCROLL_MS,
+                    },
                 )
                 panel.close()
                 facts.update({name: round(told[name], 1) for name in ("p50", "worst")})
