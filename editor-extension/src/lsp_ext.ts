@@ -3,7 +3,7 @@
  * names and flags of the two equal; shapes are described in docs/reference.md.
  */
 
-import { NotificationType, RequestType, type Range, type TextEdit } from "vscode-languageclient/node";
+import { NotificationType, RequestType, type Diagnostic, type Range, type TextEdit } from "vscode-languageclient/node";
 
 /** What `initializationOptions.client` announces: custom methods that a part of this extension handles. */
 export interface ClientFlags {
@@ -49,6 +49,8 @@ export interface PromptArguments {
   prompt: string | Record<string, unknown>[];
   sessionId?: string;
   wait?: boolean;
+  /** What it refers to: a selection in an open document, and its diagnostics (the server leaves out its own hints). */
+  context?: { uri: string; range?: Range; diagnostics?: Diagnostic[] }[];
 }
 export interface PromptResult {
   sessionId: string;
