@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.e2e.agents_table import Table
+from sidecar.demo.editor import ALL_CUSTOM
 from tests.e2e.model_server import ModelServer, script
 from tests.e2e.third_party import KINDS, Kind, a_scene
 
@@ -22,11 +23,14 @@ def model() -> Iterator[ModelServer]:
         yield server
 
 
-@pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
+CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
+
+
+@pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)
 async def test_a_conversation_after_a_restart(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
 ) -> None:
-    """The record is always there; whether the agent takes the conversation up is noted, and that it then knows it is asserted."""
+    """The record is always there; history touches nothing; what the agent says it remembers its model is told."""
     path = workspace / "a.txt"
     path.write_text("one\ntwo\n")
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
@@ -61,6 +65,32 @@ async def test_a_conversation_after_a_restart(
         assert ("marzipan" in asked) is loaded["remembers"], (
             "what it says it remembers is what its model is told"
         )
-        ways = {"agent": "yes", "transcript": "yes: shown from the sidecar's own record"}
-        cell = ways[loaded["history"]] if loaded["remembers"] else "partly: shown, and not remembered by it"
-        agents_table.note(kind.tool, "load", cell)
+
+
+async def test_claude_asks_with_a_form(
+    tmp_path: Path, workspace: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its AskUserQuestion is a form where the editor shows forms; what is filled in reaches its model."""
+    options = [{"label": "Tabs", "description": "t"}, {"label": "Spaces", "description": "s"}]
+    question = {"question": "Tabs or spaces?", "header": "Indent", "options": options, "multiSelect": False}
+    ask = {"tool": "AskUserQuestion", "args": {"questions": [question]}}
+    monkeypatch.setitem(cast("dict[str, bool]", ALL_CUSTOM), "elicitation", True)
+    async with a_scene(KINDS["claude-agent-acp"], tmp_path, workspace, model) as (product, session):
+        forms: list[Any] = []
+        handle = product.handle
+
+        def fill(method: str, params: Any) -> object:
+            if method != "sidecar/elicitation":
+                return handle(method, params)
+            forms.append(params)
+            field, shape = next(iter(params["requestedSchema"]["properties"].items()))
+            choices = [one["const"] for one in shape["oneOf"]]
+            return {"action": "accept", "content": {field: choices[1]}}
+
+        product.handle = fill  # type: ignore[method-assign]
+        turn = await product.prompt(session, script(ask))
+        assert turn.get("stopReason") == "end_turn", turn
+        (form,) = forms
+        assert (form["sessionId"], form["mode"]) == (session["sessionId"], "form")
+        assert "Tabs or spaces?" in json.dumps(form)
+        assert "Spaces" in json.dumps(model.requests[-1]["messages"][-1])
