@@ -18,7 +18,7 @@ from tests.support.agents import alive, argv, until_gone, until_written
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX processes")
 
 QUICK = Ladder(close_input=0.3, terminate=0.3, kill=2.0)
-HANGS = 10.0
+HANGS = 30.0
 """Bound on hanging, generous for slow machines."""
 
 ENV = {"PATH": os.environ["PATH"]}

@@ -23,6 +23,8 @@ Answer = Callable[[str, Sequence[str]], str | None]
 
 COMMAND = (str(Path(sys.executable).with_name("acp-sidecar")), "lsp")
 """As editors start it. (`python -m` would take modules from the folder that is open.)"""
+END = 60.0
+"""Seconds the process may take to end in order: several times the ladder, for a busy machine."""
 TURN = 120.0
 """Seconds any command may take before the harness gives up: a bound on hanging, beyond every limit of the sidecar's own."""
 
@@ -112,7 +114,7 @@ async def a_product(
     product = make(command(planted), folder, options=told, answer=answer)
     async with product:
         yield product
-        code = await product.stop()
+        code = await product.stop(END)
     last_words = "\n".join(product.stderr)
     assert code == 0, f"ended with {code}: {last_words}"
     assert "Traceback" not in last_words, last_words

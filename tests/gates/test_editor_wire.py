@@ -206,7 +206,7 @@ ROWS = [*(row for row in survived(ECHO, "textDocument/codeLens") if b"test." not
 FIRST = [row for row in first(ECHO, "test.wait") if b"test." not in row[1]]
 """Rows with commands of the test server stay with it (tests/lsp)."""
 
-LATER = 10.0
+LATER = 30.0
 """Seconds an answer may take before it counts as none."""
 BOXES = ("window/showMessage", "window/showMessageRequest")
 MEANT = ("acp-sidecar settings:", "The transcript of this chat:")

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 Record = Callable[[str, object], None]
 
-HANGS = 20.0
+HANGS = 60.0
 """Seconds after which a process counts as left: generous, since a slow machine ends processes slowly."""
 
 # name · what the agent does as it starts · how many processes write their pid

@@ -17,7 +17,7 @@ from tests.support.agents import until_gone, until_written
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no terminals there")
 
-HANGS = 10.0
+HANGS = 30.0
 """Bound on hanging, generous for slow machines."""
 
 

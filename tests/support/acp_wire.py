@@ -12,7 +12,7 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports import Json, Question
 from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
 
-HANGS = 10.0
+HANGS = 30.0
 """Bound on hanging, generous for slow machines."""
 
 

@@ -17,7 +17,7 @@ from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.server import SidecarServer, serve
 from tests.support import lsp_only
 
-WAIT = 20.0
+WAIT = 60.0
 INITIALIZE: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
 
 
