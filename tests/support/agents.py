@@ -57,7 +57,7 @@ async def until_gone(pids: Iterable[int], within: float) -> set[int]:
     return left
 
 
-async def until_written(path: Path, lines: int, within: float = 10.0) -> list[int]:
+async def until_written(path: Path, lines: int, within: float = 30.0) -> list[int]:
     """The numbers in a file that processes append their pids to, once there are that many."""
     deadline = asyncio.get_running_loop().time() + within
     while not path.exists() or len(path.read_text().split()) < lines:
