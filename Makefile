@@ -43,7 +43,7 @@ help:
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
 	@echo "make gauntlet   every security gate at full size, one line each; long runs"
-	@echo "make agents     third-party agents beyond the one of make test"
+	@echo "make agents     third-party agents, installed under .cache/tools; writes docs/agents.md, fails when a cell of it gets worse"
 	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
 
 demo: env-run
@@ -103,8 +103,10 @@ gauntlet: env-dev tools
 	@$(BIN)/python -m tests.gates $(GATES)
 	@$(call by_hand,gauntlet)
 
+# writes docs/agents.md, and fails when a cell of it gets worse; ONLY names some of them: make agents ONLY="opencode"
 agents: env-dev tools
-	@found=$$($(BIN)/python scripts/install_agents.py) && export AGENTS=1 $$found && $(call by_hand,agents)
+	@found=$$($(BIN)/python scripts/install_agents.py) && \
+	export AGENTS=1 ACP_SIDECAR_AGENTS_PAGE=docs/agents.md ACP_SIDECAR_AGENTS="$(ONLY)" $$found && $(call by_hand,agents)
 
 env-run env-dev env-bench:
 	@$(ENVIRONMENT) $(@:env-%=%)

@@ -7,7 +7,7 @@ A cell's first word is its grade: yes, partly or no; what follows says how.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,9 +60,9 @@ def worse(before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str
     return found
 
 
-def parse(page: str) -> Rows:
+def parse(page: str) -> Table:
     """The table of the page."""
-    rows: Rows = {}
+    table = Table()
     columns: list[str] = []
     for line in page.splitlines():
         if not line.startswith("|"):
@@ -70,13 +70,17 @@ def parse(page: str) -> Rows:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0] == "agent":
             columns = cells[1:]
+        elif cells[0] == "column":
+            break
         elif columns and set(cells[0]) != {"-"}:
-            rows[cells[0].split(" ")[0]] = {
+            agent, _, version = cells[0].partition(" ")
+            table.versions[agent] = version
+            table.rows[agent] = {
                 column: cell
                 for column, cell in zip(columns, cells[1:], strict=True)
                 if column in COLUMNS and grade(cell) >= 0
             }
-    return rows
+    return table
 
 
 def render(table: Table) -> str:
@@ -98,10 +102,16 @@ def render(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def publish(page: Path, table: Table) -> list[str]:
-    """Writes the page; what got worse, in words. Then the page keeps what it said: it is what the next run is compared with."""
-    before = parse(page.read_text()) if page.exists() else {}
-    found = worse(before, table.rows)
+def publish(page: Path, table: Table, only: Collection[str] | None = None) -> list[str]:
+    """Writes the page; what got worse, in words. Then the page keeps what it said: it is what the next run is compared with.
+
+    `only`: the agents that were run; the others' rows stay as they are."""
+    known = parse(page.read_text()) if page.exists() else Table()
+    left = {} if only is None else {a: row for a, row in known.rows.items() if a not in only}
+    found = worse({a: row for a, row in known.rows.items() if a not in left}, table.rows)
     if not found:
-        page.write_text(render(table))
+        rows = {**left, **table.rows}
+        order = [*known.rows, *(agent for agent in rows if agent not in known.rows)]
+        whole = Table({a: rows[a] for a in order}, {**known.versions, **table.versions})
+        page.write_text(render(whole))
     return found

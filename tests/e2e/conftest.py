@@ -70,11 +70,12 @@ def agents_table() -> Table:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """`make agents` names the page that is written."""
+    """`make agents` names the page that is written, and perhaps some agents."""
     page = os.environ.get("ACP_SIDECAR_AGENTS_PAGE")
     if not page or exitstatus != 0:
         return
-    found = publish(Path(page), TABLE)
+    only = os.environ.get("ACP_SIDECAR_AGENTS", "").split()
+    found = publish(Path(page), TABLE, only or None)
     for words in found:
         print(f"agents: {words}")  # noqa: T201 - the outcome of the run
     if found:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,8 @@ from tests.gates.product import Product
 from tests.support.agents import until_gone, until_written
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
-every_agent = pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
+CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
+every_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)
 pytestmark = pytest.mark.agents
 
 
@@ -65,6 +67,9 @@ async def test_an_edit_beside_unsaved_lines(
     path.write_text(BASE)
     unsaved = "unsaved " + BASE
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        rows: Any = await product.execute("sidecar.listAgents")
+        versions = [row.get("version") for row in rows if row["id"] == kind.tool]
+        agents_table.versions[kind.tool] = versions[0] or ""
         product.open(path)
         product.type(path, "unsaved ", at=0)
         await ended(product, session, *edits(kind, path, "six", "SIX"))
@@ -240,3 +245,20 @@ async def _cancelled(
     await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
     await product.wait_for(lambda: any(turn["turn"] == started["turn"] for turn in product.turns))
     assert product.turns[-1]["stopReason"] == "cancelled"
+
+
+@every_agent
+async def test_a_conversation_is_taken_up_again(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """After the editor, the sidecar and the agent have ended: its model is told what was said before."""
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        await ended(product, session, {"say": "the password is swordfish"})
+    async with a_scene(kind, tmp_path, workspace, model, session=False) as (product, _):
+        loaded: Any = await product.tried("sidecar.loadSession", {"sessionId": session["sessionId"]})
+        assert "error" not in loaded, loaded
+        model.requests.clear()
+        await ended(product, session, {"say": "hello again"})
+        remembers = "the password is swordfish" in json.dumps(model.requests)
+        cell = "yes" if remembers else "partly: listed and shown, but the agent begins anew"
+        agents_table.note(kind.tool, "load", cell)

@@ -117,9 +117,9 @@ def allow(text: str, titles: Sequence[str]) -> str | None:
 
 @asynccontextmanager
 async def a_scene(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, **options: Any
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, *, session: bool = True
 ) -> AsyncIterator[tuple[Product, Any]]:
-    """An editor, its sidecar, and a session of the agent's; everything ends in order."""
+    """An editor, its sidecar, and (with `session`) a session of the agent's; everything ends in order."""
     tool = tools.require(kind.tool)
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)  # a second scene goes on where the first ended
@@ -129,9 +129,9 @@ async def a_scene(
     environment |= kind.environment(home, model.url)
     Approvals().remember(AgentCommand(tool.command, kind.args, environment))
     agent = {"command": tool.command, "args": list(kind.args), "env": environment}
-    told = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM), **options}
+    told = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM)}
     async with Product(COMMAND, workspace, options=told, answer=allow) as product:
-        session = await product.session(kind.tool)
-        assert "error" not in session, session
-        yield product, session
+        opened = await product.session(kind.tool) if session else {}
+        assert "error" not in opened, opened
+        yield product, opened
         assert await product.stop() == 0
