@@ -127,8 +127,9 @@ class State:
             self.reopened(tracked, text, early)
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
-                reviewed.opened(text)
-                if tracked.watch is None:  # else they are told to the ledger when it is settled
+                # What came while an edit of ours is on its way is told to the ledger when that is settled.
+                reviewed.opened(text if tracked.watch is None else tracked.watch.before)
+                if tracked.watch is None:
                     length = len(text)
                     for edit in early:
                         length += edit.growth

@@ -55,6 +55,7 @@ class File:
     """By programs that changed the disk."""
     put: set[str] = field(default_factory=set[str])
     """Tokens that programs put on the disk."""
+    doubled_by_user: set[str] = field(default_factory=set[str])
     typed_on: set[str] = field(default_factory=set[str])
     """What the user typed at the caret, wherever an edit of ours had moved that: perhaps into the middle of a token."""
     writes: list[Intent] = field(default_factory=list[Intent])
@@ -64,6 +65,8 @@ class Account:
     def __init__(self) -> None:
         self._files: dict[str, File] = {}
         self.writes: list[Intent] = []
+        self.sent: set[str] = set()
+        """Every token in a text that an agent sent, or put on the disk."""
 
     def file(self, name: str) -> File:
         return self._files.setdefault(name, File())
@@ -95,6 +98,7 @@ class Account:
     def begins(self, agent: str, name: str, content: str, token: str, removes: Iterable[str]) -> Intent:
         write = Intent(len(self.writes) + 1, agent, name, content, token, frozenset(removes))
         self.writes.append(write)
+        self.sent |= tokens(content)
         self.file(name).writes.append(write)
         return write
 
@@ -121,7 +125,7 @@ class Account:
         problems = [
             Problem("twice", f"{token} is {count} times in {name}")
             for token, count in found.items()
-            if count > 1
+            if count > 1 and token not in file.doubled_by_user
         ]
         excused = file.taken_by_user | file.taken_by_others
         for write in file.writes:

@@ -52,6 +52,8 @@ class Agent:
         self._random = scene.random(name)
         self._views: dict[str, View] = {}
         self._given: dict[str, set[str]] = {}
+        self._took: dict[str, set[str]] = {}
+        """What its own programs took out of files: it means that, whoever saves the old text over it meanwhile."""
         self._calls = 0
         self._last: Intent | None = None
         self._running: set[asyncio.Task[object]] = set()
@@ -93,6 +95,10 @@ class Agent:
                         await asyncio.sleep(0)
                     self._later(self.read(name))
             case "reads the disk":
+                while (
+                    self._running
+                ):  # a read of ours after the call was told would be taken for what the call does
+                    await asyncio.gather(*self._running)
                 self._tool("cat", name)
                 await asyncio.sleep(random.choice([0, 0.01, 0.3]))
                 self._see_disk(name)
@@ -200,7 +206,7 @@ class Agent:
         account, bench = self._scene.account, self._scene.bench
         # agents' work that it was shown, or did itself, and leaves out is taken back by it; for the user's only `removes` counts
         agents = {t for t in self._given.get(name, set()) if t[0] == "A"} - tokens(content)
-        removes = agents | removes
+        removes = agents | removes | (self._took.get(name, set()) - tokens(content))
         self._note(name, content)
         write = self._last = account.begins(self.name, name, content, token, removes)
         self._say(f"writes #{write.number} {token} to {name}: {content!r}, without {sorted(removes)}")
@@ -248,7 +254,9 @@ class Agent:
         await asyncio.sleep(random.choice([0, 0.1]))
         text = scene.disk.text(scene.path(name))
         if text is not None:
-            scene.put_behind(self.name, name, agents_change(random, text, scene.fresh.new("D")))
+            changed = agents_change(random, text, scene.fresh.new("D"))
+            self._took.setdefault(name, set()).update(tokens(text) - tokens(changed))
+            scene.put_behind(self.name, name, changed)
         self._tool_ends()
         if random.random() < 0.5:
             self._see_disk(name)
@@ -266,6 +274,7 @@ class Agent:
         token = scene.fresh.new("A")
         content = agents_change(random, view.text, token)
         removed = tokens(view.text) - tokens(content)
+        self._took.setdefault(name, set()).update(removed)
         scene.put_behind(self.name, name, content)
         self._note(name, content)
         self._views[name] = View(content, removed)

@@ -41,13 +41,12 @@ def ledgers(scene: Scene) -> list[Problem]:
             continue
         text = str(tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text)
         at = 0
-        sent = {t for write in scene.account.writes for t in tokens(write.content)}
         for hunk in reviewed.ledger.hunks:
             if not at <= hunk.start <= hunk.end <= len(text) or text[hunk.start : hunk.end] != hunk.text:
                 problems.append(Problem("ledger", f"{hunk} does not lie in {text!r}"))
                 break
             at = hunk.end
-            strange = {t for t in tokens(hunk.text) if t[0] == "U"} - sent
+            strange = {t for t in tokens(hunk.text) if t[0] == "U"} - scene.account.sent
             if strange:
                 problems.append(Problem("ledger", f"{sorted(strange)} of the user's in {hunk}"))
     return problems

@@ -14,7 +14,7 @@ from tests.inflight import habits as known
 from tests.inflight.account import Account, Problem
 from tests.inflight.memory_disk import MemoryDisk, MemoryStorage
 from tests.inflight.texts import first_text
-from tests.inflight.tokens import Tokens, tokens, tokens_within
+from tests.inflight.tokens import Tokens, counted, tokens, tokens_within
 from tests.support.editor_fake import FakeEditor
 from tests.support.workspaces import Bench, IdleAgents
 
@@ -133,9 +133,13 @@ class Scene:
         """One undo of the user's. Where the editor joins typing to an edit (eglot without our file), that goes along with it."""
         buffer = self.editor.buffer(name)
         joined = tokens_within(buffer.past[-1]) if buffer.past else set[str]()
+        before = counted(self.truth(name))
         with self.user(name):
             undone = self.editor.undoes(name)
         self.account.takes(name, joined - tokens(self.truth(name)))
+        # the user's undo of what took a doubled word away doubles it again
+        doubled = {t for t, count in counted(self.truth(name)).items() if count > max(before[t], 1)}
+        self.account.file(name).doubled_by_user |= doubled
         self.say(who, f"undoes {undone.label if undone else 'nothing'}")
 
     def deletes(self, name: str, old: str) -> None:
@@ -154,6 +158,7 @@ class Scene:
         path = self.path(name)
         before = tokens(self.disk.text(path))
         self.say(who, f"puts {name} on the disk: {text!r}")
+        self.account.sent |= tokens(text)
         self.account.program(name, before, tokens(text))
         self.disk.put(path, text.encode(), by_rename=self.random(f"rename {len(text)}").random() < 0.5)
 

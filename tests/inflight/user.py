@@ -78,6 +78,9 @@ class User:
     async def _step(self, name: str, step: str) -> None:
         scene, random, editor = self._scene, self._random, self._scene.editor
         text = editor.text(name)
+        if step in ("types a line", "types slowly"):  # others go on while the user pauses
+            await self._type_line(name, slowly=step == "types slowly")
+            return
         if step == "undoes":
             for _ in range(random.choice([1, 1, 2, 3])):
                 scene.undoes(name)
@@ -85,9 +88,6 @@ class User:
             return
         with scene.user(name):
             match step:
-                case "types a line" | "types slowly":
-                    await self._type_line(name, slowly=step == "types slowly")
-                    return
                 case "types in a line":
                     places = [i for i in range(len(text) + 1) if _between_tokens(text, i)]
                     token, at = scene.fresh.new("U"), random.choice(places)
