@@ -66,6 +66,9 @@ def cases() -> Iterator[Case]:
             def run() -> Seconds:
                 panel = Panel(browser.chromium, site)
                 panel.send(*_talk(entries))
+                cdp = panel.context.new_cdp_session(panel.page)
+                cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
+                before = _busy(cdp)
                 told = panel.page.evaluate(
                     FRAMES,
                     {
@@ -76,7 +79,9 @@ def cases() -> Iterator[Case]:
                         "scrollMs": SCROLL_MS,
                     },
                 )
+                cpu = _busy(cdp) - before
                 panel.close()
+                facts["CPU ms per frame"] = round(1000 * cpu / told["frames"], 1)
                 facts.update({name: round(told[name], 1) for name in ("p50", "worst")})
                 facts.update({name: told[name] for name in ("frames", "rows", "nodes")})
                 return Seconds(told["p95"] / 1000)
@@ -87,6 +92,12 @@ def cases() -> Iterator[Case]:
         yield case(f"an answer of {LINES} lines, streamed", [_open()], _lines(), 1, scroll=False)
         whole = {**_open(), "text": "".join(op["text"] for op in _lines()), "done": True}
         yield case(f"scrolling through {LINES} lines", [whole], [], 1, scroll=True)
+
+
+def _busy(cdp: Any) -> float:
+    """Seconds of CPU that the page's thread has worked: what a loaded machine does not change."""
+    metrics = cdp.send("Performance.getMetrics")["metrics"]
+    return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
 
 def _talk(entries: list[Any]) -> list[Any]:
