@@ -147,6 +147,21 @@ async def test_the_sidecars_own_requests(tmp_path: Path) -> None:
         assert (await ask(editor, "sidecar/unheard-of", {}))["code"] == -32601
 
 
+async def test_the_caret_stays_where_the_user_types_when_a_file_is_taken_from_the_disk(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\nthree\n")
+    async with HeadlessEditor(STUB, tmp_path, options={"client": ALL_CUSTOM}) as editor:
+        buffer = editor.open(path)
+        editor.type(path, "typed ", at=4)
+        path.write_text("zero\none\ntwo\nTHREE\n")
+        reload = {"uri": buffer.uri, "version": 2, "edits": [edit((2, 0), (2, 0), "typed ")]}
+        await ask(editor, "sidecar/reload", reload)
+        editor.type(path, "on ")
+        assert buffer.text == "zero\none\ntyped on two\nTHREE\n"
+
+
 async def test_questions_and_what_is_told(tmp_path: Path) -> None:
     def answer(text: str, titles: Sequence[str]) -> str | None:
         return titles[-1] if titles else None
