@@ -279,3 +279,36 @@ def test_the_protocol_log_shows_messages_while_it_is_on(window: Window) -> None:
     assert '"sidecar.status"' in lines(), "with its content"
     window.command("acpSidecar.toggleProtocolLog")
     window.command("notifications.clearAll")
+
+
+def test_get_python_through_the_uv_that_is_there(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+) -> None:
+    """uv is a script that does what uv does, with the Python of the tests; nothing is fetched."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    uv = programs / "uv"
+    uv.write_text(
+        "#!/bin/sh\n"
+        f'echo "$@" > {tmp_path}/asked\n'
+        'while [ "$1" != --install-dir ]; do shift; done\n'
+        f'mkdir -p "$2/cpython-3.13/bin" && ln -s {sys.executable} "$2/cpython-3.13/bin/python3"\n'
+    )
+    uv.chmod(0o755)
+    old = {"acpSidecar.python": str(old_python(tmp_path)), "acpSidecar.defaultAgent": "demo"}
+    server = start_code_server(machine=old)
+    # An extension host has the environment of a login shell
+    (server.folder / "home" / ".profile").write_text(f"PATH={programs}:$PATH\nexport PATH\n")
+    window = open_window(server=server)
+    window.notification("is Python 3.10.").wait_for(timeout=60_000)
+    window.js("void vscode.commands.executeCommand('acpSidecar.getPython')")
+    dialog = window.page.locator(".monaco-dialog-box")
+    dialog.wait_for(timeout=30_000)
+    assert f"This is done by {uv}." in dialog.inner_text()
+    assert not (tmp_path / "asked").exists(), "nothing happens before consent"
+    dialog.get_by_role("button", name="Download").click()
+    eventually(lambda: (tmp_path / "asked").exists(), "uv is asked", within=60, otherwise=server.last_words)
+    assert (tmp_path / "asked").read_text().startswith("python install 3.13 --install-dir ")
+    # The setting that named the old one is cleared: what was fetched is among those that are looked at
+    server.write_settings("Machine", {"acpSidecar.defaultAgent": "demo", "acpSidecar.agents": {}})
+    window.until_server_runs()
