@@ -34,7 +34,8 @@ def ours() -> Path:
         path = CACHE / f"acp-sidecar-{digest}.vsix"
         if not path.exists():
             for older in CACHE.glob("acp-sidecar-*.vsix"):
-                if time.time() - older.stat().st_mtime > KEPT:  # tests that run beside may be about to install it
+                # tests that run beside may be about to install it
+                if time.time() - older.stat().st_mtime > KEPT:
                     older.unlink()
             _package(path)
         return path
