@@ -27,3 +27,10 @@ export const l10n = {
   t: (message: string, ...args: unknown[]): string =>
     message.replace(/\{(\d+)\}/g, (_, at: string) => String(args[Number(at)])),
 };
+
+/** What `extensions.getExtension` finds, by id; a test fills it. */
+export const installed = new Map<string, { activate(): Promise<unknown> }>();
+
+export const extensions = {
+  getExtension: (id: string) => installed.get(id),
+};
