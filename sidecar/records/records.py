@@ -27,8 +27,8 @@ WAITING = 4096
 """Writes that wait for the thread at most; beyond that, entries are left out."""
 
 
-_Work = About | frozenset[str] | tuple[str, Entry]
-"""What a session is · a look at how many there are, but for these · an entry of a session's."""
+_Work = About | frozenset[str] | tuple[str, Entry] | str
+"""What a session is · a look at how many there are, but for these · an entry of a session's · a session to be forgotten."""
 
 
 def now() -> str:
@@ -137,6 +137,16 @@ class Records:
             if one.written:
                 self._submit(one.about)
 
+    def abandon(self, session_id: str) -> None:
+        """A session that its agent never opened: there is nothing to keep, unless it had a record before."""
+        one = self._open.get(session_id)
+        if one is None or one.about.reference:
+            self.close(session_id)
+            return
+        del self._open[session_id]
+        if one.written:
+            self._submit(session_id)
+
     # reading; every method raises OSError
 
     async def list(self) -> list[About]:
@@ -234,6 +244,8 @@ class Records:
                 match work:
                     case About():
                         self._folder.write_about(work)
+                    case str():
+                        self._folder.delete(work)
                     case frozenset():
                         self._folder.retain(work)
                     case (session_id, entry):

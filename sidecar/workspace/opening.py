@@ -80,7 +80,8 @@ class Opening:
             session.opened = await self._agents.open_session(session.request)
         except BaseException as error:
             if not again or isinstance(error, Exception):
-                self.drop(session)
+                self._state.sessions.remove(session.id)
+                self._records.abandon(session.id)
             raise
         self._records.reference(session.id, session.opened.reference)
         return session.opened

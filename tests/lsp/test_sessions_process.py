@@ -428,6 +428,7 @@ async def test_login_required_then_prompts_work(tmp_path: Path, folder: Path) ->
         await editor.wait_for(lambda: editor.turns)
         assert editor.turns[0]["errorKind"] == "auth_required"
         assert editor.turns[0]["methods"] == [{"id": "browser", "name": "Browser", "type": "agent"}]
+        assert await editor.execute("sidecar.listSessions") == [], "what never began leaves nothing"
         assert await editor.execute("sidecar.authenticate", "fake") == {"agent": "fake", "state": "done"}
         assert (await editor.prompt("go"))["stopReason"] == "end_turn"
         assert await editor.execute("sidecar.logout", "fake") is None

@@ -117,6 +117,16 @@ async def test_deleting(folder: RecordFolder, records: Records) -> None:
     assert [entry["type"] for entry in await entries(records)] == ["prompt"]
 
 
+async def test_what_never_began_leaves_nothing(records: Records) -> None:
+    for name, reference in (("neveropened1", ""), ("openedbefore", "theirs")):
+        records.begin(About(name, "fake", "/w", reference=reference))
+        records.prompt(name, 1, TEXT)
+        records.abandon(name)
+        records.end(name, {"turn": 1, "stopReason": "failed"})
+    records.abandon("unknown12345")
+    assert [about.session_id for about in await records.list()] == ["openedbefore"]
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", "A" * 12, "x" * 65, "a.b"])
 async def test_ids_that_are_none(records: Records, name: str) -> None:
     assert await records.read(name) is None
