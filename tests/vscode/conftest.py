@@ -81,6 +81,10 @@ def _start(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> StartC
     return start
 
 
+ASKING = "fast-agent that asks"
+"""Its name when it asks for permission before every tool call."""
+
+
 def default_settings(folder: Path) -> dict[str, Any]:
     """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python for the bundled server."""
     script = agents.command({"prompted": True}, folder / RECEIVED)
@@ -91,9 +95,9 @@ def default_settings(folder: Path) -> dict[str, Any]:
     }
     found = tools.find("fast-agent")
     if isinstance(found, tools.Tool):
-        settings["acpSidecar.agents"] |= fast_agent.settings(
-            found, folder / "fast-agent", "--no-permissions"
-        )["agents"]
+        for name, options in {fast_agent.NAME: ["--no-permissions"], ASKING: []}.items():
+            (agent,) = fast_agent.settings(found, folder / name, *options)["agents"].values()  # type: ignore[attr-defined]
+            settings["acpSidecar.agents"][name] = agent
     return settings
 
 
