@@ -31,6 +31,7 @@ USER: Mapping[str, Any] = {
     "workbench.tips.enabled": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "git.enabled": False,
+    "remote.autoForwardPorts": False,
     # What would ask the network
     "telemetry.telemetryLevel": "off",
     "extensions.autoCheckUpdates": False,

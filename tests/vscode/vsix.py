@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -85,6 +84,8 @@ def _sources() -> Iterable[Path]:
 @contextlib.contextmanager
 def _alone() -> Generator[None]:
     """Test processes share the folder."""
+    import fcntl  # not on Windows, where these tests skip
+
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
