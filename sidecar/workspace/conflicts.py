@@ -55,6 +55,8 @@ class Conflicts:
         self._capabilities = capabilities
         self._open: dict[str, Open] = {}
         self._ids = itertools.count(1)
+        self.fits_again: Callable[[Tracked], None] = lambda tracked: None
+        """Has a document brought together with its file."""
         self.moved: Callable[[Json], None] = lambda row: None
         """Told of each conflict that is found, changes or ends, in the shape of `rows`, with `outcome` at its end."""
 
@@ -120,8 +122,12 @@ class Conflicts:
             row = self.row(conflict)
             if row["hunks"]:
                 found.append(row)
-            elif conflict.origin == "write":
+            else:
                 self.end(conflict, "gone")
+                if conflict.origin == "disk":  # mirror and disk fit together, and still differ
+                    conflict.tracked.apart = False
+                    conflict.tracked.saved, conflict.tracked.stat = conflict.base, None
+                    self.fits_again(conflict.tracked)
         return found
 
     def row(self, conflict: Open) -> dict[str, object]:

@@ -107,6 +107,7 @@ class Workspace:
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
+        self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         buffers.conflicts = self.conflicts
         self._resolver = Resolver(
             self.conflicts, editor, self._sender, self._reconciler, recorder, self._prompt_when_free

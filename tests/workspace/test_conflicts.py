@@ -136,6 +136,24 @@ def test_ends_without_a_decision(tmp_path: Path, step: Step, outcome: str) -> No
     play(tmp_path, WELL_BEHAVED, puts_theirs, before=opened_and_typed, after=after)
 
 
+@every_editor
+def test_what_the_user_undoes_is_no_conflict_any_more(tmp_path: Path, habits: Habits) -> None:
+    """The agent's text comes into the buffer then, under review, as if there never had been one."""
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        editor.replaces("a.txt", "mine", "one")
+        await asyncio.sleep(1)
+        assert bench.workspace.conflicts.rows() == []
+        await asyncio.sleep(3)
+        assert [r["outcome"] for r in rows] == ["gone"]
+        assert editor.text("a.txt") == THEIRS
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after)
+
+
 async def refused_write(turn: Turn, editor: FakeEditor) -> None:
     assert await turn.bench.read("a.txt") == BASE
     editor.replaces("a.txt", "one", "mine")
