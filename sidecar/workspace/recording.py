@@ -7,9 +7,11 @@ from collections.abc import Callable
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import Position, Text
+from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
 from sidecar.journal.entry import Entry, EntryState, JournalFailed
+from sidecar.journal.writing import lines_changed as lines_between
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -94,14 +96,16 @@ class Recorder:
 
 
 def lines_changed(text: Text, changes: ChangeSet) -> tuple[int, int]:
-    """Lines added and removed, as a diff of whole lines would count them."""
-    added = removed = 0
+    """Lines added and removed, as a diff of whole lines would count them: a word put into a line is one of each."""
+    if not changes.edits:
+        return 0, 0
+    first = text.position_at(changes.edits[0].start, Encoding.UTF_32).line
+    last = text.position_at(changes.edits[-1].end, Encoding.UTF_32).line
+    start = text.offset_at(Position(first, 0), Encoding.UTF_32)
+    before = text.lines(first, last - first + 1)
+    after: list[str] = []
+    at = 0
     for edit in changes.edits:
-        old = text.slice(edit.start, edit.end)
-        added += _lines(edit.new)
-        removed += _lines(old)
-    return added, removed
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n") if text else 0)
+        after += (before[at : edit.start - start], edit.new)
+        at = edit.end - start
+    return lines_between(before, "".join(after) + before[at:])
