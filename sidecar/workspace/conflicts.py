@@ -79,8 +79,17 @@ class Conflicts:
         session: Session | None,
         author: Author | None = None,
     ) -> Open:
-        """A conflict of this document; one of the same kind with the same session becomes this one."""
+        """A conflict of this document; one of the same kind with the same session becomes this one. What an agent writes on the disk
+        and through us is one conflict, with the disk (opencode does both)."""
         known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
+        twin = self._twin(tracked, origin, theirs)
+        if twin is not None:
+            if origin == "write":
+                return twin
+            if known is not None:
+                self.end(twin, "gone")
+            else:
+                known, twin.origin = twin, "disk"
         if known is None:
             known = Open(f"c{next(self._ids)}", tracked, origin, base, theirs, session, author)
             self._open[known.id] = known
@@ -168,6 +177,18 @@ class Conflicts:
             )
         row["hunks"] = shown
         return row
+
+    def _twin(self, tracked: Tracked, origin: Origin, theirs: str) -> Open | None:
+        """The same wish, come in the other way. Editors and agents differ about the last line's end."""
+        wish = theirs.rstrip("\n")
+        return next(
+            (
+                c
+                for c in self
+                if c.tracked is tracked and c.origin != origin and c.theirs.rstrip("\n") == wish
+            ),
+            None,
+        )
 
     def _of_write(self, tracked: Tracked, session: Session | None) -> Open | None:
         return next(

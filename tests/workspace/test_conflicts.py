@@ -180,6 +180,29 @@ def test_a_decision_about_a_refused_write(tmp_path: Path, habits: Habits, take: 
     play(tmp_path, habits, refused_write, before=opened, after=after)
 
 
+@pytest.mark.parametrize("disk_first", [True, False])
+def test_the_same_wish_on_the_disk_and_as_a_write_is_one_conflict(tmp_path: Path, disk_first: bool) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        if disk_first:
+            turn.puts("a.txt", THEIRS)
+            await asyncio.sleep(2)
+        answer = await turn.bench.write("a.txt", THEIRS, session=turn.session)
+        assert isinstance(answer, Refusal)
+        if not disk_first:
+            turn.puts("a.txt", THEIRS)
+            await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await the_conflict(bench)
+        assert (conflict["origin"], conflict["agent"]) == ("disk", "agent")
+        await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
+        assert editor.text("a.txt") == THEIRS
+        assert bench.workspace.conflicts.rows() == []
+
+    play(tmp_path, VSCODE, script, before=opened_and_typed, after=after)
+
+
 def test_a_write_that_succeeds_after_all_ends_it(tmp_path: Path) -> None:
     async def script(turn: Turn, editor: FakeEditor) -> None:
         rows = told(turn.bench)
