@@ -117,7 +117,7 @@ export function titleOf(turn: { readonly agent: string; readonly turn: number })
 
 /** Counts as words, for screen readers. */
 export function spoken(of: { readonly added: number; readonly removed: number }): string {
-  return l10n.t("{0} lines added, {1} removed", of.added, of.removed);
+  return l10n.t("lines: {0} added, {1} removed", of.added, of.removed);
 }
 
 export function files(count: number): string {
