@@ -92,12 +92,15 @@ def test_a_tool_call_opens_files_and_diffs(panel: Panel) -> None:
     }
     panel.send(
         *talk(
-            tool(id="t1", locations=[{"path": "/w/a.py", "line": 7}]),
+            tool(id="t1", title="Look", locations=[{"path": "/w/a.py", "line": 7}]),
+            tool(id="t3", title="Look at b.py", locations=[{"path": "/w/b.py"}]),
             tool(id="t2", title="Edit", toolKind="edit", diffs=[diff]),
         )
     )
     panel.page.get_by_role("button", name="a.py:7").click()
     panel.page.get_by_role("button", name="rain.py").click()
+    panel.page.get_by_role("button", name="Open b.py").click()
+    assert panel.got("openLocation", 2)[1]["path"] == "/w/b.py"
     assert panel.got("openLocation")[0] == {"type": "openLocation", "path": "/w/a.py", "line": 7}
     assert panel.got("openDiff")[0] == {"type": "openDiff", "sessionId": "s", "entry": "t2", "index": 0}
     expect(panel.page.get_by_text("3 more lines")).to_be_visible()

@@ -2,10 +2,10 @@
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { EntryOf } from "../model";
+import type { EntryOf, Location } from "../model";
 import { Form } from "./form";
 import { readable } from "./markdown";
-import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, useGrowing } from "./parts";
+import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, split, useGrowing } from "./parts";
 import { QuestionCard } from "./question";
 import type { Row } from "./rows";
 import type { Store } from "./store";
@@ -171,7 +171,12 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
           <Icon name={TOOL_ICONS[entry.toolKind] ?? "tools"} />
           <span class="title">{readable(entry.title, 300) || t("Tool call")}</span>
         </button>
-        {only && <FileButton path={only.path} line={only.line} onClick={() => store.send({ type: "openLocation", ...only })} />}
+        {only &&
+          (entry.title.includes(split(only.path).name) ? (
+            <IconButton icon="go-to-file" label={t("Open {0}", place(only))} onClick={() => store.send({ type: "openLocation", ...only })} />
+          ) : (
+            <FileButton path={only.path} line={only.line} onClick={() => store.send({ type: "openLocation", ...only })} />
+          ))}
         <span class="status" title={words[entry.status]}>
           <span class="sr">{words[entry.status]}</span>
           {working ? <Icon name="loading" spin /> : <Icon name={entry.status === "completed" ? "check" : entry.status === "failed" ? "error" : "circle-slash"} />}
@@ -199,6 +204,12 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
       )}
     </div>
   );
+}
+
+/** The file's name and line; the title says the name already where this is not shown. */
+function place({ path, line }: Location): string {
+  const { name } = split(readable(path, 1000));
+  return line === undefined ? name : `${name}:${line}`;
 }
 
 function Plan({ entry }: { entry: EntryOf<"plan"> }) {
@@ -260,7 +271,7 @@ function End({ entry, store, sessionId }: Of<"end">) {
       {entry.changes.length > 0 && (
         <div class="changes">
           <div class="changes-head">
-            <span class="grow">
+            <span class="sum">
               {entry.changes.length === 1 ? t("1 file changed") : t("{0} files changed", entry.changes.length)}{" "}
               <Counts
                 added={entry.changes.reduce((sum, one) => sum + one.added, 0)}
