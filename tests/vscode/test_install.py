@@ -312,3 +312,35 @@ def test_get_python_through_the_uv_that_is_there(
     # The setting that named the old one is cleared: what was fetched is among those that are looked at
     server.write_settings("Machine", {"acpSidecar.defaultAgent": "demo", "acpSidecar.agents": {}})
     window.until_server_runs()
+
+
+OTHER_SERVER = """
+import json, sys
+while header := sys.stdin.buffer.readline():
+    length = int(header.split(b":")[1])
+    sys.stdin.buffer.readline()
+    message = json.loads(sys.stdin.buffer.read(length))
+    if "id" not in message:
+        continue
+    result = None
+    if message["method"] == "initialize":
+        result = {"capabilities": {}, "serverInfo": {"name": "acp-sidecar", "version": "9.9.9"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%b" % (len(body), body))
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_a_server_path_that_leads_nowhere_or_to_another_version(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+) -> None:
+    other = tmp_path / "acp-sidecar"
+    other.write_text(f"#!{sys.executable}\n{OTHER_SERVER}")
+    other.chmod(0o755)
+    machine = {"acpSidecar.serverPath": str(tmp_path / "missing")}
+    server = start_code_server(machine=machine)
+    window = open_window(server=server)
+    only_notification(window, f"{tmp_path / 'missing'} cannot be run")
+    window.command("notifications.clearAll")
+    server.write_settings("Machine", machine | {"acpSidecar.serverPath": str(other)})
+    only_notification(window, f"{other} is acp-sidecar 9.9.9, but this extension is made for")
