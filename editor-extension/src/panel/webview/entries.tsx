@@ -279,7 +279,7 @@ function End({ entry, store, sessionId }: Of<"end">) {
               />
             </span>
             {turn !== undefined && !entry.reviewed && (
-              <>
+              <span class="verdicts">
                 <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "open" })}>
                   {t("Review")}
                 </button>
@@ -289,7 +289,7 @@ function End({ entry, store, sessionId }: Of<"end">) {
                 <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "reject" })}>
                   {t("Reject")}
                 </button>
-              </>
+              </span>
             )}
           </div>
           {entry.changes.slice(0, 50).map((one) => (
