@@ -1,0 +1,68 @@
+"""The table of docs/agents.md: written as it was seen, and a run fails when a cell of it got worse or was not seen any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.agents_table import COLUMNS, Table, parse, publish, render
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
+ROW = {"cancel": "yes", "load": "partly: listed", "terminals": "no: by itself"}
+
+
+def table(**cells: str) -> Table:
+    return Table({"some-agent": {**ROW, **cells}}, {"some-agent": "1.2"})
+
+
+def test_the_page_says_what_was_seen(tmp_path: Path) -> None:
+    page = tmp_path / "agents.md"
+    assert publish(page, table()) == []
+    read = parse(page.read_text())
+    assert (read.rows, read.versions) == (table().rows, table().versions)
+    assert render(read) == page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        ({}, []),
+        ({"load": "yes", "terminals": "partly: some", "survives typing": "no"}, []),
+        ({"load": "partly: otherwise"}, []),
+        ({"cancel": "partly: late"}, ["some-agent, cancel: was “yes”, is “partly: late”"]),
+        ({"load": "no"}, ["some-agent, load: was “partly: listed”, is “no”"]),
+    ],
+)
+def test_worse(tmp_path: Path, now: dict[str, str], words: list[str]) -> None:
+    page = tmp_path / "agents.md"
+    publish(page, table())
+    before = page.read_text()
+    assert publish(page, table(**now)) == words
+    assert (page.read_text() == before) == (bool(words) or not now)
+
+
+def test_what_was_not_seen_is_worse(tmp_path: Path) -> None:
+    page = tmp_path / "agents.md"
+    publish(page, table())
+    found = publish(page, Table({"other": {"cancel": "yes"}}))
+    assert [words.partition(":")[0] for words in found] == [
+        "some-agent, terminals",
+        "some-agent, cancel",
+        "some-agent, load",
+    ]
+    assert publish(page, Table({"other": {"cancel": "yes"}}), only=["other"]) == []
+    assert set(parse(page.read_text()).rows) == {"some-agent", "other"}
+
+
+def test_the_worst_of_a_run_counts() -> None:
+    seen = Table()
+    for cell in ("yes", "no: once", "yes"):
+        seen.note("a", "cancel", cell)
+    assert seen.rows["a"]["cancel"] == "no: once"
+
+
+def test_the_page_of_the_project() -> None:
+    read = parse(PAGE.read_text())
+    assert render(read) == PAGE.read_text(), "written by make agents, not by hand"
+    assert all(set(row) == set(COLUMNS) for row in read.rows.values()), "every cell was seen"
