@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 SOFT_LIMIT = 8 * 1024 * 1024
-"""Bytes of unsent coalescible messages; beyond it the oldest of them are dropped."""
+"""Bytes of unsent coalescible messages, the newest apart; beyond it the oldest of them are dropped."""
 
 HARD_LIMIT = 128 * 1024 * 1024
 """Bytes of unsent messages that must arrive; beyond it the connection is given up. One message may be of any size."""
@@ -92,14 +92,18 @@ class Writer:
             self._soft -= len(older.data)
         self._queue[key] = _Message(data, True)
         self._soft += len(data)
-        if self._soft <= self._soft_limit:
+        # the newest does not count: one large update must not push out the words before it
+        if self._soft - len(data) <= self._soft_limit:
             return
         if not self.dropped:
             _log.warning("the editor reads too slowly: some updates are not sent")
-        for candidate in [k for k, message in self._queue.items() if message.coalescible and k != key]:
+        half = self._soft_limit // 2
+        candidates = [k for k, message in self._queue.items() if message.coalescible and k != key]
+        # huge ones first: for one of them all that was said beside it would go
+        for candidate in sorted(candidates, key=lambda k: len(self._queue[k].data) <= half):
             self._soft -= len(self._queue.pop(candidate).data)
             self.dropped += 1
-            if self._soft <= self._soft_limit // 2:
+            if self._soft - len(data) <= half:
                 break
 
     def close(self) -> None:

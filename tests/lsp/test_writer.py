@@ -123,6 +123,24 @@ def test_the_oldest_coalescible_messages_are_dropped_at_the_limit_and_the_others
     assert writer.dropped == 1000 - len(kept)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ([10, 20_000], [10, 20_000]),  # one large update does not push out the words before it
+        ([10, 20_000, 20], [10, 20]),  # nor those behind it
+        ([10, 20_000, 20, 20_000], [10, 20, 20_000]),
+        ([4_000, 4_000, 4_000, 4_000], [4_000, 4_000]),
+    ],
+    ids=str,
+)
+def test_what_is_dropped(pipe: Pipe, sizes: list[int], kept: list[int]) -> None:
+    writer = Writer(pipe.writing, pipe.on_broken, soft_limit=10_000)
+    pipe.block(writer)
+    for number, size in enumerate(sizes):
+        writer.send(b"x" * size, key=number)
+    assert [len(body) for body in pipe.finish(writer)] == kept
+
+
 def test_too_much_that_must_arrive_ends_the_connection(pipe: Pipe) -> None:
     writer = Writer(pipe.writing, pipe.on_broken, hard_limit=10_000)
     pipe.block(writer)
