@@ -2,7 +2,7 @@
 
 Two kinds of messages. Most must arrive, in order: answers, requests, `window/showMessage`. Some only tell the newest
 state (progress, streamed updates): they carry a `key`, and while one of a key is still unsent the next one takes its
-place, at the end of the queue. When even those pile up the oldest are dropped.
+place, at the end of the queue. When even those pile up huge ones are dropped, then the oldest.
 
 Memory is bounded: coalescible messages by `SOFT_LIMIT`; with more than `HARD_LIMIT` of the others unsent the editor
 counts as gone (`on_broken`), as it does when the pipe breaks.
