@@ -49,6 +49,7 @@ def editor_capabilities(
         apply_edit=apply_edit,
         document_changes=document_changes,
         create_files="create" in operations,
+        delete_files="delete" in operations,
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
         # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
         # announces nothing. So: everybody except who is known to lack it; an error answer leads to the transcript.

@@ -22,6 +22,10 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
         raise Unsendable("this editor does not take edits (workspace.applyEdit)")
     if edit.create and not capabilities.create_files:
         raise Unsendable("this editor does not create files (workspaceEdit.resourceOperations)")
+    if edit.delete:
+        if not capabilities.delete_files:
+            raise Unsendable("this editor does not delete files (workspaceEdit.resourceOperations)")
+        return {"documentChanges": [{"kind": "delete", "uri": edit.client_uri}]}
     if edit.version is None and not edit.create:
         raise ValueError("an edit of an existing document needs the version it was computed for")
     if not edit.edits and not edit.create:

@@ -27,6 +27,7 @@ class EditorCapabilities:
     apply_edit: bool = False
     document_changes: bool = False
     create_files: bool = False
+    delete_files: bool = False
     change_annotations: bool = False
     show_message_request: bool = False
     show_document: bool = False
@@ -68,13 +69,15 @@ class TextEdit:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEdit:
-    """One document's edits. `version` is the one they were computed for; None only together with `create`."""
+    """One document's edits. `version` is the one they were computed for; None only together with `create` or `delete`."""
 
     client_uri: str
     version: int | None
     edits: tuple[TextEdit, ...]
     create: bool = False
     """Put a CreateFile before the edits (the file does not exist)."""
+    delete: bool = False
+    """Nothing but a DeleteFile."""
 
 
 @dataclass(frozen=True, slots=True)

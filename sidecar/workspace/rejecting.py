@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import anyio
+
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
@@ -16,8 +18,8 @@ from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.buffer_writes import MAX_ATTEMPTS, BufferWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
-from sidecar.workspace.ports import Editor, Journal
-from sidecar.workspace.sending import Outcome, Sender
+from sidecar.workspace.ports import DocumentEdit, Editor, Journal
+from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender
 from sidecar.workspace.state import State
 
 Plan = Callable[[int], Rejection]
@@ -51,7 +53,11 @@ class Rejecter:
             return Rejected(opaque.message)
         tracked = self._state.documents.get(reviewed.uri)
         if tracked is not None:
-            return await self._in_editor(reviewed, tracked, plan)
+            created = _created(reviewed)
+            rejected = await self._in_editor(reviewed, tracked, plan)
+            if created and not rejected.why:
+                await self._delete_empty(reviewed, tracked)
+            return rejected
         path = to_path(reviewed.uri)
         if path is None:
             return Rejected("the document is not open")
@@ -63,16 +69,25 @@ class Rejecter:
                 rejected = await self._in_editor(reviewed, opened, plan)
                 if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
                     await self._buffers.close(opened)
-                if (
-                    created
-                    and not reviewed.ledger.hunks
-                    and opened.closed
-                    and not len(opened.document.snapshot())
-                ):
+                is_empty = not reviewed.ledger.hunks and not len(opened.document.snapshot())
+                if created and is_empty and opened.closed:
                     # Nothing but the agent's was in it, and nothing is left: the file goes too.
                     await self._on_disk(reviewed, path, plan, created=True)
+                elif created and not rejected.why:
+                    await self._delete_empty(reviewed, opened)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
+
+    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked) -> None:
+        """A file that an agent made, and of which nothing is left, is taken away by the editor, unless somebody has it open: only
+        our own extension knows that, so no other client is asked. It is a document still because VS Code keeps them a while."""
+        can = self._editor.capabilities
+        is_empty = not reviewed.ledger.hunks and not len(tracked.document.snapshot())
+        if is_empty and can.delete_files and can.changes and tracked.is_clean() and not tracked.closed:
+            edit = DocumentEdit(tracked.document.client_uri, None, (), delete=True)
+            request = self._sender.dispatch("reject", edit)
+            with anyio.move_on_after(ANSWER_SECONDS):
+                await request.answered.wait()
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()

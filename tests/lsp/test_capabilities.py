@@ -40,8 +40,8 @@ CASES = {
         announced(document_changes=True, create_files=True),
     ),
     "create without documentChanges, as Neovim": (
-        {"capabilities": {"workspace": {"workspaceEdit": {"resourceOperations": ["rename", "create"]}}}},
-        announced(document_changes=True, create_files=True),
+        {"capabilities": {"workspace": {"workspaceEdit": {"resourceOperations": ["delete", "create"]}}}},
+        announced(document_changes=True, create_files=True, delete_files=True),
     ),
     "annotations": (
         {"capabilities": {"workspace": {"workspaceEdit": {"changeAnnotationSupport": {}}}}},

@@ -16,10 +16,11 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
-from sidecar.core.uri import normalise
+from sidecar.core.uri import normalise, to_path
 from sidecar.demo.buffer import Buffer, Place, Step
 from sidecar.demo.model import (
     Answer,
@@ -48,7 +49,7 @@ from sidecar.workspace.ports import (
     TextEdit,
 )
 from sidecar.workspace.ports import Saved as SaveAnswer
-from tests.support.editor_habits import Habits
+from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_model import FakeModel
 
 Name = str | os.PathLike[str]
@@ -116,6 +117,7 @@ class FakeEditor:
             apply_edit=True,
             document_changes=habits.document_changes,
             create_files=habits.create_files,
+            delete_files=habits.client == VSCODE.client,
             show_message_request=habits.messages,
             show_document=True,
             work_done_progress=True,
@@ -197,9 +199,9 @@ class FakeEditor:
         return self._capabilities
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
-        if edit.version is None and not edit.create:
+        if edit.version is None and not (edit.create or edit.delete):
             raise ValueError("an edit of an existing document needs the version it was computed for")
-        if not edit.edits and not edit.create:
+        if not edit.edits and not (edit.create or edit.delete):
             raise ValueError("an edit that changes nothing is never sent")
         self.sent.append((label, edit))
         answer: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
@@ -213,7 +215,10 @@ class FakeEditor:
             if not answer.done():  # an error response is a "no" like another
                 answer.set_result(EditAnswer(given.applied and given.error is None, given.reason))
 
-        self._later(self.arrives_after, lambda: self.model.request_edit(self._edit(label, edit), reply))
+        if edit.delete:
+            self._later(self.arrives_after, lambda: reply(Answer(self._delete(edit.client_uri))))
+        else:
+            self._later(self.arrives_after, lambda: self.model.request_edit(self._edit(label, edit), reply))
         return _Kept(answer)
 
     async def save(self, client_uri: str, version: int, *, exact: bool = False) -> SaveAnswer:
@@ -310,6 +315,15 @@ class FakeEditor:
         changes = DocumentEdits(edit.client_uri, version, replacements)
         steps = (CreateFile(edit.client_uri), changes) if edit.create else (changes,)
         return WorkspaceEdit(steps, label)
+
+    def _delete(self, uri: str) -> bool:
+        """As our extension has it: not what somebody has open."""
+        buffer = self.model.documents.get(uri)
+        if buffer is None or not buffer.hidden:
+            return False
+        self.model.close(uri)
+        Path(to_path(normalise(uri)) or "").unlink()
+        return True
 
     def _later(self, seconds: float, what: Callable[[], None]) -> asyncio.TimerHandle:
         """In a task of its own, as everything that an editor says arrives."""

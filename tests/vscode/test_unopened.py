@@ -75,3 +75,22 @@ def test_a_new_file_is_on_disk_when_the_agent_has_its_answer(window: Window) -> 
     assert file.read_text() == "new\n"
     until_tabs(window, "mine.txt")
     assert window.active() == mine
+
+
+def test_a_new_file_that_is_rejected_is_gone(window: Window) -> None:
+    file = window.folder / "new.txt"
+    window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    assert file.read_text() == "new\n"
+    window.command("sidecar.reject", {"all": True})
+    assert not file.exists()
+    until_tabs(window)
+
+
+def test_a_new_file_that_is_looked_at_stays_and_its_text_can_be_had_back(window: Window) -> None:
+    file = window.folder / "new.txt"
+    window.prompt(scripted.steps(scripted.write(file, "new\n")))
+    window.open(file)
+    window.command("sidecar.reject", {"all": True})
+    assert window.text(file) == ""
+    window.undo()
+    window.until_text(file, "new\n")

@@ -542,3 +542,16 @@ def test_hunks_that_touch_are_put_back_by_one_edit(tmp_path: Path) -> None:
         assert editor.text("a.txt") == "one\n"
 
     play(tmp_path, tidying(), case)
+
+
+def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("new.txt", "made\n"))
+        editor.model.open_hidden(editor.uri("new.txt"))
+        await asyncio.sleep(1)
+        assert (await bench.workspace.review.reject(ALL)).impossible == []
+        await asyncio.sleep(1)
+        assert not (tmp_path / "new.txt").exists()
+        assert texts(bench) == []
+
+    play(tmp_path, VSCODE, case)

@@ -16,6 +16,7 @@ export function register({ client, log }: Session): vscode.Disposable {
   const saving = new Saving((document) => reloading.isNewerOnDisk(document), say);
   const unopened = new Unopened();
   const opaque = new Opaque((uri, dirty) => void client.notify(ext.opaque, { uri, dirty }));
+  client.use({ workspace: { handleApplyEdit: unopened.handleApplyEdit } });
   return vscode.Disposable.from(
     reloading,
     saving,

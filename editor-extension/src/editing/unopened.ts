@@ -5,7 +5,11 @@
  */
 
 import * as vscode from "vscode";
+import type { Middleware } from "vscode-languageclient/node";
 import { openDocument } from "./documents";
+
+type Handle = NonNullable<NonNullable<Middleware["workspace"]>["handleApplyEdit"]>;
+const NEVER = new vscode.CancellationTokenSource().token;
 
 /** Milliseconds after the last work on a document within which a tab that appears for it is VS Code's own doing. */
 const LATE = 10_000;
@@ -53,6 +57,15 @@ export class Unopened implements vscode.Disposable {
     return null;
   }
 
+  /** Takes the server's edits, but for the deletion of a file that is in a tab: there its text stays, and can be undone. */
+  readonly handleApplyEdit: Handle = async (params, next) => {
+    const deleted = (params.edit.documentChanges ?? []).flatMap((one) => ("kind" in one && one.kind === "delete" ? [one.uri] : []));
+    if (deleted.some((uri) => this.isShown(uri))) {
+      return { applied: false, failureReason: vscode.l10n.t("the file is open") };
+    }
+    return next(params, NEVER);
+  };
+
   /** The server does something to the document. */
   works(uri: string): void {
     const name = vscode.Uri.parse(uri).toString();
@@ -61,6 +74,13 @@ export class Unopened implements vscode.Disposable {
       name,
       setTimeout(() => this.worked.delete(name), LATE),
     );
+  }
+
+  private isShown(uri: string): boolean {
+    const name = vscode.Uri.parse(uri).toString();
+    return vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .some((tab) => tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === name && !this.unseen.has(tab));
   }
 
   private isWorkedOn(tab: vscode.Tab): boolean {
