@@ -432,8 +432,8 @@ def test_saves_that_fail(fails: Any, changed: bool, saved: bool) -> None:
         desk.editor.types(NAME, "x")
         if changed:
             desk.disk.files["file:///w/a.txt"] = b"by somebody else"
-        assert await desk.editor.save(desk.editor.uri(NAME), 2) is saved
-        assert await desk.editor.save(desk.editor.uri(NAME), 1) is False, "another version"
+        assert (await desk.editor.save(desk.editor.uri(NAME), 2)).saved is saved
+        assert not (await desk.editor.save(desk.editor.uri(NAME), 1)).saved, "another version"
 
     played(Habits(save_fails=fails), scene)
 
