@@ -73,6 +73,9 @@ class PutRight:
                 label = f"{task.session.agent}, taken back"
                 if not await self._sender.take_back(correction, label):
                     break
+                if tracked.closed:  # without saving: nothing of either edit is left
+                    await self._recorder.finish(author, "failed")
+                    return kept_changing(place.requested)
                 later = changes_as_steps(diff(before, str(tracked.document.snapshot())))
             elif correction.outcome is not Outcome.REFUSED:
                 break

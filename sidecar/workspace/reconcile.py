@@ -40,6 +40,8 @@ from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
 OBSERVE_SECONDS = 5.0
+_ATTEMPTS = 3
+"""How often what a reload did to a newer text is put right."""
 _PEEKS = 5
 """How often a file is read again that changes while it is read."""
 
@@ -332,6 +334,19 @@ class Reconciler:
             await self._put_right(tracked, before, now, disk, on_top)
         return True
 
+    async def _take_again(self, tracked: Tracked, current: Normal, on_disk: OnDisk, wanted: str) -> bool:
+        """Once more from the disk, with what leads to `wanted` on top: for an editor that takes no other edits."""
+        if on_disk.text is None or not self._is_unmoved(tracked, current, on_disk):
+            return False
+        document, encoding = tracked.document, self._editor.capabilities.encoding
+        edits = text_edits(Text.of(on_disk.text), diff(on_disk.text, wanted), encoding)
+        edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, current.terminator)) for e in edits)
+        try:
+            answer = await self._editor.reload(document.client_uri, document.version, edits)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return False
+        return isinstance(answer, int) and await tracked.becomes(wanted, MIRROR_SECONDS)
+
     async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, on_top: int) -> None:
         """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
         that, and comes back."""
@@ -364,15 +379,21 @@ class Reconciler:
         merged = merge(before, now.text, on_disk.text)
         tracked.apart = isinstance(merged, Conflict)
         proper = now.text if isinstance(merged, Conflict) else merged.apply(now.text)
-        current = Normal(str(tracked.document.snapshot()))
-        try:
-            back = merge(ChangeSet.of(len(text), made).apply(text), current.text, proper)
-        except ValueError:  # places that are no places there
-            back = None
-        if isinstance(back, Merged) and tracked.watch is None:
+        for _ in range(_ATTEMPTS):  # the user may go on typing
+            current = Normal(str(tracked.document.snapshot()))
+            try:
+                back = merge(ChangeSet.of(len(text), made).apply(text), current.text, proper)
+            except ValueError:  # places that are no places there
+                break
+            if isinstance(back, Conflict) or tracked.watch is not None or tracked.closed:
+                break
             raw = current.changes_in_raw(back.changes)
-            if raw.is_empty:
+            if raw.is_empty or await self._take_again(
+                tracked, current, on_disk, normal(raw.apply(current.raw))
+            ):
                 return
+            if not self._is_unmoved(tracked, current, on_disk):
+                continue
             if (await self._sender.send(tracked, raw, "Changed on disk")).outcome is Outcome.APPLIED:
                 return
         self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

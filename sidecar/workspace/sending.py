@@ -351,7 +351,7 @@ class Sender:
             return None
         return Misplaced(normal(str(sent.tracked.document.snapshot())), normal(found.without))
 
-    async def take_back(self, sent: Sent, label: str) -> bool:
+    async def take_back(self, sent: Sent, label: str, attempts: int = 3) -> bool:
         """Takes an edit that the editor made at a wrong place out again. Whether it is out, for certain."""
         tracked = sent.tracked
         if tracked.closed or tracked.watch is not None:
@@ -363,7 +363,10 @@ class Sender:
         now = str(tracked.document.snapshot())
         if now == found.without:
             return True
-        return (await self.send(tracked, diff(now, found.without), label)).outcome is Outcome.APPLIED
+        back = await self.send(tracked, diff(now, found.without), label)
+        if back.outcome is Outcome.UNCLEAR and attempts > 1:  # closed and opened again by this very edit
+            return await self.take_back(back, label, attempts - 1)
+        return back.outcome is Outcome.APPLIED
 
     def _is_misplaced(self, sending: _Sending) -> bool:
         """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""

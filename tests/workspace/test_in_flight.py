@@ -371,3 +371,23 @@ def test_what_a_tool_read_before_it_wrote_is_a_base_though_we_were_read_since(tm
         assert editor.text("a.txt") == "all mine\n"
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_save_while_the_document_is_to_be_taken_from_the_disk(tmp_path: Path, refuses: bool) -> None:
+    """The disk says by then what the user saved, and the unsaved lines would be put on top of themselves."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=BASE.index("four"))
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(BASE.replace("one\ntwo", "ONE"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.7)
+        assert editor.saves("a.txt")  # over what is there
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE.replace("four", "typed\nfour")
+
+    play(tmp_path, replace(WELL_BEHAVED, refuses=refuses), case, arrives_after=0.4)
