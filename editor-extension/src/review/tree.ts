@@ -64,7 +64,7 @@ export function look(node: Node, path: (uri: string) => string): Look {
       return {
         id: `conflict ${conflict.conflictId}`,
         label: name,
-        description: join(folder, said),
+        description: join(said, folder),
         accessible: l10n.t("{0}: you and {1} changed the same lines", path(conflict.uri), who),
         uri: conflict.uri,
         state: "leaf",
@@ -88,7 +88,7 @@ export function look(node: Node, path: (uri: string) => string): Look {
       return {
         id: `${turnId(node.turn)} ${node.file.uri}`,
         label: name,
-        description: join(folder, said),
+        description: join(said, folder),
         accessible: `${path(node.file.uri)}, ${spoken(node.file)}`,
         uri: node.file.uri,
         state: "collapsed",

@@ -35,12 +35,12 @@ test("conflicts first, then turns, the newest first, with their files and places
   assert.deepEqual(drawn(roots(...scene())), [
     "Conflicts | 2",
     "  b.ts | the disk",
-    "  a.ts | src · fast-agent, asked again",
+    "  a.ts | fast-agent, asked again · src",
     "fast-agent · turn 2 | +2 · 1 file",
     "  b.ts | new +2",
     "    Line 1 | +2 · new",
     "fast-agent · turn 1 | +3 −1 · 1 file",
-    "  a.ts | src · +3 −1",
+    "  a.ts | +3 −1 · src",
     "    Line 4 | +1 −1 · TWO",
     "    Line 9 | +2 · const x = 1;",
   ]);
