@@ -132,7 +132,10 @@ class Chat:
         if self._size > TURN_LIMIT:
             text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
         self._pending.append(text)
-        if not self._pumping and not self._refused:
+        self._pump_soon()
+
+    def _pump_soon(self) -> None:
+        if self._pending and not self._pumping and not self._refused:
             self._pumping = True
             self._tasks.start_soon(self._pump)
 
@@ -198,3 +201,4 @@ class Chat:
     async def _later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         await (self._write_and_save() if self._save_later else self._drain())
+        self._pump_soon()  # what was said while that was being written

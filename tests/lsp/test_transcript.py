@@ -194,6 +194,18 @@ async def test_an_answer_waits_until_the_editor_takes_it(
     answer.cancel()
 
 
+async def test_what_is_said_while_an_answer_is_tried_again_comes_too(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript_edit, "MOVES_WITHIN", 0.001)
+    monkeypatch.setattr(chat, "AGAIN", (0.01,) * 5)
+    desk.opened("s1")
+    desk.buffers.behaviours = ["refuse"] * 6 + ["type"]
+    desk.buffers.on_type = lambda: desk.says("again")  # in the middle of the edit that will be taken
+    desk.says("hello ")
+    await until(lambda: "hello again" in desk.text)
+
+
 async def test_an_answer_that_is_never_taken_is_given_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript_edit, "MOVES_WITHIN", 0.001)
     monkeypatch.setattr(chat, "AGAIN", (0.001,) * 5)
