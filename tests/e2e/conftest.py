@@ -77,6 +77,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     only = os.environ.get("ACP_SIDECAR_AGENTS", "").split()
     found = publish(Path(page), TABLE, only or None)
     for words in found:
-        print(f"agents: {words}")  # noqa: T201 - the outcome of the run
+        print(f"\nagents: {words}", end="")  # noqa: T201 - the outcome of the run
     if found:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
