@@ -36,6 +36,11 @@ STOPPED = (ask(99), {"stop": "cancelled"})
 """A question that nobody answers, and how a good agent ends its turn when it is withdrawn."""
 
 
+def fresh(turn: int, *steps: dict[str, Any]) -> str:
+    """Steps of a later turn: an answer under the name of an earlier one would not be waited for."""
+    return scripted.steps(*({**one, "as": f"{turn} {one['as']}"} if "as" in one else one for one in steps))
+
+
 def begin(window: Window) -> Panel:
     """A new conversation with the scripted agent. Where it is the only one, nobody asks with whom."""
     panel = Panel(window)
@@ -96,8 +101,9 @@ def test_keep_and_reject_from_the_conversation(window: Window) -> None:
     file = window.file("a.txt", "one\n")
     window.open(file)
     panel = begin(window)
-    for text, verdict, expected in (("one\ntwo\n", "Reject", "one\n"), ("one\n2\n", "Keep", "one\n2\n")):
-        panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, text)))
+    turns = (("one\ntwo\n", "Reject", "one\n"), ("one\n2\n", "Keep", "one\n2\n"))
+    for turn, (text, verdict, expected) in enumerate(turns):
+        panel.prompt(fresh(turn, scripted.read(file), scripted.write(file, text)))
         window.until_text(file, text)
         panel.button(verdict, exact=True).click()
         eventually(lambda: window.changes(file) == [], f"{verdict} leaves nothing to review", within=10)
@@ -315,9 +321,10 @@ def test_all_by_keyboard(window: Window) -> None:
     panel.walk_to("Start with scripted")
     window.keys("Enter")
     panel.ready()
-    for text, verdict, expected in (("one\n2\n", "Keep", "one\n2\n"), ("one\n3\n", "Reject", "one\n2\n")):
+    turns = (("one\n2\n", "Keep", "one\n2\n"), ("one\n3\n", "Reject", "one\n2\n"))
+    for turn, (text, verdict, expected) in enumerate(turns):
         panel.walk_to("Message to the agent")
-        panel.type(scripted.steps(ask(1), scripted.read(file), scripted.write(file, text)))
+        panel.type(fresh(turn, ask(1), scripted.read(file), scripted.write(file, text)))
         window.keys("Enter")
         expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(
             timeout=20_000
