@@ -24,7 +24,7 @@ class FakeServer {
     close: async (id) => this.did(`close ${id}`, null),
     listAgents: async () => [{ id: "a", name: "Agent A", source: "configured" as const, installed: true }],
     listSessions: async () => [],
-    load: async (id) => this.did(`load ${id}`, { agent: "a", remembers: this.remembers, ...(this.remembers ? {} : { note: "forgot" }) }),
+    load: async (id, replay) => this.did(replay ? `load and replay ${id}` : `load ${id}`, { agent: "a", remembers: this.remembers, ...(this.remembers ? {} : { note: "forgot" }) }),
     remove: async (id) => this.did(`remove ${id}`, { deleted: [id], kept: [] }),
     transcript: async () => this.record!,
     setMode: async (_, mode) => this.did(`mode ${mode}`, { modes: { currentModeId: mode, availableModes: [] } }),
@@ -256,6 +256,28 @@ test("sessions: a record comes back as it was; a turn without an end was interru
   await sessions.resume(live);
   assert.equal(live.recorded, false);
   assert.ok(live.conversation.entries.some((one) => one.kind === "notice" && one.text === "forgot"));
+});
+
+test("sessions: what only the agent recorded is replayed, what is recorded here is not told twice", async () => {
+  const { fake, sessions } = await started();
+  const record = { sessionId: "far", agent: "a", updatedAt: "2026-01-01T00:00:00Z", entries: [] };
+  fake.record = record as unknown as TranscriptResult;
+  const live = await sessions.open("far");
+  const load = fake.server.load;
+  fake.server.load = async (id, replay) => {
+    const chunk = (sessionUpdate: string, text: string) => sessions.updated(id, { sessionUpdate, content: { type: "text", text } }, true);
+    chunk("user_message_chunk", "hello");
+    chunk("agent_message_chunk", "hi");
+    return load(id, replay);
+  };
+  await sessions.resume(live);
+  assert.deepEqual(kinds(live), ["user", "agent"]);
+  assert.equal(fake.calls.at(-1), "load and replay far");
+  fake.server.load = load;
+  fake.refuse = new Error("gone");
+  await sessions.resume(live);
+  assert.equal(fake.calls.at(-1), "load far");
+  assert.equal(live.recorded, true, "it can be tried again");
 });
 
 test("sessions: a title of the user's is not replaced", async () => {

@@ -526,7 +526,7 @@ function server({ client }: Session): Server {
     close: (sessionId) => client.command(lsp.closeSession, { sessionId }),
     listAgents: () => client.command(lsp.listAgents, {}),
     listSessions: () => client.command(lsp.listSessions, {}),
-    load: (sessionId) => client.command(lsp.loadSession, { sessionId, replay: false }),
+    load: (sessionId, replay) => client.command(lsp.loadSession, { sessionId, replay }),
     remove: (sessionId) => client.command(lsp.deleteSession, { sessionId }),
     transcript: (sessionId) => client.command(lsp.transcript, { sessionId }),
     setMode: (sessionId, modeId) => client.command(lsp.setMode, { sessionId, modeId }),

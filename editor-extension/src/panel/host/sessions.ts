@@ -35,7 +35,8 @@ export interface Server {
   close(sessionId: string): Promise<unknown>;
   listAgents(): Promise<AgentInfo[]>;
   listSessions(): Promise<SessionRow[]>;
-  load(sessionId: string): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown }>;
+  /** `replay`: the agent's own record is told as updates, for a conversation that has no record here. */
+  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown }>;
   remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
   transcript(sessionId: string): Promise<TranscriptResult>;
   setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
@@ -205,15 +206,18 @@ export class Sessions {
   /** A recorded conversation goes on. */
   async resume(live: Live): Promise<void> {
     live.state = "starting";
+    const unseen = live.conversation.entries.length === 0;
+    if (unseen) live.recorded = false; // what is replayed counts
     this.editor.changed(live);
     try {
-      const loaded = await this.server.load(live.id);
+      const loaded = await this.server.load(live.id, unseen);
       live.modes = loaded.modes;
       live.configOptions = loaded.configOptions;
       live.recorded = false;
       live.state = "idle";
       if (!loaded.remembers) live.conversation.notice("info", loaded.note ?? this.editor.words.lost);
     } catch (error) {
+      live.recorded = true;
       live.state = "idle";
       this.explain(live, error);
     }
