@@ -18,7 +18,7 @@ from tests.e2e import fast_agent, scripted
 from tests.support import agents, tools
 from tests.vscode import vsix
 from tests.vscode.browser import Browser
-from tests.vscode.code_server import RECEIVED, CodeServer
+from tests.vscode.code_server import RECEIVED, USER, CodeServer
 from tests.vscode.window import Window
 
 HERE = Path(__file__).parent
@@ -180,3 +180,4 @@ FAILED = pytest.StashKey[bool]()
 
 def _discard(window: Window) -> None:
     window.page.context.close()
+    window.server.write_settings("User", USER)  # what its test may have configured

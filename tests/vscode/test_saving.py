@@ -100,7 +100,7 @@ def test_the_agent_is_not_told_that_it_changed_what_the_participants_changed(par
 
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_formatter_works_on_what_the_agent_wrote(window: Window, opened: bool) -> None:
-    window.configure({"editor.formatOnSave": True})
+    window.configure({"editor.formatOnSave": True, "files.insertFinalNewline": True})
     file = window.file("a.json", '{"a":1}\n')
     if opened:
         window.open(file)

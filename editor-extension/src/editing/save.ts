@@ -76,7 +76,13 @@ export class Saving implements vscode.Disposable {
 
 async function saveActive(document: vscode.TextDocument): Promise<boolean> {
   await vscode.commands.executeCommand("workbench.action.files.saveWithoutFormatting");
+  await said();
   return !document.isDirty;
+}
+
+/** Until the client has sent its didSave, which takes it some steps after the event: the server counts on hearing that first. */
+function said(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 async function saveAndWatch(document: vscode.TextDocument): Promise<SaveAnswer> {
@@ -87,6 +93,7 @@ async function saveAndWatch(document: vscode.TextDocument): Promise<SaveAnswer> 
   });
   try {
     const saved = await document.save();
+    await said();
     return typed ? { saved, typed } : { saved };
   } finally {
     watch.dispose();
