@@ -83,7 +83,9 @@ class ModelServer:
         if "count_tokens" in handler.path:
             _send(handler, b'{"input_tokens": 1}', "application/json")
             return
-        step = due(body.get("messages", []))
+        messages = body.get("messages", [])
+        aside = bool(messages) and _text(messages[-1].get("content")).startswith("[SUGGESTION MODE")
+        step = None if aside else due(messages)  # claude-agent-acp also asks what its user may want next
         if step is None:
             step = {"say": "ok"}
         else:
