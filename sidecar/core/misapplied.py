@@ -73,7 +73,21 @@ def overwrites(
         return False
     texts = _texts(before, received)
     run = _run(texts, sent, received, encoding, lf_lines)
-    return run is not None and texts[run.first] != texts[0]
+    if run is None or texts[run.first] == texts[0]:
+        return False
+    # Neovim tells several edits as smaller ones, one by one. With some of them made, all of them can lead to what is expected, too.
+    return texts[run.first] not in _partly_made(texts[0], sent, encoding, lf_lines)
+
+
+def _partly_made(text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> set[str]:
+    """`text` with some of our edits made, from the last on or from the first on."""
+    whole = made_on(text, sent, encoding, lf_lines)
+    edits = () if whole is None else whole.edits
+    return {
+        ChangeSet.of(len(text), some).apply(text)
+        for at in range(1, len(edits))
+        for some in (edits[:at], edits[at:])
+    }
 
 
 def made_on(

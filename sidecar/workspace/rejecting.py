@@ -130,9 +130,9 @@ class Rejecter:
 
     def _applied(self, reviewed: Reviewed, rejection: Rejection) -> Callable[[Text, ChangeSet, Text], None]:
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            if changes == rejection.changes:
+            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
                 reviewed.ledger.rejected(before, rejection, after)
-            else:  # the editor made it in another way (line ends): what it touched is reviewed all the same
+            else:  # to another text (line ends): what was touched is reviewed all the same
                 for step in changes_as_steps(changes):
                     reviewed.user_edit(step, -1, lambda: after)
             self._state.ledgers.moved(reviewed)
@@ -204,6 +204,14 @@ class Rejecter:
             return await self._journal.begin(entry)
         except JournalFailed as failed:
             return Rejected(f"it could not be journalled first: {failed}")
+
+
+def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:
+    return (
+        changes.length == len(before)
+        and changes.new_length == len(after)
+        and changes.apply(before) == str(after)
+    )
 
 
 def _created(reviewed: Reviewed) -> bool:

@@ -104,6 +104,19 @@ def test_an_edit_on_another_text_is_seen_whatever_that_leads_to() -> None:
     assert not overwrites(Text.of(BASE), sent, [Edit(4, 7, "TWO"), Edit(4, 4, "x")], Encoding.UTF_16)
 
 
+def test_edits_told_in_smaller_pieces_are_not_on_another_text() -> None:
+    """Neovim: `line 3` comes back before `line 4`, told as more of line 4; the other edit would lead to the same on any text."""
+    text = "LINE 1\nline 2\nline 4\n"
+    sent = [SentEdit(P(0, 0), P(0, 4), "line"), SentEdit(P(2, 0), P(2, 0), "line 3\n")]
+    for received in (
+        [Edit(0, 4, "line"), Edit(19, 20, "3\nline 4")],
+        [Edit(19, 20, "3\nline 4"), Edit(0, 4, "line")],
+    ):
+        assert not overwrites(Text.of(text), sent, received, Encoding.UTF_16)
+    typed = [Edit(5, 6, "one"), Edit(0, 4, "line"), Edit(16, 16, "line 3\n")]
+    assert overwrites(Text.of(text), sent, typed, Encoding.UTF_16)
+
+
 def test_looks_applied() -> None:
     sent = [SentEdit(P(2, 0), P(2, 0), "ours\n")]
     assert looks_applied(sent, [Edit(0, 9, "all in one ours and more")])

@@ -555,3 +555,30 @@ def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path) 
         assert texts(bench) == []
 
     play(tmp_path, VSCODE, case)
+
+
+@every_editor
+def test_lines_that_an_agent_deleted_are_put_back_after_undo_and_keep(tmp_path: Path, habits: Habits) -> None:
+    if habits.undo_joins:
+        pytest.skip("here one undo takes typing along, so there is nothing exact to say")
+    base = "".join(f"line {number}\n" for number in range(1, 13))
+    edited = (
+        base.replace("line 2\n", "LINE 2\nand more\n").replace("line 7\n", "").replace("line 11", "LINE 11")
+    )
+    (tmp_path / "a.txt").write_text(base)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, edited)
+        first, second, _third = bench.workspace.review.changes(ALL)
+        await bench.workspace.review.reject(only(second))
+        await asyncio.sleep(1)
+        editor.undoes("a.txt")
+        await asyncio.sleep(1)
+        bench.workspace.review.keep(only(first))
+        assert not (await bench.workspace.review.reject(ALL)).impossible
+        await asyncio.sleep(1)
+        assert editor.text("a.txt") == base.replace("line 2\n", "LINE 2\nand more\n")
+        assert texts(bench) == []
+
+    play(tmp_path, habits, case)
