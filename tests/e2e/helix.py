@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.e2e.terminal import Terminal
 from tests.support.tools import ROOT, Tool
 from tests.support.waiting import eventually
 
 LANGUAGES = ROOT / "editor-extension" / "helix" / "languages.toml"
+DEFAULT_AGENT = '# defaultAgent = "fast-agent"\n'
+"""A line of it that people take the mark off."""
+KEYS_ONLY = """[editor]
+auto-pairs = false
+auto-completion = false
+path-completion = false
+"""
+"""What is typed is what is in the buffer."""
+
+
+def languages(settings: Mapping[str, Any] | None) -> str:
+    """The very file that people copy, with the agents of these settings named in it."""
+    text = LANGUAGES.read_text()
+    if settings is None:
+        return text
+    assert DEFAULT_AGENT in text
+    text = text.replace(DEFAULT_AGENT, f"defaultAgent = {json.dumps(settings['defaultAgent'])}\n")
+    for name, agent in settings["agents"].items():
+        # strings and lists of strings are written alike in TOML and in JSON
+        keys = [f"{key} = {json.dumps(value)}" for key, value in agent.items()]
+        text += "\n".join([f"\n[language-server.acp-sidecar.config.agents.{name}]", *keys, ""])
+    return text
 
 
 class Helix:
     def __init__(
-        self, tool: Tool, tmux: Tool, folder: Path, cwd: Path, server: Sequence[str], file: Path
+        self,
+        tool: Tool,
+        tmux: Tool,
+        folder: Path,
+        cwd: Path,
+        server: Sequence[str],
+        file: Path,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         config = folder / "config" / "helix"
         config.mkdir(parents=True, exist_ok=True)
-        # The very file that people copy; what it calls acp-sidecar is found on PATH
-        (config / "languages.toml").write_bytes(LANGUAGES.read_bytes())
+        # What it calls acp-sidecar is found on PATH
+        (config / "languages.toml").write_text(languages(settings))
+        (config / "config.toml").write_text(KEYS_ONLY)
         command = folder / "bin" / "acp-sidecar"
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec {shlex.join(server)} "$@"\n')
@@ -60,6 +91,14 @@ class Helix:
         self.terminal.keys("i")
         self.terminal.wait_for("INS")
         self.terminal.type(text)
+        self._normal_mode()
+
+    def paste(self, text: str) -> None:
+        """Text pasted in insert mode before the cursor; ends in normal mode."""
+        self._normal_mode()
+        self.terminal.keys("i")
+        self.terminal.wait_for("INS")
+        self.terminal.paste(text)
         self._normal_mode()
 
     def _normal_mode(self) -> None:

@@ -59,6 +59,11 @@ class Terminal:
     def type(self, text: str) -> None:
         self._do("send-keys", "-t", "main", "-l", "--", text)
 
+    def paste(self, text: str) -> None:
+        """All of it at once, marked as a paste for programs that ask for that."""
+        self._do("set-buffer", "--", text)
+        self._do("paste-buffer", "-p", "-d", "-t", "main")
+
     def colours(self) -> str:
         """What is seen, with the escape sequences of colours."""
         return self._do("capture-pane", "-p", "-e", "-t", "main")

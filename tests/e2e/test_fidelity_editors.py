@@ -10,7 +10,9 @@ from typing import Any
 
 from tests.e2e import scripted, sidecar
 from tests.e2e.emacs import Emacs
+from tests.e2e.helix import Helix
 from tests.e2e.nvim import Neovim
+from tests.support import tools
 from tests.support.waiting import eventually
 
 FILES = {
@@ -23,7 +25,7 @@ FILES = {
 }
 OPENED = ("lf", "crlf", "bom", "bom-crlf", "no-final-end")
 ENDED = b"one\nTWO\nthree\n"
-"""Both editors end the last line of a file when it is saved, whoever changed it."""
+"""These editors end the last line of a file when it is saved, whoever changed it."""
 
 
 def content(data: bytes) -> str:
@@ -113,3 +115,36 @@ def test_emacs(emacs: Emacs, workspace: Path) -> None:
         holds(files[name], saved(name))
     emacs.request("sidecar.prompt", {"prompt": steps(files["mixed"], FILES["mixed"]), "wait": True})
     holds(files["mixed"], edited("mixed"))
+
+
+def test_helix(tmp_path: Path, workspace: Path) -> None:
+    """By the chat, as Helix passes no arguments to commands; saved by the user, as it saves nothing for a server."""
+    tool, tmux = tools.require("hx"), tools.require("tmux")
+    files = folder_of_files(workspace)
+    everything = [
+        one
+        for name, path in files.items()
+        for one in (scripted.read(path), scripted.write(path, content(FILES[name])))
+    ]
+    with Helix(
+        tool, tmux, tmp_path / "hx", workspace, sidecar.COMMAND[:-1], files["lf"], scripted.settings()
+    ) as helix:
+        for name in OPENED[1:]:
+            helix.command(f"open {files[name].name}")
+            helix.terminal.wait_for(files[name].name)
+        helix.command("lsp-workspace-command sidecar.openChat")
+        helix.terminal.wait_for("The transcript of this chat")  # Helix opens nothing for a server
+        [chat] = (tmp_path / "hx" / "state").rglob("chats/*.md")
+        helix.command(f"open {chat}")
+        helix.terminal.wait_for("## Prompt")
+        helix.terminal.keys("g", "e")
+        helix.paste(scripted.steps(*everything))
+        helix.terminal.keys("Space", "a")
+        helix.terminal.wait_for("Send")
+        helix.terminal.keys("Enter")
+        holds(files["mixed"], edited("mixed"))  # nobody has it open; the last one that is written
+        for name in OPENED:
+            assert files[name].read_bytes() == FILES[name], "not saved for the user"
+        helix.command("write-all")
+        for name in OPENED:
+            holds(files[name], saved(name))
