@@ -287,9 +287,15 @@ class Window:
         self.js(END_SESSIONS, seconds=60)
         left = self.js(CLOSE_ALL, seconds=60)
         assert not left, f"these tabs cannot be closed: {left}"
+        eventually(self._nothing_under_review, "nothing is under review", within=20)
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._heard = len(self._told())
+
+    def _nothing_under_review(self) -> bool:
+        """Closing unsaved text is an undo, which may bring back what was rejected in it."""
+        self.command("sidecar.keep", {"all": True})
+        return not self.changes()
 
     def close(self) -> None:
         self.page.close()

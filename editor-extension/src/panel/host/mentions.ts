@@ -7,6 +7,8 @@ import { fileAttachment, label } from "./links";
 
 const FILES = 30;
 const SYMBOLS = 10;
+/** How long files wait for symbols: a language's server that is still starting answers much later, or never. */
+const SYMBOLS_MS = 500;
 /** Characters of a selection that go along. */
 const SELECTION_LIMIT = 200_000;
 
@@ -17,12 +19,18 @@ export async function candidates(query: string): Promise<Candidate[]> {
   if (selected && "selection".startsWith(query.toLowerCase())) {
     found.push({ label: vscode.l10n.t("Selection"), detail: selected.label, icon: "selection", insert: `@${name(selected.label)} `, attachment: selected });
   }
-  const [files, symbols] = await Promise.all([filesLike(query), query.length >= 2 ? symbolsLike(query) : []]);
+  const [files, symbols] = await Promise.all([filesLike(query), query.length >= 2 ? soon(symbolsLike(query)) : []]);
   for (const uri of files) {
     const attachment = fileAttachment(uri);
     found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachment });
   }
   return [...found, ...symbols];
+}
+
+/** What was found in time; nothing when that fails. */
+function soon(symbols: Promise<Candidate[]>): Promise<Candidate[]> {
+  const late = new Promise<Candidate[]>((done) => setTimeout(() => done([]), SYMBOLS_MS));
+  return Promise.race([symbols.catch(() => []), late]);
 }
 
 /** Open files first, then those of the workspace; any part of the path, in any case. */
