@@ -132,10 +132,14 @@ def test_helix(tmp_path: Path, workspace: Path) -> None:
         for name in OPENED[1:]:
             helix.command(f"open {files[name].name}")
             helix.terminal.wait_for(files[name].name)
-        helix.command("lsp-workspace-command sidecar.openChat")
-        helix.terminal.wait_for("The transcript of this chat")  # Helix opens nothing for a server
-        [chat] = (tmp_path / "hx" / "state").rglob("chats/*.md")
-        helix.command(f"open {chat}")
+
+        def chats() -> list[
+            Path
+        ]:  # Helix opens nothing for a server, and has no command before that is ready
+            helix.command("lsp-workspace-command sidecar.openChat")
+            return sorted((tmp_path / "hx" / "state").rglob("chats/*.md"))
+
+        helix.command(f"open {eventually(chats, 'there is a chat', otherwise=helix.log)[0]}")
         helix.terminal.wait_for("## Prompt")
         helix.terminal.keys("g", "e")
         helix.paste(scripted.steps(*everything))
