@@ -294,7 +294,7 @@ def _shown(entry: Mapping[str, object]) -> list[Json]:
     if isinstance(update, dict):
         return [update]  # pyright: ignore[reportUnknownVariableType]  # as it was recorded
     if isinstance(prompt, list):
-        return [{"sessionUpdate": "user_message_chunk", "content": block} for block in prompt]  # pyright: ignore[reportUnknownVariableType]
+        return [{"sessionUpdate": "user_message_chunk", "content": block} for block in prompt]  # pyright: ignore[reportUnknownVariableType]  # as above
     return []
 
 

@@ -154,7 +154,7 @@ def _change(uri: DocumentUri, counts: tuple[int, int]) -> Json:
 
 def summary(stop_reason: str, changes: object) -> str:
     """One line for a progress message."""
-    count = len(changes) if isinstance(changes, list) else 0  # pyright: ignore[reportUnknownArgumentType]
+    count = len(changes) if isinstance(changes, list) else 0  # pyright: ignore[reportUnknownArgumentType] - of JSON
     files = "no file changed" if not count else "1 file changed" if count == 1 else f"{count} files changed"
     words = {"end_turn": "done", "cancelled": "cancelled", "refusal": "the agent refused"}.get(
         stop_reason, stop_reason
