@@ -1,33 +1,32 @@
-// Bundles the extension, the panel's page and, with --test, the unit tests into dist/. The tests get a stand-in for `vscode`.
+// Bundles the extension and the panel's page into dist/. --page=FOLDER: only the page, and what prints it, into that folder.
+// --test: only the unit tests, into dist/test, with a stand-in for `vscode`. So the tests never touch what is being packed.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
 
 const flags = new Set(process.argv.slice(2));
 const production = flags.has("--production");
+const page = process.argv.find((one) => one.startsWith("--page="))?.slice("--page=".length);
 
 const shared = { bundle: true, logLevel: "warning", legalComments: "none", minify: production, sourcemap: !production };
 const onNode = { ...shared, platform: "node", format: "cjs", target: "node22" };
 
-const bundles = [
-  { ...onNode, entryPoints: ["src/extension.ts"], outfile: "dist/extension.js", external: ["vscode"] },
-  {
-    ...shared,
-    platform: "browser",
-    format: "iife",
-    target: "es2023",
-    entryPoints: { webview: "src/panel/webview/main.tsx" },
-    outdir: "dist",
-    loader: { ".ttf": "file" },
-    assetNames: "[name]",
-  },
-];
-
-if (flags.has("--page")) {
-  bundles.push({ ...onNode, target: "node20", entryPoints: ["test/panel/page.ts"], outfile: "dist/page/page.js" });
-}
+const webview = {
+  ...shared,
+  platform: "browser",
+  format: "iife",
+  target: "es2023",
+  entryPoints: { webview: "src/panel/webview/main.tsx" },
+  outdir: page ?? "dist",
+  loader: { ".ttf": "file" },
+  assetNames: "[name]",
+};
+const bundles = page
+  ? [webview, { ...onNode, target: "node20", entryPoints: ["test/panel/page.ts"], outfile: join(page, "page.js") }]
+  : [webview, { ...onNode, entryPoints: ["src/extension.ts"], outfile: "dist/extension.js", external: ["vscode"] }];
 
 if (flags.has("--test")) {
+  bundles.length = 0;
   rmSync("dist/test", { recursive: true, force: true });
   bundles.push({
     ...onNode,

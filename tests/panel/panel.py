@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,6 @@ from tests.support.tools import ROOT, require
 from tests.support.waiting import eventually
 
 EXTENSION = ROOT / "editor-extension"
-DIST = EXTENSION / "dist"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf"}
 THEMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("themes.json").read_text())
 """By name: the body's classes, and VS Code's variables."""
@@ -35,9 +35,9 @@ class Site:
                 if name == "":
                     self._give("text/html; charset=utf-8", site.html)
                     return
-                path = DIST / name
+                path = site.built / name
                 kind = TYPES.get(path.suffix)
-                if kind is None or path.parent != DIST or not path.is_file():
+                if kind is None or path.parent != site.built or not path.is_file():
                     self.send_error(404)
                     return
                 self._give(kind, path.read_bytes())
@@ -55,13 +55,16 @@ class Site:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.html = b""
+        # of this process alone: others may be building, or packing what is in dist, at the same time
+        self._folder = tempfile.TemporaryDirectory(prefix="acp-panel-")
+        self.built = Path(self._folder.name)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def start(self) -> None:
         node = require("node-24").command
-        build(node)
+        build(node, self.built)
         done = subprocess.run(
-            [node, str(DIST / "page" / "page.js"), self.origin], capture_output=True, timeout=30, check=True
+            [node, str(self.built / "page.js"), self.origin], capture_output=True, timeout=60, check=True
         )
         self.html = done.stdout
         self._thread.start()
@@ -69,12 +72,13 @@ class Site:
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+        self._folder.cleanup()
 
 
-def build(node: str) -> None:
-    """The bundle and what prints the page; about a second."""
+def build(node: str, folder: Path) -> None:
+    """The page's bundle and what prints the page, into `folder`; about a second."""
     done = subprocess.run(
-        [node, "esbuild.mjs", "--page"],
+        [node, "esbuild.mjs", f"--page={folder}"],
         cwd=EXTENSION,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -232,7 +236,7 @@ def question(**more: Any) -> Json:
         "requestId": "q",
         "action": "execute",
         "text": "fast-agent wants to run a command.\nCommand: pytest -q",
-        "reason": "never allowed in this session",
+        "reason": "not yet allowed in this session",
         "options": [
             {"optionId": "no", "kind": "reject_once", "label": "Reject"},
             {"optionId": "yes", "kind": "allow_once", "label": "Allow"},

@@ -143,6 +143,17 @@ def test_mentions_are_asked_for_and_become_attachments(panel: Panel) -> None:
     assert sent["attachments"] == [file]
 
 
+def test_an_answer_to_fewer_letters_that_comes_late_replaces_nothing(panel: Panel) -> None:
+    panel.send(*talk())
+    panel.page.get_by_label("Message to the agent").click()
+    panel.page.keyboard.type("@ra")
+    first, last = (one["request"] for one in (panel.got("complete", 3)[0], panel.got("complete", 3)[-1]))
+    for request, label in ((last, "rain.py"), (first, "any.py")):
+        one = {"label": label, "icon": "file", "insert": f"@{label} "}
+        panel.send({"type": "candidates", "request": request, "candidates": [one]})
+    expect(panel.page.get_by_role("option")).to_have_text(["rain.py"])
+
+
 def test_slash_commands_are_completed(panel: Panel) -> None:
     panel.send(
         *talk(slashes=[{"name": "review", "description": "Looks"}, {"name": "plan", "description": ""}])

@@ -12,14 +12,15 @@ const SYMBOLS_MS = 500;
 /** Characters of a selection that go along. */
 const SELECTION_LIMIT = 200_000;
 
-export async function candidates(query: string): Promise<Candidate[]> {
+/** `token`: more was typed since, and nobody waits for these any more. */
+export async function candidates(query: string, token: vscode.CancellationToken): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const editor = vscode.window.activeTextEditor;
   const selected = editor && !editor.selection.isEmpty ? selection(editor) : undefined;
   if (selected && "selection".startsWith(query.toLowerCase())) {
     found.push({ label: vscode.l10n.t("Selection"), detail: selected.label, icon: "selection", insert: `@${name(selected.label)} `, attachment: selected });
   }
-  const [files, symbols] = await Promise.all([filesLike(query), query.length >= 2 ? soon(symbolsLike(query)) : []]);
+  const [files, symbols] = await Promise.all([filesLike(query, token), query.length >= 2 ? soon(symbolsLike(query)) : []]);
   for (const uri of files) {
     const attachment = fileAttachment(uri);
     found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachment });
@@ -34,7 +35,7 @@ function soon(symbols: Promise<Candidate[]>): Promise<Candidate[]> {
 }
 
 /** Open files first, then those of the workspace; any part of the path, in any case. */
-async function filesLike(query: string): Promise<vscode.Uri[]> {
+async function filesLike(query: string, token: vscode.CancellationToken): Promise<vscode.Uri[]> {
   const wanted = query.toLowerCase();
   const open = vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
@@ -42,7 +43,7 @@ async function filesLike(query: string): Promise<vscode.Uri[]> {
     .filter((uri) => label(uri).toLowerCase().includes(wanted));
   const glob = [...query].map((one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
   const patterns = glob.includes("/") ? [`**/${glob}*`] : [`**/*${glob}*`];
-  const rest = await Promise.all(patterns.map((one) => vscode.workspace.findFiles(one, undefined, FILES)));
+  const rest = await Promise.all(patterns.map((one) => vscode.workspace.findFiles(one, undefined, FILES, token)));
   const all = new Map([...open, ...rest.flat()].map((uri) => [uri.toString(), uri]));
   return [...all.values()].slice(0, FILES);
 }

@@ -35,6 +35,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private ready = false;
   private later: ToWebview[] = [];
   private looking: ReturnType<typeof setTimeout> | undefined;
+  private completing: vscode.CancellationTokenSource | undefined;
 
   constructor(private readonly session: Session) {
     const { context, client, log } = session;
@@ -241,7 +242,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "exportSession":
         return this.export(await this.sessions.open(one.sessionId));
       case "complete":
-        return this.post({ type: "candidates", request: one.request, candidates: await candidates(one.query) });
+        return this.complete(one.request, one.query);
       case "openLocation":
         return openLocation(one.path, one.line);
       case "openFile":
@@ -261,6 +262,21 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.tour.start();
       default:
         return this.inSession(one);
+    }
+  }
+
+  /** What `@` offers. A search that is overtaken by the next letter is ended: a large folder has room for one at a time. */
+  private async complete(request: number, query: string): Promise<void> {
+    this.completing?.cancel();
+    const mine = (this.completing = new vscode.CancellationTokenSource());
+    try {
+      const found = await candidates(query, mine.token);
+      if (!mine.token.isCancellationRequested) this.post({ type: "candidates", request, candidates: found });
+    } catch (error) {
+      if (!mine.token.isCancellationRequested) throw error;
+    } finally {
+      if (this.completing === mine) this.completing = undefined;
+      mine.dispose();
     }
   }
 

@@ -11,6 +11,8 @@ import { t } from "./strings";
 /** Milliseconds after the last keystroke until the draft is kept. */
 const DRAFT_AFTER = 300;
 const IMAGE_LIMIT = 5 << 20;
+/** Requests for candidates so far, of every prompt box this page had: answers are told apart by it. */
+let requests = 0;
 
 interface Props {
   store: Store;
@@ -70,8 +72,9 @@ export function Prompt({ store, overview, current, agent }: Props) {
     setMenu(next);
     setChosen(0);
     if (next?.kind === "mention") {
-      request.current += 1;
-      store.send({ type: "complete", request: request.current, query: next.query });
+      requests += 1;
+      request.current = requests;
+      store.send({ type: "complete", request: requests, query: next.query });
     }
   };
   const take = (candidate: Candidate) => {

@@ -77,6 +77,7 @@ export class Store {
         this.revision += 1;
         break;
       case "candidates":
+        if (message.request < this.candidates.request) return; // the answer to fewer letters, come late
         this.candidates = { request: message.request, candidates: message.candidates };
         break;
       case "compose":
