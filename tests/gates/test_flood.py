@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.gates.product import Script, a_product, in_folder
+from sidecar.demo.wire import Json
+from tests.gates.product import Product, Script, a_product, in_folder
 from tests.gates.size import size
 from tests.support.memory import peak, resident
+from tests.support.run_delay import run_delays
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -22,7 +25,10 @@ Record = Callable[[str, object], None]
 UPDATES = size(8_000, 100_000)
 MEGABYTES = 100.0
 HANGS = 10.0
-"""Seconds: an answer that takes as long counts as none. (The figure is told; speed is the benchmarks' matter.)"""
+"""Seconds: an answer that takes as long counts as none."""
+SLOW = size(None, 0.05)
+"""Seconds, p99 of an answer; looked at by the gauntlet only: in between the other tests the figure says nothing."""
+TURNS = size(1, 3)
 LEFT_MEGABYTES = 500.0
 """For what an agent asks and does not read: a few files of ten megabytes, each several times; 300 would be three gigabytes."""
 
@@ -43,42 +49,77 @@ DEAF: Script = {
 }
 
 
-async def flooded(
-    folder: Path, client: tuple[str, ...], planted: str | None = None, hangs: float = HANGS
-) -> tuple[float, float, list[str]]:
-    """(MB more at the peak, p99 of an answer in seconds, what was wrong)."""
+@dataclass(frozen=True)
+class Answered:
+    """How long answers to the editor took, in seconds."""
+
+    took: Sequence[float]
+    own: Sequence[float]
+    """Without the time that the sidecar was ready to go on and the machine did not let it: the longest wait of one of its threads.
+    An agent that says as much as it can, an editor that reads it and a sidecar between them want three processors."""
+
+    def add(self, other: Answered) -> Answered:
+        return Answered([*self.took, *other.took], [*self.own, *other.own])
+
+
+def p99(seconds: Sequence[float]) -> float:
+    return sorted(seconds)[len(seconds) * 99 // 100]
+
+
+async def asked_meanwhile(product: Product, turn: asyncio.Future[Json]) -> Answered:
+    """A question every 10 ms whether or not the last one is answered: a stall is met by all that come in it."""
     loop = asyncio.get_running_loop()
-    took: list[float] = []
+
+    async def ask() -> tuple[float, float]:
+        waited, asked = run_delays(product.pid), loop.time()
+        await product.tried("sidecar.status")
+        took, since = loop.time() - asked, run_delays(product.pid)
+        return took, took - max(delay - waited.get(thread, 0) for thread, delay in since.items())
+
+    asks: list[asyncio.Task[tuple[float, float]]] = []
+    while not turn.done():
+        asks.append(asyncio.create_task(ask()))
+        await asyncio.sleep(0.01)
+    answers = await asyncio.gather(*asks)
+    return Answered([took for took, _ in answers], [own for _, own in answers])
+
+
+async def flooded(
+    folder: Path, client: tuple[str, ...], planted: str | None = None, slow: float | None = SLOW
+) -> tuple[float, Answered, list[str]]:
+    """(MB more at the peak, the answers meanwhile, what was wrong). `slow`: seconds that the p99 of the sidecar's own time may be."""
+    answered, wrong = Answered([], []), list[str]()
     async with a_product(folder, {"flood": SCRIPT}, client=client, planted=planted) as product:
         session = await product.session("flood")
         before = resident(product.pid)
-        turn = asyncio.ensure_future(product.prompt(session))
-        while not turn.done():
-            asked = loop.time()
-            await product.tried("sidecar.status")
-            took.append(loop.time() - asked)
-            await asyncio.sleep(0.01)
-        outcome = await turn
+        for _ in range(TURNS):
+            turn = asyncio.ensure_future(product.prompt(session))
+            answered = answered.add(await asked_meanwhile(product, turn))
+            outcome = await turn
+            if outcome.get("stopReason") != "end_turn":
+                wrong.append(f"the turn ended with {outcome}")
         more = peak(product.pid) - before
-        wrong = [] if outcome.get("stopReason") == "end_turn" else [f"the turn ended with {outcome}"]
-        if client and f"word {UPDATES - 1} of" not in product.said(session):
+        if client and product.said(session).count(f"word {UPDATES - 1} of") != TURNS:
             wrong.append("the last word did not arrive")
-    p99 = sorted(took)[len(took) * 99 // 100]
     if more > MEGABYTES:
         wrong.append(f"it grew by {more:.0f} MB")
-    if took and max(took) > hangs:
-        wrong.append(f"an answer took {max(took):.1f} s")
-    return more, p99, wrong
+    if max(answered.took) > HANGS:
+        wrong.append(f"an answer took {max(answered.took):.1f} s")
+    if slow is not None and p99(answered.own) > slow:
+        wrong.append(f"answers took {p99(answered.own) * 1000:.0f} ms of its own (p99)")
+    return more, answered, wrong
 
 
 @pytest.mark.parametrize("client", [("sessionUpdates",), ()], ids=["updates", "log"])
 async def test_it_stays_small_and_answers(
     tmp_path: Path, client: tuple[str, ...], record_property: Record
 ) -> None:
-    more, p99, wrong = await flooded(tmp_path, client)
-    record_property("updates", UPDATES)
+    more, answered, wrong = await flooded(tmp_path, client)
+    record_property("updates", UPDATES * TURNS)
+    record_property("answers", len(answered.took))
     record_property("MB more", round(more, 1))
-    record_property("p99 ms", round(p99 * 1000, 1))
+    record_property("p99 ms", round(p99(answered.took) * 1000, 1))
+    record_property("own p99 ms", round(p99(answered.own) * 1000, 1))
     assert wrong == []
 
 
@@ -99,8 +140,8 @@ async def test_what_is_not_read_is_not_made(tmp_path: Path, is_open: bool, recor
 
 
 @pytest.mark.parametrize(
-    ("defect", "words"), [("everything_is_kept", "grew"), ("one_update_takes_long", "an answer took")]
+    ("defect", "words"), [("everything_is_kept", "grew"), ("one_update_takes_long", "of its own (p99)")]
 )
 async def test_the_gate_can_fail(tmp_path: Path, defect: str, words: str) -> None:
-    _, _, wrong = await flooded(tmp_path, (), defect, 1.0)
+    _, _, wrong = await flooded(tmp_path, (), defect, 0.5)
     assert words in "".join(wrong)
