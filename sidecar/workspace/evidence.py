@@ -34,6 +34,10 @@ MAX_NAMED = 256
 """Files of one session whose pre-images are kept: the newest."""
 MAX_PATHS = 32
 """Paths of one update that are looked at."""
+MAX_CALLS = 1024
+"""Tool calls of one turn of which it is known that they only read: the newest."""
+MAX_CALL = 1024
+"""Code points of the id of such a call."""
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of a pre-image: files beyond it are noted as not revertible."""
 
@@ -60,7 +64,8 @@ class Evidence:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._kinds: dict[tuple[str, str], str] = {}
+        self._reading: dict[str, OrderedDict[str, None]] = {}
+        """By session: tool calls of its turn that said they only read."""
         self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
         self._ended: dict[str, float] = {}
         self._acted: dict[str, str | None] = {}
@@ -97,10 +102,7 @@ class Evidence:
         named = self._named.get(session.id)
         if named is None:
             return
-        kind = update.get("kind")
-        if isinstance(kind, str):
-            self._kinds[session.id, call] = kind
-        if self._kinds.get((session.id, call)) in READING:
+        if self._only_reads(session.id, call, update.get("kind")):
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
                 self._reads(session, path)
             return
@@ -216,8 +218,19 @@ class Evidence:
         self._named.pop(session_id, None)
         self._ended.pop(session_id, None)
         self._acted.pop(session_id, None)
-        for key in [key for key in self._kinds if key[0] == session_id]:
-            del self._kinds[key]
+        self._reading.pop(session_id, None)
+
+    def _only_reads(self, session_id: str, call: str, kind: object) -> bool:
+        """By its kind, which later updates need not repeat. One that is forgotten counts as one that may have changed something."""
+        reading = self._reading.setdefault(session_id, OrderedDict())
+        if isinstance(kind, str):
+            reading.pop(call, None)
+            if kind in READING and len(call) <= MAX_CALL:
+                reading[call] = None
+                if len(reading) > MAX_CALLS:
+                    reading.popitem(last=False)
+            return kind in READING
+        return call in reading
 
 
 def _objects(value: object) -> Iterator[Json]:
