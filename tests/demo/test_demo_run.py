@@ -140,6 +140,7 @@ def test_an_agent_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_sidecar_that_dies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(demo, "SERVER", (sys.executable, "-m", "tests.demo.stub_sidecar", "dies"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # a library of the benchmarks installs a package `tests` too
     assert demo.run(None, None) == 1
     assert capsys.readouterr().err.endswith("its last words: SystemExit: I was asked to die\n")
 
