@@ -154,7 +154,8 @@ from sidecar.demo import play, run
 run.SERVER = (sys.executable, "-m", "tests.demo.stub_sidecar", "good")
 run.PACE_WATCHED, play.KEYSTROKE = 0.1, 0.0
 sys.exit(run.run(None, None))"""
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
+    told = {"TERM": "xterm-256color", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **told, **environment}
     screen, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-c", main], stdout=terminal, stdin=terminal, cwd=ROOT, env=environment
