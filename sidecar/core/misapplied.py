@@ -66,17 +66,21 @@ def overwrites(
     received: Sequence[Edit],
     encoding: Encoding,
     lf_lines: bool = False,
+    *,
+    meant: Text | None = None,
 ) -> bool:
-    """Whether our edits were made on another text than `before`. When `received` leads to what was expected all the same, they
-    took away what made the difference: somebody's typing."""
-    if len(received) < 2:
+    """Whether our edits were made on another text than they were `meant` for (`before`, when nothing else is said). When `received`
+    leads to what was expected all the same, they took away what made the difference: somebody's typing, or, of a document that
+    was closed and opened again meanwhile, what the disk says."""
+    meant = before if meant is None else meant
+    if not received or (len(received) < 2 and meant is before):
         return False
     texts = _texts(before, received)
     run = _run(texts, sent, received, encoding, lf_lines)
-    if run is None or texts[run.first] == texts[0]:
+    if run is None or fold(texts[run.first]) == fold(str(meant)):
         return False
     # Neovim tells several edits as smaller ones, one by one. With some of them made, all of them can lead to what is expected, too.
-    return texts[run.first] not in _partly_made(texts[0], sent, encoding, lf_lines)
+    return texts[run.first] not in _partly_made(str(meant), sent, encoding, lf_lines)
 
 
 def _partly_made(text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> set[str]:

@@ -7,6 +7,7 @@ returns the plan. Carrying it out (which door, journal, verification, saving) is
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -53,30 +54,35 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     # the same through us. Then what others put there since is nothing they had seen.
     known = sorted(candidates, key=lambda c: c.serial)
     itself = max((i for i, c in enumerate(known) if c.from_disk and c.text == new), default=len(known))
+    # Nor does any line of it tell what they were shown.
+    telling = "" if itself < len(known) else new
     known = [c for i, c in enumerate(known) if (i < itself and c.text != new) or not c.from_disk]
     base = closest(known, new)
     given = next((c.text for c in reversed(known) if not c.from_disk), None)
     disk = next((c.text for c in reversed(known) if c.from_disk), None)
     for other in (given, disk):
-        if other is not None and _is_proof(other, base, new) and not _is_proof(base, other, new):
+        if other is not None and _is_proof(other, base, telling) and not _is_proof(base, other, telling):
             base = other
     plan = _plan(base, current, new)
     if isinstance(plan, EditText):
-        for other in _doubtful(known, base, new):
+        for other in _doubtful(known, base, telling):
             otherwise = _plan(other, current, new)
             if isinstance(otherwise, Conflict):
                 return otherwise
-            if isinstance(otherwise, EditText):
-                found = _more_taken(current, plan, otherwise)
-                if found is not None:
-                    return found
-                if other != given:
-                    continue
-                found = _more_taken(current, otherwise, plan)
-                if found is None:
-                    plan = otherwise  # nothing tells them apart, and this we know it had
-                elif _back(other, base, new)[0]:
-                    return found
+            if isinstance(otherwise, NoChange):
+                otherwise = EditText(ChangeSet(len(current)), other)
+            found = _more_taken(current, plan, otherwise)
+            if found is not None:
+                return found
+            if other != given:
+                continue
+            found = _more_taken(current, otherwise, plan)
+            if found is None:
+                plan = otherwise  # nothing tells them apart, and this we know it had
+            elif _back(other, base, telling)[0]:
+                return found
+    if isinstance(plan, EditText) and plan.changes.is_empty:
+        return NoChange()
     return plan
 
 
@@ -124,7 +130,8 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
 
 def _is_proof(base: str, other: str, new: str) -> bool:
     """Whether lines of `base` that `other` lacks are in `new`, and not more of them are gone: a single one may be chance. Lines without
-    words are no proof, nor are those that only have other blanks around them: agents indent."""
+    words are no proof, nor are those that only have other blanks around them (agents indent), nor those that `new` has more often
+    than `base`: such lines the agent writes itself."""
     back, own = _back(base, other, new)
     return 0 < own <= 2 * back
 
@@ -133,7 +140,10 @@ def _back(base: str, other: str, new: str) -> tuple[int, int]:
     """How many of the lines of `base` that `other` lacks are in `new`, and how many there are."""
     own = _changed_lines(other, base)
     own = {line for line in own.difference(_lines(other)) if _WORDS.search(line)} if own else own
-    return (len(own.intersection(_lines(new))) if own else 0), len(own)
+    if not own:
+        return 0, 0
+    there, came = Counter(_lines(base)), Counter(_lines(new))
+    return sum(0 < came[line] <= there[line] for line in own), len(own)
 
 
 def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:

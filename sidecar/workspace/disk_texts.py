@@ -53,9 +53,9 @@ class DiskTexts:
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""
-        texts = self._of(uri)
-        if not texts:
-            self._add(texts, _DiskText(text, 0, self.moment(), is_guess=True))
+        texts, guess = self._of(uri), _DiskText(text, 0, self.moment(), is_guess=True)
+        if all(known.compared() != guess.compared() for known in texts):
+            self._add(texts, guess)
 
     def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
@@ -74,8 +74,7 @@ class DiskTexts:
     def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:
         """Whether some program, not the editor and not we, put `text` (compared form) there as the newest, and that was found after
         `moment`."""
-        texts = self._texts.get(uri, [])
-        newest = texts[-1] if len(texts) > 1 else None
+        newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None
         return (
             newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
         )
@@ -84,21 +83,16 @@ class DiskTexts:
         """Every text the file is known to have held (compared form), the newest first."""
         return [known.compared() for known in reversed(self._texts.get(uri, ()))]
 
-    def newest(self, uri: DocumentUri) -> str | None:
-        """What the file says as far as we know (compared form)."""
-        texts = self._texts.get(uri)
-        return texts[-1].compared() if texts and not texts[-1].is_guess else None
-
     def is_editors(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was saved by the editor, which knows it then. Some end the last
         line without a word."""
-        texts = self._texts.get(uri)
-        return bool(texts) and texts[-1].by_editor and texts[-1].compared().rstrip("\n") == text.rstrip("\n")
+        newest = self._newest(uri)
+        return newest is not None and newest.by_editor and newest.compared().rstrip("\n") == text.rstrip("\n")
 
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
-        texts = self._texts.get(uri)
-        return bool(texts) and texts[-1].by_us and texts[-1].compared().rstrip("\n") == text.rstrip("\n")
+        newest = self._newest(uri)
+        return newest is not None and newest.by_us and newest.compared().rstrip("\n") == text.rstrip("\n")
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""
@@ -107,6 +101,10 @@ class DiskTexts:
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         if old in self._texts:
             self._texts[new] = self._texts.pop(old)
+
+    def _newest(self, uri: DocumentUri) -> _DiskText | None:
+        """Of those that are known to have been there."""
+        return next((known for known in reversed(self._texts.get(uri, ())) if not known.is_guess), None)
 
     def _of(self, uri: DocumentUri) -> list[_DiskText]:
         texts = self._texts.setdefault(uri, [])

@@ -41,23 +41,23 @@ class DiskWriter:
         disk = self._state.documents.disk
         disk.seen(place.uri, now.text)
         candidates = self._state.candidates(session, place.uri, task.ticket.moment)
-        proper = misplaced.without if misplaced is not None and misplaced.text == now.text else now.text
-        plan = plan_write(candidates, proper, task.wanted)
+        proper = now
+        if misplaced is not None and misplaced.text == now.text:
+            proper = Normal(now.changes_in_raw(diff(now.text, misplaced.without)).apply(now.raw))
+        plan = plan_write(candidates, proper.text, task.wanted)
         match plan:
-            case NoChange() if proper == now.text:
+            case NoChange() if proper is now:
                 beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
                 return WriteDone(saved=True)
-            case Conflict() if proper == now.text:
+            case Conflict() if proper is now:
                 return conflict(place.requested, plan)
-            case EditText() if proper == now.text:
-                changes = now.changes_in_raw(plan.changes)
             case EditText():
-                changes = now.changes_in_raw(diff(now.text, plan.changes.apply(proper)))
+                changes = proper.changes_in_raw(plan.changes)
             case NoChange() | Conflict():
-                changes = now.changes_in_raw(diff(now.text, proper))
+                changes = ChangeSet(len(proper.raw))
             case _:
                 assert_never(plan)
-        after = changes.apply(decoded.text)
+        after = changes.apply(proper.raw)
         data = storage.encode(after, decoded, place.requested)
         if isinstance(data, Refusal):
             return data
@@ -72,7 +72,7 @@ class DiskWriter:
         if not session.alive:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
-        reload = self._reload(task, place.uri, author, after)
+        reload = self._reload(task, place.uri, author, after, None if proper is now else proper.raw)
         saved = await storage.save(file, data)
         if isinstance(saved, Refusal):
             if reload is not None:
@@ -83,21 +83,27 @@ class DiskWriter:
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
-            self._recorder.disk_edit(session, place.uri, author, decoded.text, changes)
-        await self._recorder.finish(author, "done")
-        if isinstance(plan, Conflict):
+            self._recorder.disk_edit(session, place.uri, author, proper.raw, changes)
+        if isinstance(plan, Conflict):  # nothing of the agent's was written; what was there before is back
+            await self._recorder.finish(author, "failed")
             return conflict(place.requested, plan)
+        await self._recorder.finish(author, "done")
         beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         return WriteDone(saved=True)
 
-    def _reload(self, task: WriteTask, uri: DocumentUri, author: Author, text: str) -> Reload | None:
-        """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit."""
+    def _reload(
+        self, task: WriteTask, uri: DocumentUri, author: Author, text: str, proper: str | None
+    ) -> Reload | None:
+        """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit, of `proper`
+        where a misplaced one was taken out first."""
         tracked = self._state.documents.get(uri)
         if tracked is None or tracked.watch is not None:
             return None
-        return self._sender.reload(
-            tracked, Text.of(text), self._recorder.live_edit(task.session, uri, author)
-        )
+        if proper is None:
+            applied = self._recorder.live_edit(task.session, uri, author)
+        else:
+            applied = self._recorder.corrected_edit(task.session, uri, author, proper)
+        return self._sender.reload(tracked, Text.of(text), applied)
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         """Makes a file that does not exist, and the folders above it."""

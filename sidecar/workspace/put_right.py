@@ -17,7 +17,6 @@ from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import SentEdit, Separated, looks_applied, separate
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
 from sidecar.core.writes import EditText, plan_write
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import changes_as_steps
@@ -101,18 +100,7 @@ class PutRight:
         if isinstance(plan, EditText):
             wanted = without.changes_in_raw(plan.changes).apply(found.without)
 
-        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            # What arrived was noted as the user's; taking it out again is theirs too, and only then it is the agent's.
-            uri = tracked.document.uri
-            is_open = self._state.documents.get(uri) is not None
-            reviewed = self._state.ledgers.at(uri, before, live=is_open)
-            for step in changes_as_steps(diff(str(now), found.without)):
-                reviewed.user_edit(step, -1, lambda: before)
-            if not is_open:
-                reviewed.text = Text.of(found.without)
-            ours = diff(found.without, str(after))
-            self._recorder.live_edit(task.session, uri, author)(Text.of(found.without), ours, after)
-
+        applied = self._recorder.corrected_edit(task.session, tracked.document.uri, author, found.without)
         if wanted == str(now):
             applied(now, ChangeSet.of(len(now), ()), now)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Position, Text
@@ -12,6 +13,7 @@ from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
 from sidecar.journal.entry import Entry, EntryState, JournalFailed
 from sidecar.journal.writing import lines_changed as lines_between
+from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -79,6 +81,25 @@ class Recorder:
                 reviewed.text = after
             session.touch(uri, *lines_changed(before, changes))
             self._state.ledgers.moved(reviewed)
+
+        return applied
+
+    def corrected_edit(
+        self, session: Session, uri: DocumentUri, author: Author, without: str
+    ) -> Callable[[Text, ChangeSet, Text], None]:
+        """What to call when an open document's text was changed, and an edit at a wrong place, without which it says `without`, was
+        taken out of it by the same change. Its arrival was noted as the user's; that it goes is theirs too, and only what is
+        changed then is the agent's."""
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            is_open = self._state.documents.get(uri) is not None
+            reviewed = self._state.ledgers.at(uri, before, live=is_open)
+            proper = Text.of(without)
+            for step in changes_as_steps(diff(str(before), without)):
+                reviewed.user_edit(step, len(proper), lambda: proper)
+            if not is_open:
+                reviewed.text = proper
+            self.live_edit(session, uri, author)(proper, diff(without, str(after)), after)
 
         return applied
 

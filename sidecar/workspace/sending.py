@@ -150,6 +150,11 @@ class _Sending:
     moved: bool = False
     """Since sending, the document was closed and opened again."""
 
+    @property
+    def meant(self) -> Text | None:
+        """The text that the edits were made for, where it is not the one that what was received begins with."""
+        return self.before if self.moved else None
+
     def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
         watch = self.watch
         received = list(watch.edits)
@@ -373,14 +378,29 @@ class Sender:
         watch, can = sending.watch, self._editor.capabilities
         if len(watch.before) > _SOON:
             return False
-        return overwrites(watch.before, _as_sent(sending.edits), watch.edits, can.encoding, can.lf_lines)
+        return overwrites(
+            watch.before,
+            _as_sent(sending.edits),
+            watch.edits,
+            can.encoding,
+            can.lf_lines,
+            meant=sending.meant,
+        )
 
     def _overwrote(self, sending: _Sending) -> bool:
-        """The text is as expected because typing that the editor had not told yet lay where the edit was made, and is gone.
+        """The text is as expected because what made the difference lay where the edit was made, and is gone: typing that the editor
+        had not told yet, or the disk's text of a document that was closed without saving, or edited after it was opened again.
         Then it counts as made at a wrong place."""
         watch, can = sending.watch, self._editor.capabilities
         received = watch.edits[: watch.matched_at]
-        if not overwrites(watch.before, _as_sent(sending.edits), received, can.encoding, can.lf_lines):
+        if not overwrites(
+            watch.before,
+            _as_sent(sending.edits),
+            received,
+            can.encoding,
+            can.lf_lines,
+            meant=sending.meant,
+        ):
             return False
         watch.matched_at, watch.reached = None, sending.expected
         return True

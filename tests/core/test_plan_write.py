@@ -98,6 +98,27 @@ CASES = [
         "other things\nown words\n",
         None,
     ),
+    (
+        "a line of the disk's that the agent writes itself, twice, is no proof that it saw the disk's",
+        [given("first\nsecond\n"), disk("first\n  more\ns theirs econd\n")],
+        "first\n  more\ns theirs econd\n",
+        "  more\nfirst\nsec own ond\n  more\n",
+        None,
+    ),
+    (
+        "it wrote the disk itself and sends the same, though it was shown since what the user typed there",
+        [given("one\n2\nmine\n"), disk("one\ntwo\n", -3), disk("one\n2\n", -2), disk("one\n2\nmine\n")],
+        "one\n2\nmine\n",
+        "one\n2\n",
+        None,
+    ),
+    (
+        "the same where the user typed farther away: it stays",
+        [given("one\n2\nthree\nmine\n"), disk("one\ntwo\nthree\n", -3), disk("one\n2\nthree\n", -2)],
+        "one\n2\nthree\nmine\n",
+        "one\n2\nthree\n",
+        "one\n2\nthree\nmine\n",
+    ),
 ]
 
 

@@ -53,6 +53,19 @@ def test_the_text_of_an_opening_is_only_a_guess() -> None:
     disk.guessed(URI, Text.of("one\n"))
     assert disk.between(URI, 0, 9) == ["one\n"]
     assert not disk.knows(URI, "one\n")
-    assert disk.newest(URI) is None
     disk.seen(URI, "one\n")
     assert disk.knows(URI, "one\n")
+
+
+def test_opened_again_with_another_text_that_is_a_guess_too() -> None:
+    """A program wrote it, and nobody had looked; or it is unsaved text that the editor kept."""
+    disk = texts()
+    disk.written(URI, Text.of("one\n"), disk.moment(), by_editor=True)
+    disk.guessed(URI, Text.of("two\n"))
+    disk.guessed(URI, Text.of("one\n"))
+    assert disk.between(URI, 0, 9) == ["one\n", "two\n"]
+    assert not disk.knows(URI, "two\n")
+    assert disk.is_editors(URI, "one\n"), "what is known to have been there last is still that"
+    disk.seen(URI, "two\n")
+    assert disk.knows(URI, "two\n")
+    assert not disk.is_editors(URI, "one\n")

@@ -20,7 +20,7 @@ from tests.support.editor_habits import (
     WELL_BEHAVED,
     Habits,
 )
-from tests.support.workspaces import Bench
+from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_writes import BASE, done, play, refused
 
 LATE = replace(WELL_BEHAVED, lag=0.5, version_when_told=True, order="answer first")
@@ -215,6 +215,29 @@ def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Pa
     play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
 
 
+def test_what_a_misplaced_edit_took_away_is_no_agents_work_once_it_is_back(tmp_path: Path) -> None:
+    """Saved with the edit in it, closed, and put right on the disk: nothing is left there for anybody to review."""
+    journal = MemoryJournal()
+    (tmp_path / "a.txt").write_text("one two\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", "1 2\n"))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed ", at=4)
+        await asyncio.sleep(0.3)
+        assert editor.text("a.txt") != "one typed two\n"
+        editor.saves("a.txt")
+        editor.closes("a.txt")
+        refused(await write, Kind.CONFLICT)
+        assert (tmp_path / "a.txt").read_text() == "one typed two\n"
+        assert not hunks(bench)
+        assert set(journal.states.values()) == {"unknown", "failed"}
+
+    play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2, journal=journal)
+
+
 def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     """Closed in the moment, taken all the same, and nothing told: neither done nor refused."""
     (tmp_path / "a.txt").write_text(BASE)
@@ -254,6 +277,37 @@ def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopene
 
     habits = replace(WELL_BEHAVED, unopened=unopened)
     play(tmp_path, habits, case, arrives_after=0.2)
+
+
+@pytest.mark.parametrize("unopened", ["hidden", "change first"])
+@pytest.mark.parametrize("user", ["closes without saving", "saves, closes and edits anew"])
+def test_an_edit_that_leads_to_what_was_expected_on_another_text(
+    tmp_path: Path, user: str, unopened: str
+) -> None:
+    """The document was closed with the edit on its way, and what the edit takes away is not what the agent had seen: the one line that
+    differs. The text is as expected then, and the user's line gone with it."""
+    (tmp_path / "a.txt").write_text("theirs\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "theirs", "seen once")
+        await asyncio.sleep(0.1)
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", "agent's\n"))
+        await asyncio.sleep(0.05)
+        if user != "closes without saving":
+            editor.replaces("a.txt", "seen once", "typed now")
+            editor.saves("a.txt")
+        editor.closes("a.txt")
+        left = "theirs\n" if user == "closes without saving" else "typed now\n"
+        assert (tmp_path / "a.txt").read_text() == left
+        refused(await write, Kind.CONFLICT)
+        await asyncio.sleep(1)
+        editor.opens("a.txt")
+        assert editor.text("a.txt") == left
+        assert not hunks(bench)
+
+    play(tmp_path, replace(WELL_BEHAVED, unopened=unopened), case, arrives_after=0.2)
 
 
 def test_a_version_left_out_by_an_editor_that_tells_in_any_order(tmp_path: Path) -> None:

@@ -27,13 +27,19 @@ BASE = "one\ntwo\nthree\nfour\nfive\n"
 
 
 def play(
-    folder: Path, habits: Habits, case: Case, *, settings: dict[str, object] | None = None, **editor: Any
+    folder: Path,
+    habits: Habits,
+    case: Case,
+    *,
+    settings: dict[str, object] | None = None,
+    journal: MemoryJournal | None = None,
+    **editor: Any,
 ) -> FakeEditor:
     """Runs a case in virtual time over a fake editor with these habits."""
 
     async def main() -> FakeEditor:
         fake = FakeEditor(habits, folder, **editor)
-        async with a_workspace(folder, fake, settings=settings) as bench:
+        async with a_workspace(folder, fake, settings=settings, journal=journal) as bench:
             bench.workspace.state.overlay.encoding = fake.capabilities.encoding
             fake.attach(bench.workspace.apply)
             await case(bench, fake)
