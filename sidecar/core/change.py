@@ -228,3 +228,13 @@ def _extend(stretches: list[tuple[int, int]], start: int, end: int) -> None:
     if stretches and stretches[-1][1] == start:
         start = stretches.pop()[0]
     stretches.append((start, end))
+
+
+def changes_as_steps(changes: ChangeSet) -> list[Edit]:
+    """The edits of one change, as edits that follow one another."""
+    steps: list[Edit] = []
+    shift = 0
+    for edit in changes.edits:
+        steps.append(Edit(edit.start + shift, edit.end + shift, edit.new))
+        shift += edit.growth
+    return steps

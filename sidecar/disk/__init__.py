@@ -8,6 +8,7 @@
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     remove.py    remove(resolved, expected)
     metadata.py, temporaries.py   what save keeps, what it leaves after a crash
+    git_head.py, folder_files.py   which files a folder has, and what its last commit says of them
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
     windows.py, win32.py   the same for Windows: rules as text, checks on the handle
     refusals.py  the fixed texts of refusals

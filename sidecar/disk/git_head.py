@@ -61,9 +61,21 @@ def file_names(folder: str) -> list[str] | None:
     return None if output is None else sorted({os.fsdecode(name) for name in output.split(b"\0") if name})
 
 
-def head(folder: str) -> dict[str, Blob]:
-    """The files of the last commit beneath `folder`, by name relative to it; empty when there is none."""
-    output = _git(folder, "ls-tree", "-r", "-l", "-z", "HEAD")
+def commit(folder: str) -> str:
+    """The id of the last commit; "" when there is none, or no git."""
+    found = (
+        (_git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"")
+        .strip()
+        .decode("ascii", "replace")
+    )
+    return found if _is_id(found) else ""
+
+
+def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
+    """The files of the last commit (or of that with the id `of`) beneath `folder`, by name relative to it; empty when there is none."""
+    if of != "HEAD" and not _is_id(of):
+        return {}
+    output = _git(folder, "ls-tree", "-r", "-l", "-z", of)
     found: dict[str, Blob] = {}
     for row in (output or b"").split(b"\0"):
         fields, _, name = row.partition(b"\t")
@@ -92,6 +104,10 @@ def contents(folder: str, ids: Iterable[str]) -> dict[str, bytes]:
             found[parts[0].decode()] = output[at : at + size]
             at += size + 1
     return found
+
+
+def _is_id(words: str) -> bool:
+    return len(words) in (40, 64) and all(c in "0123456789abcdef" for c in words)
 
 
 def _git(folder: str, *words: str, data: bytes = b"") -> bytes | None:

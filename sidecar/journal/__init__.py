@@ -7,6 +7,7 @@
     texts.py      texts stored once, later ones of a file as changes of earlier ones
     store.py      Store: everything that is kept, synchronous; what the command line uses
     opened.py, writing.py, selecting.py   transactions, what is put in, what is found again; ids.py
+    turns.py      what files were when a running turn began, for the case that nobody is there when it ends
     interrupted.py  writes that nobody finished, and what became of them
     retention.py  what is thrown away, and when
     words.py      sqlite's errors in words

@@ -21,7 +21,7 @@ NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 10.0
 """Several sidecars share the file; a commit takes milliseconds."""
 
@@ -79,6 +79,35 @@ CREATE TABLE ledgers (
 ) WITHOUT ROWID;
 """
 """Paths are BLOBs: file names need not be Unicode. `taken_back`: which writes a revert took back, and what state they had."""
+
+TURNS = """
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    root BLOB NOT NULL,
+    folder BLOB NOT NULL,
+    head TEXT NOT NULL,
+    began REAL NOT NULL,
+    seen REAL NOT NULL,
+    others BLOB NOT NULL,
+    acted INTEGER NOT NULL DEFAULT 0,
+    claimed TEXT
+);
+CREATE INDEX turns_by_session ON turns (session, owner);
+CREATE TABLE pre_images (
+    turn INTEGER NOT NULL REFERENCES turns (id),
+    name BLOB NOT NULL,
+    text INTEGER NOT NULL REFERENCES texts (id),
+    encoding TEXT NOT NULL,
+    bom BLOB NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (turn, name)
+) WITHOUT ROWID;
+"""
+"""Since version 2: see turns.py. A running turn's folders, and what their files were; nothing of a turn that has ended."""
 
 
 class Opened(NamedTuple):
@@ -154,11 +183,12 @@ def _configure(connection: sqlite3.Connection) -> None:
         raise JournalFailed("the journal was written by a newer acp-sidecar; update this one")
     if version < VERSION:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables:
+        if tables and not version:
             error = sqlite3.DatabaseError("tables without a version")
             error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
             raise error
-        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        schema = TURNS if version else SCHEMA + TURNS
+        connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
 
 def _set_aside(folder: Path) -> str:

@@ -17,6 +17,7 @@ from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.retention import Limits
 from sidecar.journal.selecting import Selection
 from sidecar.journal.store import Store
+from sidecar.journal.turns import CutOff, PreImage, TurnStart
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -71,6 +72,29 @@ class SqliteJournal:
     async def forget_ledger(self, uri: str) -> None:
         await self._try(self._store.forget_ledger, uri)
 
+    # Turns; these never raise
+
+    async def turn_began(self, start: TurnStart) -> None:
+        """What the files of its folders are; durable when this returns."""
+        await self._try(self._store.turn_began, start)
+
+    async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
+        await self._try(self._store.turn_saved, session, path, image)
+
+    async def turns_seen(self) -> None:
+        await self._try(self._store.turns_seen)
+
+    async def turn_acted(self, session: str) -> None:
+        await self._try(self._store.turn_acted, session)
+
+    async def turn_ended(self, session: str) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._try(self._store.turn_ended, session)
+
+    async def last_turn(self, session: str) -> int:
+        """The highest turn of a session that wrote something; 0 when none did."""
+        return await self._try(self._store.last_turn, session) or 0
+
     # Sessions
 
     async def session_opened(self, session: str, agent: str, cwd: str) -> None:
@@ -95,6 +119,12 @@ class SqliteJournal:
 
     async def settle(self, entry_id: str, state: EntryState) -> bool:
         return await self._run(self._store.settle, entry_id, state)
+
+    async def cut_off(self) -> list[CutOff]:
+        return await self._run(self._store.cut_off)
+
+    async def turn_settled(self, row: int) -> None:
+        await self._run(self._store.turn_settled, row)
 
     # Throwing away
 

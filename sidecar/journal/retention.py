@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sidecar.core.uri import from_path
+from sidecar.journal import turns
 from sidecar.journal.database import DAMAGED
 from sidecar.journal.selecting import Selection, as_path, as_words, condition
 from sidecar.journal.texts import TextLost, TextStore
@@ -25,6 +26,7 @@ PAGE_BYTES = 4096
 _NEEDED = """
 WITH RECURSIVE needed (id) AS (
     SELECT before FROM writes UNION SELECT after FROM writes UNION SELECT text FROM ledgers
+    UNION SELECT text FROM pre_images
     UNION SELECT texts.base FROM texts JOIN needed ON texts.id = needed.id
 )
 """
@@ -35,6 +37,7 @@ WITH needed (id) AS (
     SELECT before FROM writes WHERE before IS NOT NULL
     UNION SELECT after FROM writes WHERE after IS NOT NULL
     UNION SELECT text FROM ledgers
+    UNION SELECT text FROM pre_images
 )
 """
 
@@ -57,6 +60,7 @@ def tidy(
     sessions = writes = 0
     too_old = now - limits.seconds
     connection.execute("DELETE FROM ledgers WHERE updated < ?", (too_old,))
+    turns.forget_old(connection, too_old, is_running)
     collect(connection)
     for session, owner, closed in connection.execute(
         "SELECT id, owner, closed FROM sessions WHERE closed IS NOT NULL ORDER BY closed, id"
@@ -84,7 +88,8 @@ def purge(
 ) -> int:
     """Deletes the selected writes, within a transaction; their number. Reviews of the same files go with them.
 
-    What a running process is just writing stays: its text before is in no other place."""
+    What a running process is just writing stays: its text before is in no other place. So does what files were when a turn began
+    that still runs; it goes when that has ended."""
     where, values = condition(selection)
     for (owner,) in connection.execute("SELECT DISTINCT owner FROM writes WHERE state = 'intent'").fetchall():
         if is_running(owner):
@@ -96,6 +101,7 @@ def purge(
         connection.execute("DELETE FROM ledgers")
     for path in paths:
         connection.execute("DELETE FROM ledgers WHERE uri = ?", (as_words(from_path(as_path(path))),))
+    turns.purge(connection, selection, is_running)
     _detach(connection, texts)
     collect(connection)
     connection.execute(

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-from sidecar.journal import interrupted, retention, selecting, writing
+from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, Texts
@@ -24,6 +24,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
 from sidecar.journal.selecting import Selection, as_words
 from sidecar.journal.texts import TextLost, TextStore
+from sidecar.journal.turns import CutOff, PreImage, TurnStart
 from sidecar.journal.words import explained, is_damaged, was_moved
 
 T = TypeVar("T")
@@ -105,6 +106,46 @@ class Store:
                 db.connection.execute("DELETE FROM ledgers WHERE uri = ?", (as_words(uri),))
 
         self._do(work)
+
+    # Turns: see turns.py
+
+    def turn_began(self, start: TurnStart) -> None:
+        """What the files of its folders are; durable when this returns."""
+        self._do(lambda db: turns.begin(db, start), repair=True)
+        self.tidy_if_grown()
+
+    def turn_saved(self, session: str, path: str, image: PreImage) -> None:
+        """The user saved a file while the session's turn runs."""
+        self._do(lambda db: turns.saved(db, session, path, image))
+
+    def turns_seen(self) -> None:
+        """This process's turns still run."""
+        self._do(turns.seen)
+
+    def turn_acted(self, session: str) -> None:
+        """The running turn's agent does something that may change files."""
+        self._do(lambda db: turns.acted(db, session))
+
+    def turn_ended(self, session: str) -> None:
+        self._do(lambda db: turns.ended(db, session))
+
+    def cut_off(self) -> list[CutOff]:
+        """Turns whose process ended before they did; each is this process's to look into, and to settle."""
+        return self._do(lambda db: turns.cut_off(db, self.is_running))
+
+    def turn_settled(self, row: int) -> None:
+        self._do(lambda db: turns.settled(db, row))
+
+    def last_turn(self, session: str) -> int:
+        """The highest turn of a session that wrote something; 0 when none did."""
+
+        def work(db: Opened) -> int:
+            row = db.connection.execute(
+                "SELECT max(turn) FROM writes WHERE session = ?", (as_words(session),)
+            ).fetchone()
+            return row[0] or 0
+
+        return self._do(work)
 
     # Reading
 

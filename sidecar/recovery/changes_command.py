@@ -14,6 +14,7 @@ from sidecar.core.escape import plain
 from sidecar.journal import Store
 from sidecar.journal.entry import JournalFailed, Recorded
 from sidecar.journal.selecting import Selection
+from sidecar.recovery import cut_off
 from sidecar.recovery.files import shown
 from sidecar.recovery.unified import unified
 
@@ -47,6 +48,8 @@ class _Command:
             return fail("changes", "--purge and --json do not go together", 2)
         if not store.exists:
             return self._show([], 0)
+        for sentence in cut_off.settle(store):  # what a sidecar that died did not live to journal
+            sys.stderr.write(f"{sentence}\n")
         selection = self._selection()
         if isinstance(selection, str):
             return fail("changes", selection)

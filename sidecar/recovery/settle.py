@@ -21,7 +21,7 @@ from sidecar.disk import Missing, Resolved
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import EntryState, JournalFailed, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
-from sidecar.recovery import files
+from sidecar.recovery import cut_off, files
 from sidecar.recovery.torn import is_torn
 
 log = logging.getLogger(__name__)
@@ -47,14 +47,16 @@ async def at_start(journal: SqliteJournal) -> list[str]:
         return [
             f"The journal of what agents change cannot be used: {failed}. Agents cannot write until it can."
         ]
+    cut_short = await cut_off.at_start(journal)
     await journal.tidy()
-    return sentences(told)
+    return [*sentences(told), *cut_short]
 
 
 def settle(store: Store) -> list[str]:
     """The same for the command line. Raises JournalFailed."""
     verdicts = _judge_all(store.interrupted())
-    return sentences([verdict for verdict in verdicts if store.settle(verdict.entry.id, verdict.state)])
+    told = sentences([verdict for verdict in verdicts if store.settle(verdict.entry.id, verdict.state)])
+    return [*told, *cut_off.settle(store)]
 
 
 def sentences(verdicts: Sequence[Verdict]) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import anyio
 
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.background import Background
@@ -18,13 +19,15 @@ from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.found_files import FoundFiles
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports import Journal, Json
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 
 POLL_SECONDS = 0.5
 """Between two looks; one costs about ten microseconds a file."""
+SEEN_SECONDS = 5.0
+"""Between two notes in the journal that the turns still run: what changes much later than the last of them, no agent of theirs did."""
 MAX_DOCUMENTS = 1000
 """Open documents that are looked at."""
 MAX_TRIES = 3
@@ -37,14 +40,22 @@ class DiskWatch:
     """Nothing is looked at while no agent works: what else changes files is the editor's business until somebody reads."""
 
     def __init__(
-        self, state: State, reconciler: Reconciler, behind: Behind, evidence: Evidence, tasks: Background
+        self,
+        state: State,
+        reconciler: Reconciler,
+        behind: Behind,
+        evidence: Evidence,
+        journal: Journal,
+        tasks: Background,
     ) -> None:
-        self._found = FoundFiles(state, behind, evidence)
+        self._found = FoundFiles(state, behind, evidence, journal)
+        self._journal = journal
         self._state = state
         self._reconciler = reconciler
         self._behind = behind
         self._evidence = evidence
         self._tasks = tasks
+        evidence.first_act = lambda session: tasks.start_soon(journal.turn_acted, session.id)
         self._running = False
         self._one_look = anyio.Lock()
         self._tried: dict[DocumentUri, tuple[Stat | None, int]] = {}
@@ -72,6 +83,13 @@ class DiskWatch:
                 ]:  # what a look found last belongs to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
+        await self._found.over(session)
+
+    async def saved(self, tracked: Tracked, text: Text) -> None:
+        """The editor saved a document, with this text."""
+        path = to_path(tracked.document.uri)
+        if path is not None and self._running:
+            await self._found.saved(path, text)
 
     def turn_ended(self, session: Session, outcome: Json) -> None:
         self._evidence.turn_ended(session)
@@ -85,8 +103,12 @@ class DiskWatch:
 
     async def _poll(self) -> None:
         try:
+            told = anyio.current_time()
             while self._evidence.active():
                 await anyio.sleep(POLL_SECONDS)
+                if anyio.current_time() - told >= SEEN_SECONDS:
+                    told = anyio.current_time()
+                    await self._journal.turns_seen()
                 self._start(self._changed())
                 await self._look_at_named()
         finally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -70,6 +70,8 @@ class Evidence:
         self._ended: dict[str, float] = {}
         self._acted: dict[str, str | None] = {}
         """By session: the last tool call or command of its turn that may have changed something."""
+        self.first_act: Callable[[Session], None] = lambda session: None
+        """Told of the first of them in a turn."""
 
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
@@ -106,7 +108,7 @@ class Evidence:
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
                 self._reads(session, path)
             return
-        self._acted[session.id] = call
+        self._acts(session, call)
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         for path in list(paths)[:MAX_PATHS]:
@@ -114,7 +116,12 @@ class Evidence:
 
     def command_started(self, session: Session) -> None:
         """A command of its in a terminal of ours."""
-        self._acted[session.id] = session.current_tool_call()
+        self._acts(session, session.current_tool_call())
+
+    def _acts(self, session: Session, call: str | None) -> None:
+        if session.id not in self._acted:
+            self.first_act(session)
+        self._acted[session.id] = call
 
     def has_acted(self, session: Session) -> bool:
         """Whether anything in this turn may have changed files."""

@@ -10,11 +10,14 @@ import os
 from collections.abc import Sequence
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.disk import Missing, decode
+from sidecar.core.text import Text
+from sidecar.disk import Decoded, Missing, decode
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.places import locate
+from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.turn_starts import Changed, TurnStarts
@@ -26,15 +29,39 @@ _LISTED = 5
 class FoundFiles:
     """Of all sessions of one workspace."""
 
-    def __init__(self, state: State, behind: Behind, evidence: Evidence) -> None:
+    def __init__(self, state: State, behind: Behind, evidence: Evidence, journal: Journal) -> None:
         self._state = state
         self._behind = behind
         self._evidence = evidence
-        self._starts = TurnStarts()
+        self._starts = TurnStarts(journal)
 
     async def note(self, session: Session) -> None:
         """The session's turn is about to begin."""
-        await self._starts.take(session.id, session.cwd)
+        await self._starts.take(session)
+
+    async def saved(self, path: str, text: Text) -> None:
+        """The editor saved a file (of an open document with this text) while turns run."""
+        for session in list(self._state.sessions):
+            if not self._starts.has(session):
+                continue
+            place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+            if isinstance(place, Refusal):
+                continue
+            with place:
+                if isinstance(place.on_disk, Missing):
+                    continue
+                decoded = await self._state.storage.read(place.on_disk)
+                like = decoded if isinstance(decoded, Decoded) else None
+                raw = str(text)
+                if like is not None and normal(like.text) == normal(raw):
+                    raw = like.text
+                data = self._state.storage.encode(raw, like, path)
+                if not isinstance(data, Refusal):
+                    await self._starts.saved(session, place.path, data, place.on_disk.stat)
+
+    async def over(self, session: Session) -> None:
+        """The session's turn has ended."""
+        await self._starts.over(session)
 
     def forget(self, session: Session) -> None:
         self._starts.forget(session.id)
@@ -44,7 +71,8 @@ class FoundFiles:
         if not self._evidence.has_acted(session):
             return
         changed = await self._starts.changed(session.id)
-        others = [s.cwd for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
+        active = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
+        others = [root.path for other in active for root in other.roots.roots]
         removed: list[str] = []
         left: dict[str, str] = {}
         for file in changed:
@@ -81,7 +109,7 @@ class FoundFiles:
 
 
 def _is_beneath(path: str, folder: str) -> bool:
-    return path.startswith(os.path.join(os.path.realpath(folder), ""))
+    return path.startswith(os.path.join(folder, ""))
 
 
 def _named(file: Changed) -> Named:

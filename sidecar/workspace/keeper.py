@@ -12,13 +12,14 @@ from collections.abc import Sequence
 
 import anyio
 
+from sidecar.core.kept_hunks import from_json, to_json
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Resolved
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
-from sidecar.workspace.ledgers import Reviewed, from_json, to_json
+from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.ports import Editor, Journal
 from sidecar.workspace.state import State
 

@@ -6,13 +6,11 @@ changed meanwhile is found by comparison when the document is seen again, and co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Author, Hunk, Ledger, Version
+from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
@@ -98,56 +96,3 @@ class Ledgers:
             reviewed.uri = new
             self._by_uri[new] = reviewed
         return reviewed
-
-
-def changes_as_steps(changes: ChangeSet) -> list[Edit]:
-    """The edits of one change, as edits that follow one another."""
-    steps: list[Edit] = []
-    shift = 0
-    for edit in changes.edits:
-        steps.append(Edit(edit.start + shift, edit.end + shift, edit.new))
-        shift += edit.growth
-    return steps
-
-
-def to_json(hunks: Sequence[Hunk]) -> bytes:
-    """Hunks for the journal."""
-    return json.dumps(
-        [
-            {
-                "id": h.id,
-                "start": h.start,
-                "end": h.end,
-                "old": h.old,
-                "versions": [
-                    [
-                        v.author.session,
-                        v.author.turn,
-                        v.author.write,
-                        v.author.tool_call,
-                        v.author.created,
-                        v.author.agent,
-                        v.author.aftermath,
-                        v.text,
-                    ]
-                    for v in h.versions
-                ],
-            }
-            for h in hunks
-        ]
-    ).encode()
-
-
-def from_json(raw: bytes) -> list[Hunk]:
-    """Hunks from the journal. Raises ValueError, KeyError or TypeError for anything else."""
-    rows: list[dict[str, Any]] = json.loads(raw)
-    return [
-        Hunk(
-            row["id"],
-            row["start"],
-            row["end"],
-            row["old"],
-            tuple(Version(Author(*author), text) for *author, text in row["versions"]),
-        )
-        for row in rows
-    ]

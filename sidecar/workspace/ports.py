@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from sidecar.config import AgentCommand
 from sidecar.core.text import Encoding, Position
 from sidecar.journal.entry import Entry, EntryState
+from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
 
 Json = Mapping[str, object]
@@ -349,3 +350,26 @@ class Journal(Protocol):
         ...
 
     async def forget_ledger(self, uri: str) -> None: ...
+
+    # What the files were when a turn began; these never raise. See journal.turns.
+
+    async def turn_began(self, start: TurnStart) -> None:
+        """Durable when this returns; instead of the session's turn before."""
+        ...
+
+    async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
+        """The user saved a file of the session's running turn."""
+        ...
+
+    async def turns_seen(self) -> None:
+        """The turns of this process run still."""
+        ...
+
+    async def turn_acted(self, session: str) -> None:
+        """The running turn's agent does something that may change files."""
+        ...
+
+    async def turn_ended(self, session: str) -> None: ...
+    async def last_turn(self, session: str) -> int:
+        """The highest turn of a session that wrote something; 0 when none did."""
+        ...

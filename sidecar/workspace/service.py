@@ -99,7 +99,7 @@ class Workspace:
         self.conflicts = Conflicts(lambda: editor.capabilities)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts)
         self._reconciler.behind = behind
-        self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, tasks)
+        self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, journal, tasks)
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
         self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
@@ -142,6 +142,7 @@ class Workspace:
             self._tasks.start_soon(self._reconciler.opened, tracked, text)
         else:
             self._tasks.start_soon(self._reconciler.saved, tracked, text)
+            self._tasks.start_soon(self._disk_watch.saved, tracked, text)
 
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
         """The user renamed files or folders in the editor: (old, new)."""

@@ -1,40 +1,46 @@
 """TurnStarts: what the files of a session's folders were when its turn began, so that what its commands change can be found and put back.
 
-An agent that runs a command says nothing about the files it changes. So when a turn begins the files of its folder are noted by their
+An agent that runs a command says nothing about the files it changes. So when a turn begins the files of all its folders are noted by their
 stat (what git tracks or does not ignore; without git, a small folder's all), and the contents of those that differ from the last
-commit; the commit holds the rest. When the turn ends, and something ran in it, what changed is found by stat. Bounded in files, bytes and time: what
+commit; the commit holds the rest. All of it is journalled before the prompt is sent: what a sidecar does not live to see is found by the
+next one. When the turn ends, and something ran in it, what changed is found by stat. Bounded in files, bytes and time: what
 lies beyond is told as not revertible, or, in a folder that is too large, not looked at.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-import stat as modes
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 import anyio.to_thread
 
 from sidecar.core.refusal import Refusal
-from sidecar.disk import Resolved, Roots, Stat, git_head, resolve
+from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, resolve
 from sidecar.disk.git_head import Blob
+from sidecar.journal.turns import FolderStart, PreImage, TurnStart
+from sidecar.workspace.ports import Journal
+from sidecar.workspace.sessions import Session
 
-MAX_FILES = 50_000
-"""Of one folder with git."""
-MAX_FILES_WITHOUT_GIT = 2_000
+log = logging.getLogger(__name__)
+
+MAX_FOLDERS = 16
+"""Of one session."""
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of one file's contents."""
 MAX_TEXTS = 32 * 1024 * 1024
 """Bytes of all contents kept for one turn."""
+MAX_KEPT = 2_000
+"""Files whose contents are kept for one turn."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
 MAX_CHANGED = 500
 """Changed files of one turn that are looked at."""
 WAIT_SECONDS = 2.0
 """How long a turn waits for this before it begins without."""
-_SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
-"""Folders that are not walked where there is no git to say what is ignored; hidden ones neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ class Changed:
 @dataclass(slots=True)
 class _Start:
     folder: str
+    commit: str
     stats: dict[str, Stat]
     head: dict[str, Blob]
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -59,42 +66,86 @@ class _Start:
     """Names of files that are as in the last commit."""
 
 
+@dataclass(slots=True)
+class _Left:
+    """What one turn may still read and keep, of all its folders together."""
+
+    compared: int
+    texts: int
+    kept: int
+
+
 class TurnStarts:
     """Of all sessions of one workspace. The work is done in threads; nothing of a session is touched there."""
 
-    def __init__(self) -> None:
-        self._starts: dict[str, _Start] = {}
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._starts: dict[str, list[_Start]] = {}
         self._compared: dict[str, tuple[Stat, str]] = {}
         """By path: the object id of what it held when its stat was this."""
         self._too_large: set[str] = set()
         """Folders that were, or took git too long: once is enough."""
 
-    async def take(self, session_id: str, folder: str) -> None:
-        """The session's turn is about to begin in this folder (absolute)."""
-        self._starts.pop(session_id, None)
+    async def take(self, session: Session) -> None:
+        """The session's turn is about to begin."""
+        self.forget(session.id)
+        began = time.time()
+        starts: list[_Start] = []
+        left = _Left(MAX_COMPARED, MAX_TEXTS, MAX_KEPT)
         with anyio.move_on_after(WAIT_SECONDS):
-            start = await anyio.to_thread.run_sync(self._take, folder, abandon_on_cancel=True)
-            if start is not None:
-                self._starts[session_id] = start
+            for root in session.roots.roots[:MAX_FOLDERS]:
+                start = await anyio.to_thread.run_sync(self._take, root.path, left, abandon_on_cancel=True)
+                if start is not None:
+                    starts.append(start)
+        if not starts:
+            return
+        folders = await anyio.to_thread.run_sync(lambda: [_for_journal(start) for start in starts])
+        await self._journal.turn_began(
+            TurnStart(session.id, session.agent, session.turn, session.cwd, began, folders)
+        )
+        self._starts[session.id] = starts
+
+    async def saved(self, session: Session, path: str, data: bytes, stat: Stat) -> None:
+        """The user saved a file (canonical path) while the session's turn runs: what an agent's commands do to it begins from there."""
+        image = decode(data)
+        if not self.has(session) or not isinstance(image, Decoded) or len(data) > MAX_TEXT:
+            return
+        for start in self._starts.get(session.id, ()):
+            name = _name(start.folder, path)
+            if name is not None:
+                start.stats[name], start.kept[name] = stat, data
+                start.same.discard(name)
+        await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
         """What changed since; it is told once."""
-        start = self._starts.pop(session_id, None)
-        if start is None:
-            return []
-        return await anyio.to_thread.run_sync(self._changed, start)
+        starts = self._starts.pop(session_id, [])
+        return await anyio.to_thread.run_sync(self._changed, starts) if starts else []
+
+    async def over(self, session: Session) -> None:
+        """The session's turn has ended, and what it changed is known."""
+        self.forget(session.id)
+        await self._journal.turn_ended(session.id)
+
+    def has(self, session: Session) -> bool:
+        return session.id in self._starts
 
     def forget(self, session_id: str) -> None:
         self._starts.pop(session_id, None)
 
-    def _take(self, folder: str) -> _Start | None:
-        folder = os.path.realpath(folder)
-        names = None if folder in self._too_large else _names(folder)
+    def _take(self, folder: str, left: _Left) -> _Start | None:
+        names = None if folder in self._too_large else folder_files.names(folder)
         if names is None:
-            self._too_large.add(folder)
+            if folder not in self._too_large:
+                self._too_large.add(folder)
+                log.warning(
+                    "%s has too many files to see what commands change there; what tool calls name is seen",
+                    folder,
+                )
             return None
-        start = _Start(folder, _stats(folder, names), git_head.head(folder))
-        left, kept = MAX_COMPARED, 0
+        commit = git_head.commit(folder)
+        head = git_head.head(folder, commit) if commit else {}
+        start = _Start(folder, commit, folder_files.stats(folder, names), head)
         with Roots([folder]) as roots:
             for name, stat in start.stats.items():
                 path = os.path.join(folder, name)
@@ -102,8 +153,8 @@ class TurnStarts:
                 known = self._compared.get(path)
                 data: bytes | None = None
                 if blob is not None and blob.size == stat.size:
-                    if (known is None or known[0] != stat) and stat.size <= min(left, MAX_TEXT):
-                        left -= stat.size
+                    if (known is None or known[0] != stat) and stat.size <= min(left.compared, MAX_TEXT):
+                        left.compared -= stat.size
                         data = _read(roots, path, stat)
                         if data is not None:
                             known = self._compared[path] = stat, git_head.object_id(data, blob.object_id)
@@ -112,27 +163,33 @@ class TurnStarts:
                         continue
                     if known is None or known[0] != stat:
                         continue  # not compared: nobody can say what it held
-                if stat.size > MAX_TEXT or kept + stat.size > MAX_TEXTS:
+                if stat.size > min(MAX_TEXT, left.texts) or not left.kept:
                     continue
                 if data is None:
                     data = _read(roots, path, stat)
                 if data is not None:
                     start.kept[name] = data
-                    kept += len(data)
+                    left.texts -= len(data)
+                    left.kept -= 1
         return start
 
-    def _changed(self, start: _Start) -> list[Changed]:
-        names = _names(start.folder)
-        if names is None:
-            return []
-        now = _stats(start.folder, dict.fromkeys([*names, *start.stats]))
-        moved = [
-            name for name in dict.fromkeys([*start.stats, *now]) if now.get(name) != start.stats.get(name)
-        ]
-        moved = moved[:MAX_CHANGED]
-        needed = {start.head[name].object_id for name in moved if name in start.same}
-        held = git_head.contents(start.folder, needed)
-        return [self._row(start, name, held) for name in moved]
+    def _changed(self, starts: Sequence[_Start]) -> list[Changed]:
+        rows: dict[str, Changed] = {}
+        for start in starts:
+            names = folder_files.names(start.folder)
+            if names is None:
+                continue
+            now = folder_files.stats(start.folder, dict.fromkeys([*names, *start.stats]))
+            moved = [
+                name
+                for name in dict.fromkeys([*start.stats, *now])
+                if now.get(name) != start.stats.get(name) and os.path.join(start.folder, name) not in rows
+            ]
+            moved = moved[: MAX_CHANGED - len(rows)]
+            needed = {start.head[name].object_id for name in moved if name in start.same}
+            held = git_head.contents(start.folder, needed)
+            rows |= {row.path: row for row in (self._row(start, name, held) for name in moved)}
+        return list(rows.values())
 
     def _row(self, start: _Start, name: str, held: dict[str, bytes]) -> Changed:
         path, stat = os.path.join(start.folder, name), start.stats.get(name)
@@ -146,48 +203,27 @@ class TurnStarts:
         )
 
 
-def _names(folder: str) -> list[str] | None:
-    """The files to look at; None when there are too many."""
-    names = git_head.file_names(folder)
-    if names is not None:
-        return names if len(names) <= MAX_FILES else None
-    found: list[str] = []
-    for name in _walk(folder, ""):
-        found.append(name)
-        if len(found) > MAX_FILES_WITHOUT_GIT:
-            return None
-    return found
+def _name(folder: str, path: str) -> str | None:
+    """Relative to the folder, when it is beneath it."""
+    prefix = os.path.join(folder, "")
+    return path[len(prefix) :] if path.startswith(prefix) else None
 
 
-def _walk(folder: str, below: str) -> Iterator[str]:
-    try:
-        with os.scandir(os.path.join(folder, below)) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in listed:
-        name = os.path.join(below, entry.name)
-        if entry.is_file(follow_symlinks=False):
-            yield name
-        elif (
-            entry.is_dir(follow_symlinks=False)
-            and entry.name not in _SKIPPED
-            and not entry.name.startswith(".")
-        ):
-            yield from _walk(folder, name)
+def _for_journal(start: _Start) -> FolderStart:
+    texts: dict[str, PreImage] = {}
+    unknown: list[str] = []
+    for name, data in _all_kept(start):
+        image = None if data is None else decode(data)
+        if isinstance(image, Decoded):
+            texts[name] = PreImage(image.text, image.encoding, image.bom)
+        else:
+            unknown.append(name)
+    absent = [name for name in start.head if name not in start.stats]
+    return FolderStart(start.folder, start.commit, texts, absent, unknown)
 
 
-def _stats(folder: str, names: list[str] | dict[str, None]) -> dict[str, Stat]:
-    """Of those that are regular files."""
-    found: dict[str, Stat] = {}
-    for name in names:
-        try:
-            stat = os.lstat(os.path.join(folder, name))
-        except OSError:
-            continue
-        if modes.S_ISREG(stat.st_mode):
-            found[name] = Stat.of(stat)
-    return found
+def _all_kept(start: _Start) -> Iterable[tuple[str, bytes | None]]:
+    return ((name, start.kept.get(name)) for name in start.stats if name not in start.same)
 
 
 def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:

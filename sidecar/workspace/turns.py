@@ -37,7 +37,7 @@ class Turns:
         self._preparing: dict[str, anyio.CancelScope] = {}
         """Of turns whose prompt the agent does not have yet: it cannot be asked to stop, so they are stopped here."""
         self.finishing: list[Callable[[Session], Awaitable[None]]] = []
-        """Awaited once the agent has ended a turn, as its last part."""
+        """Awaited once the agent has ended a turn, or failed, as its last part."""
         self.ended: list[Callable[[Session, Outcome], None]] = []
         """Called at the end of each turn, before its outcome is published."""
 
@@ -102,17 +102,20 @@ class Turns:
         before: Callable[[], Awaitable[Sequence[Json]]],
     ) -> None:
         failure = ""
-        stop_reason = FAILED
+        stop_reason, asked = FAILED, False
         try:
-            blocks = await self._prepared(session, before)
-            stop_reason = CANCELLED if blocks is None else await self._agents.prompt(session.id, blocks)
-            for finish in self.finishing:
-                await finish(session)
-        except AgentFailed as failed:
-            failure = failed.message
-            outcome["errorKind"] = failed.kind
-            if "methods" in failed.data:
-                outcome["methods"] = failed.data["methods"]
+            try:
+                blocks = await self._prepared(session, before)
+                asked = blocks is not None
+                stop_reason = CANCELLED if blocks is None else await self._agents.prompt(session.id, blocks)
+            except AgentFailed as failed:
+                failure = failed.message
+                outcome["errorKind"] = failed.kind
+                if "methods" in failed.data:
+                    outcome["methods"] = failed.data["methods"]
+            if asked:  # also of a turn that failed: what it changed until then is its work
+                for finish in self.finishing:
+                    await finish(session)
         except Exception:
             log.exception("a turn of %s failed", session.agent)
             failure = f"The turn of {session.agent} failed by a fault of acp-sidecar; its log says more."

@@ -8,9 +8,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.kept_hunks import from_json, to_json
 from sidecar.core.ledger import Author, Ledger
 from sidecar.core.text import Text
-from sidecar.workspace.ledgers import from_json, to_json
 
 PLACE = st.integers(0, 200)
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c", "d e\n", "😀\n"]), max_size=3).map("".join)

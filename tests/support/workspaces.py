@@ -16,6 +16,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.matchers import compile_matchers
 from sidecar.records import Records
 from sidecar.workspace.background import Background
@@ -241,6 +242,8 @@ class MemoryJournal:
         self.states: dict[str, str] = {}
         self.ledgers: dict[str, tuple[str, bytes]] = {}
         self.fail = ""
+        self.turns: dict[str, TurnStart] = {}
+        self.turn_saves: dict[tuple[str, str], PreImage] = {}
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         if self.fail:
@@ -266,3 +269,19 @@ class MemoryJournal:
 
     async def forget_ledger(self, uri: str) -> None:
         self.ledgers.pop(uri, None)
+
+    async def turn_began(self, start: TurnStart) -> None:
+        self.turns[start.session] = start
+
+    async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
+        self.turn_saves[session, path] = image
+
+    async def turns_seen(self) -> None: ...
+
+    async def turn_acted(self, session: str) -> None: ...
+
+    async def turn_ended(self, session: str) -> None:
+        self.turns.pop(session, None)
+
+    async def last_turn(self, session: str) -> int:
+        return max((entry.turn for entry in self.entries.values() if entry.session == session), default=0)

@@ -78,6 +78,7 @@ def play(
     before: After = nothing,
     after: After = nothing,
     journal: Journal | None = None,
+    also: Sequence[str] = (),
     **editor: Any,
 ) -> FakeEditor:
     """`before` the prompt, the turn, and `after` it; then every mirror equals its buffer."""
@@ -90,6 +91,9 @@ def play(
             agents.bench = bench
             agents.script = lambda turn: script(turn, fake)
             fake.attach(bench.workspace.apply)
+            if also:  # folders beside the workspace's own
+                opened = await bench.workspace.new_session("agent", str(folder), also)
+                bench.session = opened.session_id
             await before(bench, fake)
             await asyncio.sleep(1)
             await bench.workspace.start_prompt(bench.session, [])[2]

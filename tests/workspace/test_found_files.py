@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.disk import folder_files
 from sidecar.workspace import turn_starts
+from sidecar.workspace.ports import AgentFailed
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -25,6 +27,10 @@ def commit(folder: Path) -> None:
     settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
     for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "m")):
         subprocess.run(["git", *words], cwd=folder, check=True)
+
+
+def _all() -> turn_starts._Left:
+    return turn_starts._Left(turn_starts.MAX_COMPARED, turn_starts.MAX_TEXTS, turn_starts.MAX_KEPT)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -160,21 +166,112 @@ def test_what_the_agent_wrote_through_us_counts_once(tmp_path: Path) -> None:
 def test_the_last_commit_holds_what_is_not_kept(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(COMMITTED)
     commit(tmp_path)
-    starts = turn_starts.TurnStarts()
-    start = starts._take(str(tmp_path))
+    starts = turn_starts.TurnStarts(MemoryJournal())
+    start = starts._take(str(tmp_path), _all())
     assert start is not None
     assert (start.kept, start.same) == ({}, {"a.txt"})
     (tmp_path / "a.txt").write_text("changed\n")
     commit(tmp_path)  # what the agent commits meanwhile does not matter
-    assert [row.data for row in starts._changed(start)] == [COMMITTED.encode()]
+    assert [row.data for row in starts._changed([start])] == [COMMITTED.encode()]
 
 
 def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_starts, "MAX_FILES_WITHOUT_GIT", 2)
+    monkeypatch.setattr(folder_files, "MAX_FILES_WITHOUT_GIT", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
-    starts = turn_starts.TurnStarts()
-    assert starts._take(str(tmp_path)) is None
+    starts = turn_starts.TurnStarts(MemoryJournal())
+    assert starts._take(str(tmp_path), _all()) is None
     (tmp_path / "a").unlink()
-    assert starts._take(str(tmp_path)) is None, "nor counted once more at every turn"
-    assert turn_starts.TurnStarts()._take(str(tmp_path)) is not None
+    assert starts._take(str(tmp_path), _all()) is None, "nor counted once more at every turn"
+    assert turn_starts.TurnStarts(MemoryJournal())._take(str(tmp_path), _all()) is not None
+
+
+@pytest.mark.parametrize("which", ["cwd", "additional", "beneath another"])
+def test_every_folder_of_the_session_is_looked_at(tmp_path: Path, which: str) -> None:
+    folders = {
+        "cwd": tmp_path / "w",
+        "additional": tmp_path / "more",
+        "beneath another": tmp_path / "w" / "sub",
+    }
+    for folder in folders.values():
+        folder.mkdir(exist_ok=True)
+    file = folders[which] / "a.txt"
+    file.write_text(COMMITTED)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        file.write_text("changed\n")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [n for n, _, _ in listed(bench)] == ["a.txt"]
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert file.read_text() == COMMITTED
+
+    journal = MemoryJournal()
+    play(folders["cwd"], VSCODE, script, after=after, journal=journal, custom=False,
+         also=[str(folders["additional"]), str(folders["beneath another"])])  # fmt: skip
+    assert len([e for e in journal.entries.values() if e.agent == "agent"]) >= 1
+
+
+def test_it_is_journalled_before_the_agent_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(COMMITTED)
+    (tmp_path / "image").write_bytes(b"\0\1")
+    journal = MemoryJournal()
+    during: list[object] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        (folder,) = journal.turns[turn.session].folders
+        during.append((folder.folder, {n: i.text for n, i in folder.texts.items()}, list(folder.unknown)))
+
+    play(tmp_path, VSCODE, script, journal=journal)
+    assert during == [(str(tmp_path), {"a.txt": COMMITTED}, ["image"])]
+    assert journal.turns == {}, "nothing of a turn that has ended"
+
+
+def test_what_the_user_saves_meanwhile_is_not_the_agents(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(COMMITTED)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(1)
+        editor.closes("a.txt")
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text("mine\ntwo\nTHREE\n")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == [("a.txt", "three", "THREE")]
+
+    journal = MemoryJournal()
+    play(tmp_path, VSCODE, script, after=after, journal=journal)
+    assert [image.text for image in journal.turn_saves.values()] == ["mine\ntwo\nthree\n"]
+
+
+def test_what_an_agent_changed_before_it_died(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(COMMITTED)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        (tmp_path / "a.txt").write_text("changed\n")
+        raise AgentFailed("died", "the agent ended")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [n for n, _, _ in listed(bench)] == ["a.txt"]
+
+    editor = play(tmp_path, VSCODE, script, after=after)
+    assert editor.outcomes[0]["stopReason"] == "failed"
+    assert len(editor.outcomes[0]["changes"]) == 1  # type: ignore[arg-type]  # Json
+
+
+def test_bounded_in_number(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+    starts = turn_starts.TurnStarts(MemoryJournal())
+    left = turn_starts._Left(turn_starts.MAX_COMPARED, turn_starts.MAX_TEXTS, kept=2)
+    start = starts._take(str(tmp_path), left)
+    assert start is not None
+    assert sorted(start.kept) == ["a", "b"]
+    assert list(turn_starts._for_journal(start).unknown) == ["c"]

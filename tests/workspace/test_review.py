@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.kept_hunks import from_json
 from sidecar.core.ledger import Author
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.lsp import ext
 from sidecar.lsp.commands import parse
 from sidecar.lsp.review import selector
-from sidecar.workspace.ledgers import from_json
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits

@@ -1,0 +1,64 @@
+"""The files of a folder that people work in, by name: what git tracks or does not ignore; without git, a small folder's all.
+
+Bounded: a folder with more files than that has none as far as this module is concerned.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from collections.abc import Iterable, Iterator
+
+from sidecar.disk import git_head
+from sidecar.disk.resolve import Stat
+
+MAX_FILES = 50_000
+"""Of one folder with git."""
+MAX_FILES_WITHOUT_GIT = 2_000
+SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
+"""Folders that are not walked where there is no git to say what is ignored; hidden ones neither."""
+
+
+def names(folder: str) -> list[str] | None:
+    """The files to look at, relative to `folder` (absolute); None when there are too many."""
+    known = git_head.file_names(folder)
+    if known is not None:
+        return known if len(known) <= MAX_FILES else None
+    found: list[str] = []
+    for name in _walk(folder, ""):
+        found.append(name)
+        if len(found) > MAX_FILES_WITHOUT_GIT:
+            return None
+    return found
+
+
+def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
+    """Of those that are regular files."""
+    found: dict[str, Stat] = {}
+    for name in of:
+        try:
+            stat = os.lstat(os.path.join(folder, name))
+        except OSError:
+            continue
+        if modes.S_ISREG(stat.st_mode):
+            found[name] = Stat.of(stat)
+    return found
+
+
+def is_skipped(name: str) -> bool:
+    """Whether a folder of that name is left out without git."""
+    return name in SKIPPED or name.startswith(".")
+
+
+def _walk(folder: str, below: str) -> Iterator[str]:
+    try:
+        with os.scandir(os.path.join(folder, below)) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in listed:
+        name = os.path.join(below, entry.name)
+        if entry.is_file(follow_symlinks=False):
+            yield name
+        elif entry.is_dir(follow_symlinks=False) and not is_skipped(entry.name):
+            yield from _walk(folder, name)

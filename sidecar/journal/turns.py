@@ -1,0 +1,279 @@
+"""Turns that run: what the files of a session's folders were when one began, so that it outlives the sidecar.
+
+An agent's commands change files without a word, and what they changed is found when the turn ends. Dies the sidecar before, it is
+found by whoever comes next (`recovery.cut_off`), from what is kept here: the texts that differ from the last commit, the
+commit, and the names of the files that are neither. Rows live as long as their turn.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sidecar.journal.opened import Opened, transaction
+from sidecar.journal.selecting import Selection, as_blob, as_path, as_words
+from sidecar.journal.texts import TextLost, TextStore
+
+_ABSENT, _UNKNOWN = b"-", b"?"
+
+
+class PreImage(NamedTuple):
+    """What a file said. The text is raw."""
+
+    text: str
+    encoding: str
+    bom: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FolderStart:
+    """A folder as it was when a turn began. Names are relative to it."""
+
+    folder: str
+    """Canonical."""
+    head: str
+    """The id of git's last commit there; "" when there is none."""
+    texts: Mapping[str, PreImage]
+    """Files that were not as in the commit."""
+    absent: Sequence[str] = ()
+    """Files of the commit that were not there."""
+    unknown: Sequence[str] = ()
+    """Files that were there, and nobody knows what they said: not text, or too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStart:
+    session: str
+    agent: str
+    turn: int
+    root: str
+    """The session's folder."""
+    began: float
+    """Wall clock, seconds since the epoch, before the first file was looked at."""
+    folders: Sequence[FolderStart]
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """One folder of a turn whose sidecar ended before it did."""
+
+    id: int
+    session: str
+    agent: str
+    turn: int
+    root: str
+    began: float
+    seen: float
+    """When the sidecar was seen alive last, within some seconds."""
+    acted: bool
+    """The agent told of a tool call or started a command that may have changed files."""
+    start: FolderStart
+    written: Mapping[str, str | None]
+    """By path: what the journal knows the file to have been made in this turn (None: removed), where nothing newer is in `start`."""
+
+
+def begin(db: Opened, start: TurnStart) -> None:
+    """Instead of the session's turn before. Durable when this returns."""
+    prepared = [
+        (
+            folder,
+            [
+                (name, image, db.texts.prepare(image.text), as_blob(name))
+                for name, image in folder.texts.items()
+            ],
+        )
+        for folder in start.folders
+    ]
+    now = time.time()
+    with transaction(db, durable=True):
+        _forget(db.connection, _of_session(db.connection, start.session, db.alive.owner))
+        for folder, images in prepared:
+            row = db.connection.execute(
+                "INSERT INTO turns (owner, session, agent, turn, root, folder, head, began, seen, others) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    db.alive.owner,
+                    as_words(start.session),
+                    as_words(start.agent),
+                    start.turn,
+                    as_blob(start.root),
+                    as_blob(folder.folder),
+                    folder.head,
+                    start.began,
+                    now,
+                    _pack(folder),
+                ),
+            ).lastrowid
+            for _, image, text, name in images:
+                text_id = db.texts.put(text) or db.texts.put(db.texts.prepare(image.text))
+                db.connection.execute(
+                    "INSERT INTO pre_images VALUES (?, ?, ?, ?, ?, ?)",
+                    (row, name, text_id, image.encoding, image.bom, start.began),
+                )
+
+
+def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
+    """The user saved a file of the running turn's folders (canonical path): that is what it said before the agent's next change."""
+    rows = db.connection.execute(
+        "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
+    ).fetchall()
+    prepared = None
+    for row, folder in rows:
+        prefix = os.path.join(as_path(folder), "")
+        if not path.startswith(prefix):
+            continue
+        prepared = prepared or db.texts.prepare(image.text)
+        with transaction(db, durable=False):
+            text = db.texts.put(prepared) or db.texts.put(db.texts.prepare(image.text))
+            db.connection.execute(
+                "INSERT OR REPLACE INTO pre_images VALUES (?, ?, ?, ?, ?, ?)",
+                (row, as_blob(path[len(prefix) :]), text, image.encoding, image.bom, time.time()),
+            )
+
+
+def seen(db: Opened) -> None:
+    """This process lives, and its turns run."""
+    with transaction(db, durable=False):
+        db.connection.execute("UPDATE turns SET seen = ? WHERE owner = ?", (time.time(), db.alive.owner))
+
+
+def acted(db: Opened, session: str) -> None:
+    """The turn's agent does something that may change files."""
+    with transaction(db, durable=False):
+        db.connection.execute(
+            "UPDATE turns SET acted = 1 WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
+        )
+
+
+def ended(db: Opened, session: str) -> None:
+    """What the turn changed is found. The texts go when the journal is tidied: the next turn needs most of them again."""
+    with transaction(db, durable=False):
+        _forget(db.connection, _of_session(db.connection, session, db.alive.owner))
+
+
+# What others left behind
+
+
+def cut_off(db: Opened, is_running: Callable[[str], bool]) -> list[CutOff]:
+    """The turns of processes that are gone, for this one to look into: nobody else does while it runs."""
+    found: list[CutOff] = []
+    owners: dict[str, bool] = {db.alive.owner: True}
+    for row, owner, claimed in db.connection.execute("SELECT id, owner, claimed FROM turns").fetchall():
+        for one in (owner, claimed):
+            if one is not None and one not in owners:
+                owners[one] = is_running(one)
+        if owners[owner] or (claimed is not None and owners[claimed]):
+            continue
+        with transaction(db, durable=True):
+            mine = db.connection.execute(
+                "UPDATE turns SET claimed = ? WHERE id = ? AND claimed IS ?", (db.alive.owner, row, claimed)
+            ).rowcount
+        if mine:
+            found.append(_cut_off(db.connection, db.texts, row))
+    return found
+
+
+def settled(db: Opened, row: int) -> None:
+    with transaction(db, durable=True):
+        _forget(db.connection, [row])
+
+
+# Throwing away
+
+
+def forget_old(connection: sqlite3.Connection, before: float, is_running: Callable[[str], bool]) -> None:
+    """Within a transaction."""
+    rows = connection.execute("SELECT id, owner FROM turns WHERE began < ?", (before,)).fetchall()
+    _forget(connection, [row for row, owner in rows if not is_running(owner)])
+
+
+def purge(connection: sqlite3.Connection, selection: Selection, is_running: Callable[[str], bool]) -> None:
+    """What `selection` names of turns that do not run any more; within a transaction."""
+    if selection.ids is not None or selection.turn is not None:
+        return
+    for row, owner, session, folder in connection.execute(
+        "SELECT id, owner, session, folder FROM turns"
+    ).fetchall():
+        if is_running(owner) or (selection.session is not None and as_words(selection.session) != session):
+            continue
+        if selection.paths is None:
+            _forget(connection, [row])
+            continue
+        for (name,) in connection.execute("SELECT name FROM pre_images WHERE turn = ?", (row,)).fetchall():
+            path = os.path.join(as_path(folder), as_path(name))
+            if any(path == given or path.startswith(os.path.join(given, "")) for given in selection.paths):
+                connection.execute("DELETE FROM pre_images WHERE turn = ? AND name = ?", (row, name))
+                _mark_unknown(connection, row, as_path(name))
+
+
+def _mark_unknown(connection: sqlite3.Connection, row: int, name: str) -> None:
+    (packed,) = connection.execute("SELECT others FROM turns WHERE id = ?", (row,)).fetchone()
+    absent, unknown = _unpack(packed)
+    connection.execute("UPDATE turns SET others = ? WHERE id = ?", (_packed(absent, [*unknown, name]), row))
+
+
+def _of_session(connection: sqlite3.Connection, session: str, owner: str) -> list[int]:
+    rows = connection.execute(
+        "SELECT id FROM turns WHERE session = ? AND owner = ?", (as_words(session), owner)
+    )
+    return [row[0] for row in rows]
+
+
+def _forget(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
+    for row in rows:
+        connection.execute("DELETE FROM pre_images WHERE turn = ?", (row,))
+        connection.execute("DELETE FROM turns WHERE id = ?", (row,))
+
+
+def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutOff:
+    owner, session, agent, turn, root, folder, head, began, seen, others, acted_ = connection.execute(
+        "SELECT owner, session, agent, turn, root, folder, head, began, seen, others, acted FROM turns WHERE id = ?",
+        (row,),
+    ).fetchone()
+    absent, unknown = _unpack(others)
+    images: dict[str, PreImage] = {}
+    since: dict[str, float] = {}
+    path_of = as_path(folder)
+    for name, text, encoding, bom, at in connection.execute(
+        "SELECT name, text, encoding, bom, at FROM pre_images WHERE turn = ?", (row,)
+    ).fetchall():
+        since[os.path.join(path_of, as_path(name))] = at
+        try:
+            images[as_path(name)] = PreImage(texts.get(text), encoding, bom)
+        except TextLost:
+            unknown.append(as_path(name))
+    written: dict[str, str | None] = {}
+    for path, after, created, state in connection.execute(
+        "SELECT path, after, created, state FROM writes WHERE owner = ? AND created >= ? ORDER BY id",
+        (owner, began),
+    ).fetchall():
+        if state == "failed" or created < since.get(as_path(path), began):
+            continue
+        try:
+            written[as_path(path)] = None if after is None else texts.get(after)
+        except TextLost:
+            continue
+    start = FolderStart(path_of, head, images, absent, unknown)
+    return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
+
+
+def _pack(folder: FolderStart) -> bytes:
+    return _packed(folder.absent, folder.unknown)
+
+
+def _packed(absent: Iterable[str], unknown: Iterable[str]) -> bytes:
+    rows = [_ABSENT + as_blob(name) for name in absent] + [_UNKNOWN + as_blob(name) for name in unknown]
+    return zlib.compress(b"\0".join(rows), 1)
+
+
+def _unpack(packed: bytes) -> tuple[list[str], list[str]]:
+    rows = zlib.decompress(packed).split(b"\0")
+    return (
+        [as_path(row[1:]) for row in rows if row[:1] == _ABSENT],
+        [as_path(row[1:]) for row in rows if row[:1] == _UNKNOWN],
+    )

@@ -1,0 +1,267 @@
+"""Turns that their sidecar did not live to see the end of: what the agent changed until then is found by the next one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.core.kept_hunks import from_json, to_json, with_edit
+from sidecar.core.ledger import Author
+from sidecar.core.uri import from_path
+from sidecar.disk import git_head
+from sidecar.journal import Store
+from sidecar.journal.retention import Limits
+from sidecar.journal.selecting import Selection
+from sidecar.journal.turns import FolderStart, PreImage, TurnStart
+from sidecar.recovery import cut_off
+from sidecar.recovery.cut_off import settle
+from tests.support.journals import entry
+
+with_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
+OLD, NEW = "one\ntwo\n", "one\nTWO\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "w").mkdir()
+    return tmp_path / "w"
+
+
+def image(text: str) -> PreImage:
+    return PreImage(text, "utf-8", b"")
+
+
+def begun(folder: Path, texts: Mapping[str, str], **more: Any) -> TurnStart:
+    start = FolderStart(str(folder), more.pop("head", ""), {n: image(t) for n, t in texts.items()}, **more)
+    return TurnStart("s", "agent", 3, str(folder), time.time(), [start])
+
+
+def die(journal: Path, start: TurnStart, *more: Callable[[Store], object], acted: bool = True) -> None:
+    """A process journals the turn's start, and is gone."""
+    with Store(journal) as store:
+        store.turn_began(start)
+        if acted:
+            store.turn_acted("s")
+        for step in more:
+            step(store)
+
+
+Row = tuple[dict[str, str], dict[str, str | None], list[tuple[str, str | None, str | None, str]], str]
+# what the files were · what is done to them meanwhile (None: removed) · name, before, after, state · a part of what is told
+ROWS: dict[str, Row] = {
+    "nothing": ({"a.txt": OLD}, {}, [], ""),
+    "changed": ({"a.txt": OLD, "b.txt": OLD}, {"a.txt": NEW}, [("a.txt", OLD, NEW, "done")], "a.txt was changed by agent"),
+    "made": ({}, {"a.txt": NEW}, [("a.txt", None, NEW, "done")], "a.txt was"),
+    "removed": ({"a.txt": OLD}, {"a.txt": None}, [("a.txt", OLD, None, "done")], "a.txt was"),
+    "written again, the same": ({"a.txt": OLD}, {"a.txt": OLD}, [], ""),
+    "only its line ends": ({"a.txt": OLD}, {"a.txt": OLD.replace("\n", "\r\n")}, [], ""),
+    "in a folder of its own": ({"d/a.txt": OLD}, {"d/a.txt": NEW}, [("d/a.txt", OLD, NEW, "done")], "a.txt was"),
+}  # fmt: skip
+
+
+def put(folder: Path, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        if text is None:
+            path.unlink()
+        else:
+            path.write_bytes(text.encode())
+
+
+@pytest.mark.parametrize(("was", "done", "found", "words"), ROWS.values(), ids=ROWS)
+def test_what_changed_is_the_agents(
+    journal: Path, folder: Path, was: Any, done: Any, found: Any, words: str
+) -> None:
+    put(folder, was)
+    die(journal, begun(folder, was))
+    put(folder, done)
+    with Store(journal) as store:
+        told = settle(store)
+        rows = [(e, store.texts(e.id)) for e in store.entries()]
+        assert [
+            (os.path.relpath(e.path, folder), t.before, t.after, e.state) for e, t in rows
+        ] == found  # fmt: skip
+        assert all((e.session, e.agent, e.turn, e.via) == ("s", "agent", 3, "disk") for e, _ in rows)
+        assert words in " ".join(told)
+        assert bool(told) == bool(words)
+        for name, before, after, _ in found:
+            kept = store.load_ledger(from_path(str(folder / name)))
+            assert (kept is None) == (after is None)
+            if kept is not None:
+                (hunk,) = from_json(kept[1])
+                assert kept[0][: hunk.start] + hunk.old + kept[0][hunk.end :] == (before or "")
+        assert store.cut_off() == []
+        assert settle(store) == []
+        assert len(store.entries()) == len(found), "it is found once"
+
+
+@with_git
+def test_the_last_commit_holds_the_rest(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD, "gone.txt": OLD, "same.txt": OLD})
+    for words in (("init", "-q"), ("add", "."), ("-c", "user.name=n", "-c", "user.email=n@localhost", "commit", "-qm", "m")):  # fmt: skip
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    head = git_head.commit(str(folder))
+    (folder / "gone.txt").unlink()
+    die(journal, begun(folder, {}, head=head, absent=["gone.txt"]))
+    put(folder, {"a.txt": NEW, "gone.txt": NEW})
+    with Store(journal) as store:
+        settle(store)
+        found = {os.path.basename(e.path): store.texts(e.id) for e in store.entries()}
+    assert found == {"a.txt": (OLD, NEW), "gone.txt": (None, NEW)}
+
+
+def test_what_changed_later_may_be_the_users(
+    journal: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listed, so that its text before is not lost; but nothing under review, and no new file is anybody's."""
+    monkeypatch.setattr(cut_off, "AFTER_SECONDS", -60.0)
+    put(folder, {"a.txt": OLD})
+    die(journal, begun(folder, {"a.txt": OLD}))
+    put(folder, {"a.txt": NEW, "new.txt": NEW})
+    with Store(journal) as store:
+        (told,) = settle(store)
+        (found,) = store.entries()
+        assert (found.state, store.texts(found.id)) == ("unknown", (OLD, NEW))
+        assert store.ledger_uris() == []
+    assert "perhaps not by it" in told
+
+
+def test_an_agent_that_did_nothing(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD})
+    die(journal, begun(folder, {"a.txt": OLD}), acted=False)
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        settle(store)
+        assert [e.state for e in store.entries()] == ["unknown"]
+
+
+def test_what_nobody_knows_is_told(journal: Path, folder: Path) -> None:
+    put(folder, {"big.txt": OLD})
+    die(journal, begun(folder, {}, unknown=["big.txt"]))
+    put(folder, {"big.txt": NEW})
+    with Store(journal) as store:
+        assert settle(store) == [
+            "big.txt was changed by agent in its turn that was cut off, and cannot be taken back."
+        ]
+        assert store.entries() == []
+
+
+def test_what_was_written_through_us_is_not_counted_again(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD})
+    path = str(folder / "a.txt")
+
+    def write(store: Store) -> None:
+        store.finish(store.begin(entry(OLD, NEW, path, root=str(folder), turn=3)), "done")
+
+    die(journal, begun(folder, {"a.txt": OLD}), write)
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        assert settle(store) == []
+        assert len(store.entries()) == 1
+
+
+def test_what_the_user_saved_meanwhile_is_the_users(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD})
+    mine = "mine\n" + OLD
+    die(
+        journal,
+        begun(folder, {}),
+        lambda store: store.turn_saved("s", str(folder / "a.txt"), image(mine)),
+    )
+    put(folder, {"a.txt": mine + "agent\n"})
+    with Store(journal) as store:
+        settle(store)
+        (found,) = store.entries()
+        assert store.texts(found.id) == (mine, mine + "agent\n")
+
+
+def test_earlier_hunks_stay_under_review(journal: Path, folder: Path) -> None:
+    uri = from_path(str(folder / "a.txt"))
+    first = with_edit(None, "zero\n" + OLD, OLD, Author("s", 1, "w1", None, False, "agent"))
+    put(folder, {"a.txt": OLD})
+    die(journal, begun(folder, {"a.txt": OLD}), lambda store: store.save_ledger(uri, OLD, to_json(first)))
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        settle(store)
+        kept = store.load_ledger(uri)
+    assert kept is not None
+    assert [(h.old.strip(), h.author.turn) for h in from_json(kept[1])] == [("zero", 1), ("two", 3)]
+
+
+def test_a_running_turn_is_nobody_elses(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD})
+    with Store(journal) as running:
+        running.turn_began(begun(folder, {"a.txt": OLD}))
+        running.turn_acted("s")
+        put(folder, {"a.txt": NEW})
+        with Store(journal) as store:
+            assert settle(store) == []
+            assert store.cut_off() == []
+        running.turn_ended("s")
+    with Store(journal) as store:
+        assert settle(store) == [], "it had ended"
+
+
+def test_one_of_two_looks_into_it(journal: Path, folder: Path) -> None:
+    die(journal, begun(folder, {}))
+    with Store(journal) as one, Store(journal) as two:
+        (mine,) = one.cut_off()
+        assert two.cut_off() == []
+        assert mine.turn == 3
+    with Store(journal) as three:
+        assert len(three.cut_off()) == 1, "the one that had it is gone"
+
+
+SECRET = "a pre-image that nobody may find\n"
+
+
+@pytest.mark.parametrize("how", ["purge", "purge the folder", "purge the session", "age"])
+def test_it_is_thrown_away_with_the_rest(journal: Path, folder: Path, how: str) -> None:
+    die(journal, begun(folder, {"a.txt": SECRET * 50}))
+    with Store(journal) as store:
+        match how:
+            case "purge":
+                store.purge(Selection())
+            case "purge the folder":
+                store.purge(Selection(paths=(str(folder),)))
+            case "purge the session":
+                store.purge(Selection(session="s"))
+            case _:
+                store.tidy(Limits(seconds=0), now=time.time() + 1)
+        assert [text for cut in store.cut_off() for text in cut.start.texts] == []
+        db = store._ready().connection
+        assert db.execute("SELECT count(*) FROM pre_images").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
+
+
+def test_the_texts_outlive_a_tidying(journal: Path, folder: Path) -> None:
+    put(folder, {"a.txt": OLD})
+    die(journal, begun(folder, {"a.txt": OLD}), lambda store: store.tidy())
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        store.tidy()
+        settle(store)
+        (found,) = store.entries()
+        assert store.texts(found.id).before == OLD
+
+
+def test_a_journal_of_the_version_before(journal: Path, folder: Path) -> None:
+    with Store(journal) as store:
+        store.finish(store.begin(entry(OLD, NEW)), "done")
+        store._ready().connection.executescript(
+            "DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1"
+        )
+    with Store(journal) as store:
+        assert len(store.entries()) == 1
+        assert store.notices == []
+        store.turn_began(begun(folder, {"a.txt": OLD}))
+        assert store.last_turn("s") == 1
+        assert store.last_turn("t") == 0
