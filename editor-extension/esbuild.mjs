@@ -8,7 +8,8 @@ const flags = new Set(process.argv.slice(2));
 const production = flags.has("--production");
 const page = process.argv.find((one) => one.startsWith("--page="))?.slice("--page=".length);
 
-const shared = { bundle: true, logLevel: "warning", legalComments: "none", minify: production, sourcemap: !production };
+// .py: the sample of Try it, as text
+const shared = { bundle: true, loader: { ".ttf": "file", ".py": "text" }, logLevel: "warning", legalComments: "none", minify: production, sourcemap: !production };
 const onNode = { ...shared, platform: "node", format: "cjs", target: "node22" };
 
 const webview = {
@@ -18,7 +19,6 @@ const webview = {
   target: "es2023",
   entryPoints: { webview: "src/panel/webview/main.tsx" },
   outdir: page ?? "dist",
-  loader: { ".ttf": "file" },
   assetNames: "[name]",
 };
 const bundles = page

@@ -28,7 +28,7 @@ from sidecar.demo.wiretap import Tap
 
 SERVER = (sys.executable, "-P", "-m", "sidecar", "lsp")  # -P: a json.py that is played with is not Python's
 SAMPLE = Path(__file__).parent / "sample"
-SAMPLE_FILE = "weather.py"
+SAMPLE_FILE = story.SCRIPT.file
 LARGEST = 1_000_000
 """Bytes of a file that the demo takes: every keystroke compares it whole."""
 PACE_WATCHED, PACE = 2.2, 0.2
@@ -56,7 +56,7 @@ class Place:
 
     def story(self) -> Story:
         text = self.original.decode("utf-8").removeprefix("\ufeff")
-        return (story.of_sample if self.source is None else story.of_file)(self.file.name, text)
+        return story.of_sample(text) if self.source is None else story.of_file(self.file.name, text)
 
     def untouched(self) -> Check:
         files = [self.file] if self.source is None else [self.file, self.source]

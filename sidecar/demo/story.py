@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from sidecar.demo.buffer import lines_of
 from sidecar.demo.edits import comment
@@ -46,22 +49,32 @@ class Story:
         return {self.meanwhile.into(self.unsaved, count) for count in range(len(self.meanwhile.text) + 1)}
 
 
-_RAINFALL = """
-
-def rainfall(mm: list[float]) -> float:
-    total = 0.0
-    for i in range(len(mm) - 1):
-        total += mm[i]
-    return total
-"""
-_DOCSTRING = '\n    """The rain of the day, in millimetres."""'
+class _Meanwhile(msgspec.Struct, frozen=True):
+    before: str
+    """Of the unsaved text: it is typed in front of this."""
+    text: str
 
 
-def of_sample(name: str, text: str) -> Story:
-    """A function with a bug is typed; while the agent mends it, it gets its docstring."""
-    at = len(text) + _RAINFALL.index("\n    total = 0.0")
-    prompt = f"The sum in rainfall(), in {name}, is wrong. Please fix it."
-    return Story(name, text, Typing(len(text), _RAINFALL), Typing(at, _DOCSTRING), prompt)
+class Script(msgspec.Struct, frozen=True):
+    """`script.json`: the demo of the sample. VS Code's *Try it* plays the same file, with a person in the place of `meanwhile`."""
+
+    file: str
+    unsaved: str
+    """Typed at the end of the file, and not saved."""
+    prompt: str
+    mended: str
+    """What the agent's edit puts in the text."""
+    meanwhile: _Meanwhile
+
+
+SCRIPT = msgspec.json.decode(Path(__file__).with_name("script.json").read_bytes(), type=Script)
+
+
+def of_sample(text: str) -> Story:
+    """A function with a bug is typed; while the agent mends it, it gets its docstring. `text`: the sample as it is on disk."""
+    at = len(text) + SCRIPT.unsaved.index(SCRIPT.meanwhile.before)
+    first, meanwhile = Typing(len(text), SCRIPT.unsaved), Typing(at, SCRIPT.meanwhile.text)
+    return Story(SCRIPT.file, text, first, meanwhile, SCRIPT.prompt)
 
 
 def of_file(name: str, text: str) -> Story:

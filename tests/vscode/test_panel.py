@@ -16,6 +16,9 @@ from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
+pytestmark = pytest.mark.timeout(400)
+"""Seconds; the first test of a process also packs the extension and starts what all share."""
+
 OPTIONS = [
     {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
     {"optionId": "no", "name": "Reject", "kind": "reject_once"},

@@ -1,47 +1,52 @@
-"""The first minute: a clean profile, no folder, no account, no network."""
+"""The first minute: a clean profile, no folder, no account, no network; and it is the demo that `make demo` plays in a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
+from sidecar.demo import story
+from sidecar.demo.run import SAMPLE
 from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 
+pytestmark = pytest.mark.timeout(400)
+"""Seconds; the first test of a process also packs the extension and starts what all share."""
+
 
 def test_try_it(start_code_server: Callable[..., CodeServer], open_window: OpenWindow) -> None:
+    script = story.of_sample((SAMPLE / story.SCRIPT.file).read_text())
     server = start_code_server(machine={"acpSidecar.agents": {}, "acpSidecar.defaultAgent": ""})
     window = open_window(root=None, server=server)
     window.until_server_runs()
     panel = Panel(window)  # one click, on the icon
     panel.button("Try it").click()  # two
-    eventually(
-        lambda: any(one["label"] == "weather.py" for one in window.tabs()), "the sample is open", within=20
-    )
-    expect(panel.box).to_have_value(
-        "The sum in rainfall(), in weather.py, is wrong. Please fix it.", timeout=20_000
-    )
+    eventually(lambda: any(one["label"] == script.name for one in window.tabs()), "the sample", within=60)
+    expect(panel.box).to_have_value(script.prompt, timeout=60_000)
+    step = panel.page.locator(".tour li.now")
+    expect(step).to_contain_text("not saved", timeout=30_000)
+    eventually(lambda: window.active() is not None, "the sample is the active editor", within=30)
     file = window.active()
     assert file is not None
-    original = window.text(file)
-    assert original is not None
-    window.type(" Mine.")
-    expect(panel.page.locator(".tour li.now")).to_contain_text("Send the message")
+    assert file.name == script.name
+    assert file.read_text() == script.on_disk
+    window.until_text(file, script.unsaved, within=30)
+    half = len(script.meanwhile.text) // 2
+    window.type(script.meanwhile.text[:half])  # the cursor is where the script wants it
+    expect(step).to_contain_text("Send the message", timeout=30_000)
     panel.button("Send", exact=True).click()  # three
-    window.type(" And mine.")
-    expect(panel.page.locator(".tour li.now")).to_contain_text("Take its edit back", timeout=30_000)
-    text = window.text(file)
-    assert text is not None
-    assert "range(len(mm))" in text
-    assert "roof. Mine. And mine." in text.replace('"""', " ").replace("  ", " ") or "Mine. And mine." in text
+    window.type(script.meanwhile.text[half:])
+    expect(step).to_contain_text("Take its edit back", timeout=60_000)
+    own = script.meanwhile.into(script.unsaved)
+    bug = story.SCRIPT.mended.replace("))", ") - 1)")
+    window.until_text(file, own.replace(bug, story.SCRIPT.mended), within=30)
     assert window.changes(file) != []
+    assert file.read_text() == script.on_disk
     panel.button("Reject", exact=True).click()
-    expect(panel.page.locator(".tour li.now")).to_have_count(0, timeout=10_000)
-    back = window.text(file)
-    assert back is not None
-    assert "range(len(mm) - 1)" in back
-    assert "And mine." in back
-    assert "mine" not in file.read_text()
+    expect(step).to_have_count(0, timeout=30_000)
+    window.until_text(file, own, within=30)
+    assert own in script.possible_ends  # what the demo in the terminal asks for

@@ -1,26 +1,22 @@
-/** *Try it*: the main job in a minute, on a sample in the extension's own storage, with the agent that has no AI. */
+/**
+ * *Try it*: the main job in a minute, on a sample in the extension's own storage, with the agent that has no AI. The script is the
+ * one that `make demo` plays in a terminal; here the person types what is typed meanwhile.
+ */
 
 import * as vscode from "vscode";
 import type { TurnEnded } from "../../lsp_ext";
+import sample from "../../../../sidecar/demo/sample/weather.py";
+import script from "../../../../sidecar/demo/script.json";
 import type { Attachment } from "../model";
 import { fileAttachment } from "./links";
 import type { Live } from "./live";
 
-const NAME = "weather.py";
-const SAMPLE = `"""Readings of the weather station on the roof."""
-
-
-def warmest(celsius: list[float]) -> float:
-    """The highest temperature of the day."""
-    return max(celsius)
-
-
-def rainfall(mm: list[float]) -> float:
-    total = 0.0
-    for i in range(len(mm) - 1):
-        total += mm[i]
-    return total
-`;
+/** Inserted at the end of an open document. */
+async function insertAtEnd(document: vscode.TextDocument, text: string): Promise<void> {
+  const edit = new vscode.WorkspaceEdit();
+  edit.insert(document.uri, document.positionAt(document.getText().length), text);
+  await vscode.workspace.applyEdit(edit);
+}
 
 interface Surroundings {
   changed(): void;
@@ -56,7 +52,7 @@ export class Tour implements vscode.Disposable {
     return {
       step: this.step,
       steps: [
-        vscode.l10n.t("Type something into {0}. Do not save.", NAME),
+        vscode.l10n.t("rainfall() is typed into {0} and not saved: the disk does not know it. Type something too.", script.file),
         vscode.l10n.t("Send the message below: the agent reads what you typed."),
         vscode.l10n.t("Go on typing while it works: your text stays."),
         vscode.l10n.t("Take its edit back: {0} in the file, or Reject above the change.", undo),
@@ -66,29 +62,37 @@ export class Tour implements vscode.Disposable {
 
   /** A fresh sample every time; no folder is opened, so the window does not reload. */
   async start(): Promise<void> {
+    this.step = null;
     const folder = vscode.Uri.joinPath(this.context.globalStorageUri, "try-it");
-    const uri = vscode.Uri.joinPath(folder, NAME);
-    await vscode.workspace.fs.createDirectory(folder);
-    const open = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
-    if (open?.isDirty) {
-      await vscode.window.showTextDocument(open);
-      const edit = new vscode.WorkspaceEdit();
-      edit.replace(uri, new vscode.Range(0, 0, open.lineCount, 0), SAMPLE);
-      await vscode.workspace.applyEdit(edit);
-      await open.save();
-    } else {
-      await vscode.workspace.fs.writeFile(uri, Buffer.from(SAMPLE));
-    }
-    this.uri = uri;
+    const document = await this.opened(folder);
+    await insertAtEnd(document, script.unsaved);
+    this.uri = document.uri;
     this.step = Step.Type;
     this.around.changed();
     const live = await this.around.begin(folder.fsPath);
     this.live = live;
-    await this.around.compose(`The sum in rainfall(), in ${NAME}, is wrong. Please fix it.`, [fileAttachment(uri)]);
-    const editor = await vscode.window.showTextDocument(uri, { preview: false, viewColumn: vscode.ViewColumn.One });
-    const end = editor.document.lineAt(0).range.end;
-    editor.selection = new vscode.Selection(end, end);
+    await this.around.compose(script.prompt, [fileAttachment(document.uri)]);
+    const editor = await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.One });
+    const place = document.positionAt(document.getText().indexOf(script.meanwhile.before));
+    editor.selection = new vscode.Selection(place, place);
+    editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     if (!live) this.around.log("the demo agent did not start");
+  }
+
+  /** The sample as it is on the disk, also when it was played with before. */
+  private async opened(folder: vscode.Uri): Promise<vscode.TextDocument> {
+    const uri = vscode.Uri.joinPath(folder, script.file);
+    await vscode.workspace.fs.createDirectory(folder);
+    const known = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
+    if (!known) await vscode.workspace.fs.writeFile(uri, Buffer.from(sample));
+    const document = known ?? (await vscode.workspace.openTextDocument(uri));
+    if (document.getText() !== sample) {
+      const edit = new vscode.WorkspaceEdit();
+      edit.replace(uri, new vscode.Range(0, 0, document.lineCount, 0), sample);
+      await vscode.workspace.applyEdit(edit);
+      await document.save();
+    }
+    return document;
   }
 
   sent(): void {
@@ -112,7 +116,7 @@ export class Tour implements vscode.Disposable {
   private typed({ document, reason, contentChanges }: vscode.TextDocumentChangeEvent): void {
     if (this.step === null || contentChanges.length === 0 || document.uri.toString() !== this.uri?.toString()) return;
     if (document.isDirty) this.advance(Step.Type, Step.Send);
-    const mended = document.getText().includes("range(len(mm))");
+    const mended = document.getText().includes(script.mended);
     if (!mended || reason === vscode.TextDocumentChangeReason.Undo) this.advance(Step.Undo, Step.Done);
   }
 
