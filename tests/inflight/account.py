@@ -56,6 +56,8 @@ class File:
     put: set[str] = field(default_factory=set[str])
     """Tokens that programs put on the disk."""
     doubled_by_user: set[str] = field(default_factory=set[str])
+    doubled_by_agents: set[str] = field(default_factory=set[str])
+    """Copied by an agent: it put lines it was shown where its own, outdated line numbers say they are, beside where they really are."""
     typed_on: set[str] = field(default_factory=set[str])
     """What the user typed at the caret, wherever an edit of ours had moved that: perhaps into the middle of a token."""
     writes: list[Intent] = field(default_factory=list[Intent])
@@ -125,7 +127,7 @@ class Account:
         problems = [
             Problem("twice", f"{token} is {count} times in {name}")
             for token, count in found.items()
-            if count > 1 and token not in file.doubled_by_user
+            if count > 1 and token not in file.doubled_by_user | file.doubled_by_agents
         ]
         excused = file.taken_by_user | file.taken_by_others
         for write in file.writes:

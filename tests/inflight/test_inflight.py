@@ -8,7 +8,10 @@ from __future__ import annotations
 import pytest
 
 from sidecar.core import writes
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.sending import Applied, Outcome, Sender, Sent
 from tests.inflight.fuzz import summary
 from tests.inflight.run import play
 
@@ -47,6 +50,26 @@ def test_measured_from_the_current_text_writes_lose_what_was_typed(monkeypatch: 
     reports = [play(seed) for seed in range(60)]
     lost = [problem for report in reports for problem in report.problems if problem.kind == "lost"]
     assert len(lost) > 10, summary(reports)
+
+
+def test_an_edit_that_is_sent_again_though_it_was_made_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the harness sees writes applied twice: a client that repeats an edit without looking at what became of it."""
+    once = Sender.send
+
+    async def twice(
+        self: Sender, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied | None = None
+    ) -> Sent:
+        sent = await once(self, tracked, changes, label, applied)
+        if sent.outcome is Outcome.APPLIED and not tracked.closed:
+            size = len(tracked.document.rope)
+            again = (Edit(min(e.start, size), min(e.start, size), e.new) for e in changes.edits)
+            return await once(self, tracked, ChangeSet.of(size, again), label, applied)
+        return sent
+
+    monkeypatch.setattr(Sender, "send", twice)
+    reports = [play(seed) for seed in range(30)]
+    repeated = [problem for report in reports for problem in report.problems if problem.kind == "twice"]
+    assert len(repeated) > 10, summary(reports)
 
 
 def _words(line: str) -> str:
