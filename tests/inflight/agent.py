@@ -159,9 +159,10 @@ class Agent:
             del self._views[name]
             return
         truth = self._scene.truth(name) or ""
-        if normal("".join(lines[: first - 1])) != "".join(lines_of(normal(truth))[: first - 1]):
-            # Lines above came or went since: for the agent these lines are elsewhere, in place of others, and it sends them so.
-            # The line it means to replace by them is another one than theirs, which stays where it is.
+        shifted = normal("".join(lines[: first - 1])) != "".join(lines_of(normal(truth))[: first - 1])
+        if shifted or (tokens(view.text) - tokens(text)) & tokens(truth):
+            # Lines came or went since: for the agent these lines are elsewhere, in place of others, and it sends them so.
+            # What it means to replace by them are other lines than theirs, which stay where they are.
             self._scene.account.file(name).doubled_by_agents |= tokens(answer) - tokens(view.text)
         # what it saw once and does not have any more is gone by its own doing
         removed = view.removed | (self._given.get(name, set()) - tokens(text))
