@@ -41,6 +41,7 @@ export interface NewSessionResult {
   agent: string;
   modes?: unknown;
   configOptions?: unknown;
+  promptCapabilities?: { image?: boolean };
 }
 export const newSession = new ServerCommand<NewSessionArguments, NewSessionResult>("sidecar.newSession");
 
@@ -117,6 +118,7 @@ export interface SessionRow {
   listed: boolean;
   modes?: unknown;
   configOptions?: unknown;
+  promptCapabilities?: { image?: boolean };
 }
 export const listSessions = new ServerCommand<{ agent?: string; all?: boolean }, SessionRow[]>("sidecar.listSessions");
 
@@ -130,6 +132,7 @@ export interface LoadSessionResult {
   title?: string;
   modes?: unknown;
   configOptions?: unknown;
+  promptCapabilities?: { image?: boolean };
 }
 export const loadSession = new ServerCommand<{ sessionId: string; replay?: boolean }, LoadSessionResult>(
   "sidecar.loadSession",

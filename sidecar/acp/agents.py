@@ -314,6 +314,7 @@ class HostedAgents:
             host.connection.facts.embedded_context,
             opened.agent_session_id,
             replayed,
+            host.connection.facts.images,
         )
 
     def _live(self, session_id: str) -> tuple[_Session, Host]:

@@ -17,6 +17,7 @@ class Facts:
     version: str = ""
     embedded_context: bool = False
     additional_directories: bool = False
+    images: bool = False
     close: bool = False
     list: bool = False
     load: bool = False
@@ -40,6 +41,7 @@ def facts_of(answer: object) -> Facts:
         name=plain(name, 60) if isinstance(name, str) else "",
         version=plain(version, 40) if isinstance(version, str) else "",
         embedded_context=at(can, "promptCapabilities", "embeddedContext") is True,
+        images=at(can, "promptCapabilities", "image") is True,
         additional_directories=_offers(can, "additionalDirectories"),
         close=_offers(can, "close"),
         list=_offers(can, "list"),

@@ -191,6 +191,8 @@ def _opened(opened: OpenedSession) -> dict[str, object]:
         answer["modes"] = opened.modes
     if opened.config_options is not None:
         answer["configOptions"] = opened.config_options
+    if opened.prompt_capabilities is not None:
+        answer["promptCapabilities"] = opened.prompt_capabilities
     return answer
 
 

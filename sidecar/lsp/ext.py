@@ -86,7 +86,7 @@ class NoArguments(Arguments, frozen=True):
 
 
 class NewSession(Arguments, frozen=True, rename="camel"):
-    """→ `{sessionId, agent, modes?, configOptions?}`. A plain string is the agent's name."""
+    """→ `{sessionId, agent, modes?, configOptions?, promptCapabilities?}`. A plain string is the agent's name."""
 
     TEXT: ClassVar[str] = "agent"
     agent: str | None = None
@@ -486,6 +486,8 @@ class SessionRow(TypedDict):
     modes: NotRequired[Mapping[str, object]]
     """This and the following: of open ones, as ACP has them."""
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
+    promptCapabilities: NotRequired[Mapping[str, object]]
+    """`{image: true}` where the agent takes pictures."""
 
 
 class LoadSessionAnswer(TypedDict):
@@ -500,6 +502,8 @@ class LoadSessionAnswer(TypedDict):
     title: NotRequired[str]
     modes: NotRequired[Mapping[str, object]]
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
+    promptCapabilities: NotRequired[Mapping[str, object]]
+    """`{image: true}` where the agent takes pictures."""
 
 
 class TranscriptEntry(TypedDict):

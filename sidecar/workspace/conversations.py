@@ -328,6 +328,8 @@ def _choices(session: Session) -> dict[str, object]:
         found["modes"] = opened.modes
     if opened is not None and opened.config_options is not None:
         found["configOptions"] = opened.config_options
+    if opened is not None and opened.prompt_capabilities is not None:
+        found["promptCapabilities"] = opened.prompt_capabilities
     return found
 
 

@@ -241,6 +241,13 @@ class OpenedSession:
     """The agent's own name for it, which only the agents' side understands; it outlives the process."""
     replayed: bool = False
     """A loaded session: the agent told its history."""
+    images: bool = False
+    """The agent takes `image` blocks in prompts."""
+
+    @property
+    def prompt_capabilities(self) -> Json | None:
+        """ACP's `promptCapabilities`, as far as a client needs them; None when there is nothing to tell."""
+        return {"image": True} if self.images else None
 
 
 class AgentFailed(Exception):

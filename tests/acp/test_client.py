@@ -117,17 +117,19 @@ CAPABILITIES: list[object] = [
 async def test_odd_capabilities(capabilities: object) -> None:
     side = await Side().ready(capabilities)
     assert not side.agent.facts.embedded_context
+    assert not side.agent.facts.images
     await side.agent.close()
 
 
 async def test_capabilities() -> None:
     side = await Side().ready(
         {
-            "promptCapabilities": {"embeddedContext": True},
+            "promptCapabilities": {"embeddedContext": True, "image": True},
             "sessionCapabilities": {"close": {}, "additionalDirectories": {}},
         }
     )
     assert side.agent.facts.embedded_context
+    assert side.agent.facts.images
     assert side.agent.facts.close
     servers = (
         {"name": "a", "command": "/a", "args": [], "env": []},

@@ -479,6 +479,21 @@ async def test_other_ways_to_log_in(tmp_path: Path, folder: Path) -> None:
     assert not [m for m in received(trace) if m.get("method") == "authenticate"]
 
 
+@pytest.mark.parametrize("image", [True, False, "yes"])
+async def test_whether_an_agent_takes_pictures(tmp_path: Path, folder: Path, image: object) -> None:
+    script = {**PLAIN, "initialize": initialize(promptCapabilities={"image": image}, loadSession=True)}
+    expected = {"image": True} if image is True else None
+    async with an_editor(tmp_path, {"fake": command(script)}) as editor:
+        opened = await editor.execute("sidecar.newSession")
+        assert opened.get("promptCapabilities") == expected
+        await editor.prompt("go", opened["sessionId"])
+        (row,) = await editor.execute("sidecar.listSessions")
+        assert row.get("promptCapabilities") == expected
+    async with an_editor(tmp_path, {"fake": command(script)}) as editor:
+        loaded = await editor.execute("sidecar.loadSession", opened["sessionId"])
+        assert loaded.get("promptCapabilities") == expected
+
+
 async def test_an_agent_without_logins(tmp_path: Path, folder: Path) -> None:
     async with an_editor(tmp_path) as editor:
         assert "offers no way to log in from here" in await refused(editor, "sidecar.authenticate", "fake")
