@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sidecar.core.align import Budget, align
 from sidecar.core.belief import Candidate
@@ -130,8 +131,8 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
 
 def _is_proof(base: str, other: str, new: str) -> bool:
     """Whether lines of `base` that `other` lacks are in `new`, and not more of them are gone: a single one may be chance. Lines without
-    words are no proof, nor are those that only have other blanks around them (agents indent), nor those that `new` has more often
-    than `base`: such lines the agent writes itself."""
+    words are no proof, nor are those that only have other blanks around them: agents indent. Nor are those that stand elsewhere, or
+    that `new` has more often than `base`: such lines the agent writes itself."""
     back, own = _back(base, other, new)
     return 0 < own <= 2 * back
 
@@ -142,8 +143,17 @@ def _back(base: str, other: str, new: str) -> tuple[int, int]:
     own = {line for line in own.difference(_lines(other)) if _WORDS.search(line)} if own else own
     if not own:
         return 0, 0
-    there, came = Counter(_lines(base)), Counter(_lines(new))
-    return sum(0 < came[line] <= there[line] for line in own), len(own)
+    before, after = _lines(base), _lines(new)
+    there, came = Counter(before), Counter(after)
+    beside = _neighbours(before) & _neighbours(after)
+    stands = {line for pair in beside for line in pair}
+    return sum(line in stands and came[line] <= there[line] for line in own), len(own)
+
+
+def _neighbours(lines: Sequence[str]) -> set[tuple[str, str]]:
+    """Which line follows on which, of those with words; what is first and what is last has a neighbour there, too."""
+    worded = [line for line in lines if _WORDS.search(line)]
+    return set(pairwise(["", *worded, ""]))
 
 
 def _more_taken(current: str, plan: EditText, otherwise: EditText) -> Conflict | None:

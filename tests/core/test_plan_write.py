@@ -106,6 +106,13 @@ CASES = [
         None,
     ),
     (
+        "nor is one that it writes elsewhere",
+        [given("one\ntwo\nthree\n"), disk("one\ntwo\n# note\nthree\ntheirs\n")],
+        "one\ntwo\n# note\nthree\ntheirs\n",
+        "one\n# note\ntwo own\nthree\n",
+        None,
+    ),
+    (
         "it wrote the disk itself and sends the same, though it was shown since what the user typed there",
         [given("one\n2\nmine\n"), disk("one\ntwo\n", -3), disk("one\n2\n", -2), disk("one\n2\nmine\n")],
         "one\n2\nmine\n",
