@@ -173,10 +173,10 @@ class BufferWriter:
         before = normal(str(raw))
         reviewed = self._state.ledgers.get(document.uri)
         mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
+        exact = whose == "rejection"
         tracked.text_at_save = None
         tracked.saving = True
         try:
-            exact = whose == "rejection"
             answer = await self._editor.save(document.client_uri, document.version, exact=exact)
         except (EditorGone, EditorRefused, EditorTimeout):
             answer = Saved(False)
@@ -189,7 +189,7 @@ class BufferWriter:
         await self._reconciler.look(tracked)
         # At the very save: what the user typed since is nothing the agent could know.
         after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
-        if after != before:
+        if after != before and not (exact and document.snapshot() == raw):  # else it was put back as it was
             self._state.beliefs.formatted(document.uri, before, after)
         return WriteDone(saved=True)
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from playwright.sync_api import Browser as Chromium
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.support.tools import Tool
 
@@ -35,6 +35,7 @@ class Browser:
 
     def start(self, tool: Tool) -> None:
         playwright = self._stack.enter_context(sync_playwright())
+        expect.set_options(timeout=30_000)  # its own 5 s are too few for a machine that has other work
         self.chromium = playwright.chromium.launch(executable_path=tool.command, args=OPTIONS)
         self._stack.callback(self.chromium.close)
 

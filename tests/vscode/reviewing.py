@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
-from tests.vscode.window import Window
+from tests.vscode.window import BOUND, Window
 
 _LENSES = """
 const found = await vscode.commands.executeCommand('vscode.executeCodeLensProvider', vscode.Uri.file(args[0]), 100);
@@ -53,11 +53,11 @@ def until_lenses(window: Window, file: Path, expected: dict[int, list[str]]) -> 
     eventually(
         lambda: lenses(window, file) == expected,
         f"the lenses are {expected}",
-        within=15,
+        within=BOUND,
         otherwise=lambda: f"{lenses(window, file)}\n{window.server.last_words()}",
     )
     drawn = window.page.locator(".codelens-decoration").filter(has_text=re.compile(r"\w"))
-    expect(drawn).to_have_count(len(expected), timeout=10_000)
+    expect(drawn).to_have_count(len(expected))
 
 
 def until_reviewed(window: Window, file: Path | None = None) -> None:
@@ -96,7 +96,7 @@ def title_button(window: Window, words: str) -> Locator:
 def view(window: Window) -> Locator:
     """The rows of the view "Agent Changes", which is opened."""
     window.command("workbench.view.extension.acpSidecarReview")
-    window.page.locator(".sidebar .pane-body .monaco-list").wait_for(timeout=10_000)
+    window.page.locator(".sidebar .pane-body .monaco-list").wait_for()
     return window.page.locator(".sidebar .pane-body .monaco-list-row")
 
 

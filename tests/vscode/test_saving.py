@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import scripted
+from tests.support.waiting import eventually
 from tests.vscode.window import Window
 
 PARTICIPANTS = {"files.trimTrailingWhitespace": True, "files.insertFinalNewline": True}
@@ -62,15 +63,20 @@ def test_two_undos_take_back_participants_then_agent(participants: Window) -> No
     window.until_text(file, SAVED)
 
 
-@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("where", ["active", "in the background", "in a diff", "not open"])
 @pytest.mark.parametrize("order", ["reject", "revertTurn"])
-def test_one_rejection_takes_back_both(participants: Window, order: str, opened: bool) -> None:
+def test_one_rejection_takes_back_both(participants: Window, order: str, where: str) -> None:
     window = participants
     file = window.file("a.txt", BEFORE)
-    if opened:
+    if where != "not open":
         window.open(file)
     turn = written(window, file, WRITTEN)
-    assert file.read_text() == SAVED
+    window.until_disk(file, SAVED)
+    if where == "in the background":
+        window.open(window.file("b.txt", "mine\n"))
+    elif where == "in a diff":
+        window.command("acpSidecar.review.openDiff", {"uri": file.as_uri()})
+        eventually(lambda: window.active_tab()["kind"] == "textdiff", "the diff is shown")
     which = (
         {"uri": file.as_uri()}
         if order == "reject"
@@ -78,13 +84,35 @@ def test_one_rejection_takes_back_both(participants: Window, order: str, opened:
     )
     answer = window.command(f"sidecar.{order}", which)
     assert answer["impossible"] == []
+    assert file.read_text() == BEFORE
     assert window.text(file) == BEFORE
     assert window.changes() == []
-    if opened:
-        assert file.read_text() == BEFORE
-    window.open(file)
-    window.until_disk(file, BEFORE)
     window.until_dirty(file, False)
+    window.open(file)
+    assert window.text(file) == BEFORE
+    window.type("mine")
+    window.save()
+    window.until_disk(file, "mine" + SAVED.replace("three\nfour\n", ""))
+    assert window.notifications() == [], "a save is one like any other"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\ufeffone  \r\ntwo\r\n".encode(),
+        "\ufeffeins  \nzwölf\n".encode("utf-16-le"),
+        b"one  \ntwo",
+    ],
+    ids=["bom and crlf", "utf-16", "no final newline"],
+)
+def test_a_file_that_is_not_open_has_the_bytes_it_had(participants: Window, before: bytes) -> None:
+    window = participants
+    file = window.file("a.txt", before)
+    text = before.decode("utf-16" if before[:2] == b"\xff\xfe" else "utf-8-sig")
+    written(window, file, text + "more  \n")
+    assert file.read_bytes() != before
+    window.command("sidecar.reject", {"all": True})
+    assert file.read_bytes() == before
 
 
 def test_the_agent_is_not_told_that_it_changed_what_the_participants_changed(participants: Window) -> None:
@@ -108,9 +136,7 @@ def test_a_formatter_works_on_what_the_agent_wrote(window: Window, opened: bool)
     formatted = '{\n    "a": 1,\n    "b": 2\n}\n'
     window.until_disk(file, formatted)
     window.command("sidecar.reject", {"all": True})
-    assert window.text(file) == '{"a":1}\n'
-    window.open(file)
-    window.until_disk(file, '{"a":1}\n')
+    assert window.text(file) == file.read_text() == '{"a":1}\n'
 
 
 def test_what_is_typed_while_a_formatter_works_is_the_users(window: Window) -> None:

@@ -58,6 +58,8 @@ for (const [name, value] of Object.entries(args[0])) {
 }
 """
 _NUMBERS = itertools.count(1)
+BOUND = 30.0
+"""Seconds for what a person would see at once: a bound costs nothing when all is well, and a machine may have other work."""
 
 
 class Turn:
@@ -97,14 +99,15 @@ class Window:
         )
 
     def settle(self) -> None:
-        """Afterwards the extension host knows what was done with keys and clicks until now."""
-        self.js(SETTLE)
+        """Afterwards the extension host knows what was done with keys and clicks until now, and the workbench knows what extensions
+        made of it: context keys, say, without which a key means something else."""
+        self.js(SETTLE + SETTLE)
 
     def until_server_runs(self) -> None:
         body = "return (await vscode.commands.getCommands(true)).includes('sidecar.status')"
         eventually(lambda: self.js(body), "the sidecar runs", within=30, otherwise=self.server.last_words)
 
-    def until_js(self, body: str, what: str, *, within: float = 10) -> Any:
+    def until_js(self, body: str, what: str, *, within: float = BOUND) -> Any:
         """The first true value of `js(body)`."""
         return eventually(lambda: self.js(body), what, within=within, otherwise=self.server.last_words)
 
@@ -121,6 +124,12 @@ class Window:
             "const document = await vscode.workspace.openTextDocument(vscode.Uri.file(args[0]));\n"
             "await vscode.window.showTextDocument(document, { preview: false });",
             str(path),
+        )
+        eventually(
+            lambda: self.active() == path,
+            f"{path.name} is the active editor's",
+            within=BOUND,
+            otherwise=lambda: f"{self.tabs()}\n{self.server.last_words()}",
         )
         self.focus_editor()
 
@@ -145,7 +154,7 @@ class Window:
             str(path),
         )
 
-    def until_text(self, path: Path, expected: str, *, within: float = 10) -> None:
+    def until_text(self, path: Path, expected: str, *, within: float = BOUND) -> None:
         eventually(
             lambda: self.text(path) == expected,
             f"{path.name} has the text {expected!r}",
@@ -153,7 +162,7 @@ class Window:
             otherwise=lambda: repr(self.text(path)),
         )
 
-    def until_disk(self, path: Path, expected: str, *, within: float = 10) -> None:
+    def until_disk(self, path: Path, expected: str, *, within: float = BOUND) -> None:
         eventually(
             lambda: path.exists() and path.read_bytes() == expected.encode(),
             f"{path.name} is on disk as {expected!r}",
@@ -161,7 +170,7 @@ class Window:
             otherwise=lambda: repr(path.read_bytes() if path.exists() else None),
         )
 
-    def until_dirty(self, path: Path, dirty: bool, *, within: float = 10) -> None:
+    def until_dirty(self, path: Path, dirty: bool, *, within: float = BOUND) -> None:
         eventually(
             lambda: (self.document(path) or {}).get("dirty") is dirty,
             f"{path.name} is {'' if dirty else 'not '}dirty",
@@ -169,7 +178,7 @@ class Window:
             otherwise=lambda: repr(self.document(path)),
         )
 
-    def until_marked(self, path: Path, marked: bool, *, within: float = 10) -> None:
+    def until_marked(self, path: Path, marked: bool, *, within: float = BOUND) -> None:
         """Whether its tab has the mark of a file that is newer on disk."""
         tab = self.page.locator(f".tab[data-resource-name='{path.name}']")
         eventually(
@@ -183,6 +192,9 @@ class Window:
         """{label, path, kind, dirty, active, preview}, in order."""
         return self.js(SETTLE + TABS)
 
+    def active_tab(self) -> dict[str, Any]:
+        return next((tab for tab in self.tabs() if tab["active"]), {"kind": None, "label": None})
+
     def active(self) -> Path | None:
         """The file of the active text editor."""
         path = self.js(SETTLE + "return vscode.window.activeTextEditor?.document.uri.fsPath ?? null")
@@ -192,10 +204,12 @@ class Window:
 
     def focus_editor(self) -> None:
         self.command("workbench.action.focusActiveEditorGroup")
-        self.page.wait_for_selector(".editor-instance .monaco-editor.focused", timeout=10_000)
+        self.page.wait_for_selector(".editor-instance .monaco-editor.focused", timeout=BOUND * 1000)
 
     def keys(self, *names: str) -> None:
-        """Presses keys as Playwright names them (`Control+S`), wherever the focus is."""
+        """Presses keys as Playwright names them (`Control+S`), wherever the focus is. Several are one chord. What they mean depends on
+        what was done before, and that is settled first."""
+        self.settle()
         for name in names:
             self.page.keyboard.press(name)
 

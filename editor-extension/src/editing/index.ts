@@ -19,7 +19,6 @@ export function register({ client, log }: Session): vscode.Disposable {
   client.use({ workspace: { handleApplyEdit: unopened.handleApplyEdit } });
   return vscode.Disposable.from(
     reloading,
-    saving,
     unopened,
     opaque,
     client.onRequest(ext.save, (params) => {

@@ -1,8 +1,9 @@
 /**
  * `sidecar/save`. A save runs the user's own participants (formatters, trimming, final newline), as any save does. After a
  * rejection the text must stay exact, and only the workbench's "save without formatting" leaves it so, for the active
- * editor alone. For any other document the participants are given a try: where they leave the text alone all is well,
- * else it is put back, stays unsaved, and is saved as it is once the user looks at it.
+ * editor alone. For any other document the participants are given a try. Where they change the text, the document is clean
+ * by then, and the exact text is put into its file behind it: the workbench takes up what changed in the file of a clean
+ * document by itself, and lets it be undone like any edit.
  */
 
 import * as vscode from "vscode";
@@ -10,29 +11,18 @@ import type { SaveAnswer, SaveParams } from "../lsp_ext";
 import { isActive, openDocument } from "./documents";
 import { replaceAll } from "./texts";
 
+/** Milliseconds in which the workbench takes up what changed in a file that it watches. */
+const TAKEN_UP = 5_000;
 const KEYBOARD = vscode.TextEditorSelectionChangeKind.Keyboard;
 
 /** What others of this folder know: whether the file is newer than the document, so that a save would fail, with a message. */
 export type IsNewerOnDisk = (document: vscode.TextDocument) => boolean;
 
-export class Saving implements vscode.Disposable {
-  /** Versions that are to be saved as they are, when they are looked at. */
-  private readonly waiting = new Map<vscode.TextDocument, number>();
-  private readonly disposable: vscode.Disposable;
-
+export class Saving {
   constructor(
     private readonly isNewerOnDisk: IsNewerOnDisk,
     private readonly log: (words: string) => void,
-  ) {
-    this.disposable = vscode.Disposable.from(
-      vscode.window.onDidChangeActiveTextEditor((editor) => {
-        if (editor !== undefined) {
-          void this.lookedAt(editor.document);
-        }
-      }),
-      vscode.workspace.onDidCloseTextDocument((document) => this.waiting.delete(document)),
-    );
-  }
+  ) {}
 
   /** Saves the document if it is still at that version. `typed`: somebody typed while the participants worked. */
   async save(params: SaveParams): Promise<SaveAnswer> {
@@ -46,31 +36,51 @@ export class Saving implements vscode.Disposable {
     return params.exact === true ? { saved: await this.saveExactly(document) } : saveAndWatch(document);
   }
 
-  dispose(): void {
-    this.disposable.dispose();
-  }
-
   private async saveExactly(document: vscode.TextDocument): Promise<boolean> {
     if (isActive(document)) {
       return saveActive(document);
     }
     const exact = document.getText();
+    const bytes = await vscode.workspace.encode(exact, { encoding: document.encoding });
     const { saved, typed } = await saveAndWatch(document);
     if (document.getText() === exact || typed === true) {
       return saved;
     }
+    try {
+      if (saved && !document.isDirty) {
+        await writeBehind(document, exact, bytes);
+        return true;
+      }
+    } catch (error) {
+      this.log(`${document.uri.fsPath}: ${String(error)}`);
+    }
     await replaceAll(document, exact);
-    this.waiting.set(document, document.version);
     this.log(`${document.uri.fsPath} is as it was before the agent, but unsaved: saving would format it`);
     return false;
   }
+}
 
-  private async lookedAt(document: vscode.TextDocument): Promise<void> {
-    const version = this.waiting.get(document);
-    this.waiting.delete(document);
-    if (version === document.version && document.isDirty && isActive(document)) {
-      await saveActive(document);
-    }
+/**
+ * The file has the text then, and the document as well, unless the workbench does not watch the file (`files.watcherExclude`):
+ * there the document takes it when it is shown next, and the server, which looks at the file, brings it up to date before.
+ */
+async function writeBehind(document: vscode.TextDocument, text: string, bytes: Uint8Array): Promise<void> {
+  const watch: { disposable?: vscode.Disposable; timer?: NodeJS.Timeout } = {};
+  const taken = new Promise<void>((resolve) => {
+    watch.timer = setTimeout(resolve, TAKEN_UP);
+    watch.disposable = vscode.workspace.onDidChangeTextDocument((event) => {
+      if (event.document === document && document.getText() === text) {
+        resolve();
+      }
+    });
+  });
+  try {
+    await vscode.workspace.fs.writeFile(document.uri, bytes);
+    await taken;
+    await said();
+  } finally {
+    clearTimeout(watch.timer);
+    watch.disposable?.dispose();
   }
 }
 
