@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.panel.panel import Panel, agent, append, current, overview, put, talk, tool, user
@@ -152,6 +153,54 @@ def test_an_answer_to_fewer_letters_that_comes_late_replaces_nothing(panel: Pane
         one = {"label": label, "icon": "file", "insert": f"@{label} "}
         panel.send({"type": "candidates", "request": request, "candidates": [one]})
     expect(panel.page.get_by_role("option")).to_have_text(["rain.py"])
+
+
+PASTE = """({ sizes, words }) => {
+  const box = document.querySelector('[aria-label="Message to the agent"]');
+  const clipboardData = new DataTransfer();
+  for (const size of sizes) clipboardData.items.add(new File([new Uint8Array(size)], `${size}.png`, { type: 'image/png' }));
+  if (words) clipboardData.setData('text/plain', words);
+  return box.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true, bubbles: true }));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("images", "sizes", "words", "chips", "said"),
+    [
+        (True, [3], "", ["3.png"], ""),
+        (True, [3, 4], "", ["3.png", "4.png"], ""),
+        (True, [3, (5 << 20) + 1], "", ["3.png"], "At most 8 pictures of 5 MB go with a message."),
+        (True, list(range(1, 10)), "", [f"{n}.png" for n in range(1, 9)], "At most 8 pictures"),
+        (True, [3], "words of a document", [], ""),
+        (False, [3], "", [], "fast-agent takes no pictures."),
+    ],
+)
+def test_pictures_are_pasted_where_the_agent_takes_them(
+    panel: Panel, images: bool, sizes: list[int], words: str, chips: list[str], said: str
+) -> None:
+    panel.send(*talk(images=images))
+    untouched = panel.page.evaluate(PASTE, {"sizes": sizes, "words": words})
+    assert untouched is bool(words)
+    expect(panel.page.locator(".box .chip")).to_have_text(chips)
+    if said:
+        expect(panel.page.get_by_role("status").filter(has_text=said)).to_be_visible()
+    else:
+        expect(panel.page.locator(".refused")).to_have_count(0)
+    panel.page.get_by_label("Message to the agent").fill("look")
+    panel.page.keyboard.press("Enter")
+    sent = panel.got("send")[0]["attachments"]
+    assert [one["mimeType"] for one in sent] == ["image/png"] * len(chips)
+    if sizes == [3] and chips:
+        assert sent[0]["text"] == "AAAA"
+    expect(panel.page.locator(".refused")).to_have_count(0)
+
+
+def test_a_prompt_that_was_sent_elsewhere_stands_above_its_answer(panel: Panel) -> None:
+    panel.send(*talk(agent("hello")))
+    late = {"op": "put", "entry": user("from a command"), "before": "a"}
+    panel.send({"type": "ops", "sessionId": "s", "ops": [late]})
+    words = panel.page.locator(".log").inner_text()
+    assert words.index("from a command") < words.index("hello")
 
 
 def test_slash_commands_are_completed(panel: Panel) -> None:

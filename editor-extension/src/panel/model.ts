@@ -128,7 +128,8 @@ export const Entry = v.variant("kind", [
     fields: v.array(Field),
     /** Instead of fields: an address to be opened after consent. */
     url: v.optional(text),
-    state: v.picklist(["open", "answered", "withdrawn"]),
+    /** "finished": the agent said that what happened at the address has ended. */
+    state: v.picklist(["open", "answered", "finished", "withdrawn"]),
   }),
   v.object({
     ...base,
@@ -153,7 +154,8 @@ export type EntryOf<K extends Entry["kind"]> = Extract<Entry, { kind: K }>;
 
 /** What changed in a conversation since the last message about it, in order. */
 export const Op = v.variant("op", [
-  v.object({ op: v.literal("put"), entry: Entry }),
+  /** A new entry comes last, or before the one that `before` names. */
+  v.object({ op: v.literal("put"), entry: Entry, before: v.optional(id) }),
   v.object({ op: v.literal("append"), id, text }),
   v.object({ op: v.literal("remove"), id }),
 ]);

@@ -44,6 +44,7 @@ class FakeServer {
 }
 
 interface Heard {
+  clock: number;
   news: string[];
   returned: string[];
   adopted: string[];
@@ -51,7 +52,7 @@ interface Heard {
 
 async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: Live; heard: Heard }> {
   const fake = new FakeServer();
-  const heard: Heard = { news: [], returned: [], adopted: [] };
+  const heard: Heard = { clock: 0, news: [], returned: [], adopted: [] };
   const sessions = new Sessions(fake.server, {
     changed: () => undefined,
     news: (_, what) => heard.news.push(what),
@@ -59,8 +60,8 @@ async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: 
     returned: (_, text) => heard.returned.push(text),
     label: (uri) => uri,
     remember: () => undefined,
-    now: () => 1000,
-    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", lost: "lost" },
+    now: () => (heard.clock += 1000),
+    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", signInFirst: (agent) => `${agent}: sign in`, lost: "lost" },
   });
   await sessions.refresh();
   const { live, ready } = sessions.begin("a");
@@ -290,4 +291,87 @@ test("sessions: a title of the user's is not replaced", async () => {
 test("sessions: titles", () => {
   assert.equal(titleOf("  a\nb"), "a");
   assert.equal(titleOf("x".repeat(100)).length, 80);
+});
+
+const settled = () => new Promise((done) => setImmediate(done));
+const prompted = (turn: number, words: string, ended = false): TranscriptResult =>
+  ({
+    sessionId: "s1",
+    agent: "a",
+    updatedAt: "2026-01-01T00:00:00Z",
+    entries: [
+      { at: "", type: "prompt", turn, prompt: [{ type: "text", text: words }] },
+      ...(ended ? [{ at: "", type: "end", turn, stopReason: "end_turn" }] : []),
+    ],
+  }) as unknown as TranscriptResult;
+
+test("sessions: the words of a prompt that was sent by a command stand above its answer", async () => {
+  const { fake, sessions, live } = await started();
+  fake.record = prompted(1, "from elsewhere");
+  sessions.updated("s1", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hello" } }, false);
+  await settled();
+  assert.deepEqual(kinds(live), ["user", "agent"]);
+  assert.equal(live.state, "running");
+  assert.deepEqual(live.conversation.take().at(-1), { op: "put", entry: live.conversation.entries[0]!, before: live.conversation.entries[1]!.id });
+  sessions.ended(end(1));
+  await settled();
+  assert.deepEqual(kinds(live), ["user", "agent", "end"]);
+  fake.record = prompted(2, "and without an answer", true);
+  sessions.ended(end(2));
+  await settled();
+  assert.deepEqual(kinds(live), ["user", "agent", "end", "user", "end"]);
+  assert.equal(live.state, "idle");
+});
+
+test("sessions: what an agent says after its turn is no turn", async () => {
+  const { fake, sessions, live } = await started();
+  await sessions.send(live, "go", []);
+  sessions.ended(end(1));
+  fake.record = prompted(1, "go", true);
+  sessions.updated("s1", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "late" } }, false);
+  await settled();
+  assert.deepEqual(kinds(live), ["user", "end", "agent"]);
+  assert.equal(live.state, "idle");
+});
+
+test("sessions: an agent that wants a login says so in one sentence with one button, before and in a turn", async () => {
+  const { fake, sessions, live } = await started();
+  const button = { level: "warning", text: "Agent A: sign in", action: { id: "signIn:a", label: "Sign in" } };
+  sessions.ended(end(1, "failed", { error: "a long story", errorKind: "auth_required" }));
+  const { id: _, kind: __, ...notice } = live.conversation.entries.at(-1) as Extract<Entry, { kind: "notice" }>;
+  assert.deepEqual(notice, button);
+  fake.refuse = Object.assign(new Error("a long story"), { data: { kind: "auth_required" } });
+  const second = sessions.begin("a");
+  assert.equal(await second.ready, false);
+  assert.deepEqual(kinds(second.live), ["notice"]);
+  assert.deepEqual((second.live.conversation.entries[0] as { action?: unknown }).action, button.action);
+});
+
+test("sessions: a page that was opened for the agent has ended", async () => {
+  const { sessions, live } = await started();
+  const url = { requestId: "r", agent: "a", sessionId: "s1", mode: "url" as const, message: "Sign in", url: "https://x.example/", elicitationId: "e1" };
+  const answer = sessions.elicit(url, () => undefined);
+  sessions.finished("b", "e1");
+  sessions.submit("r", { action: "accept" });
+  assert.deepEqual(await answer, { action: "accept" });
+  assert.equal((live.conversation.entries[0] as { state?: string }).state, "answered");
+  sessions.finished("a", "e1");
+  assert.equal((live.conversation.entries[0] as { state?: string }).state, "finished");
+});
+
+test("sessions: a picture goes to the agent, also again, and never back to the page", async () => {
+  const { fake, sessions, live } = await started();
+  const prompts: unknown[] = [];
+  const prompt = fake.server.prompt;
+  fake.server.prompt = async (argument) => {
+    prompts.push(argument.prompt[1]);
+    return prompt(argument);
+  };
+  const picture = { id: "i", kind: "image" as const, label: "Picture", uri: "", text: "AAAA", mimeType: "image/png" };
+  await sessions.send(live, "look", [picture]);
+  sessions.ended(end(1));
+  await sessions.resend(live, 1, "look again", false);
+  assert.deepEqual(prompts, [1, 2].map(() => ({ type: "image", mimeType: "image/png", data: "AAAA" })));
+  const shown = live.conversation.entries.filter((one) => one.kind === "user").flatMap((one) => (one.kind === "user" ? one.attachments : []));
+  assert.deepEqual(shown.map((one) => [one.label, one.text]), [["Picture", undefined], ["Picture", undefined]]);
 });

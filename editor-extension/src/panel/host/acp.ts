@@ -156,6 +156,8 @@ export function promptWords(blocks: unknown): { text: string; attachments: Attac
       linked = true;
       const uri = words(block["uri"]);
       attachments.push({ id: `${attachments.length}-${uri}`.slice(0, 256), kind: "file", label: words(block["name"]).slice(0, 400), uri });
+    } else if (block["type"] === "image") {
+      attachments.push({ id: `${attachments.length}-image`, kind: "image", label: words(block["mimeType"]).slice(0, 100), uri: "" });
     }
   }
   return { text: texts.join("\n\n"), attachments };

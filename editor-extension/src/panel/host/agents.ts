@@ -22,11 +22,8 @@ export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
 }
 
 /** What the button of an agent's row does. */
-export async function remedy(session: Session, agents: readonly lsp.AgentInfo[], agent: string, id: string, done: () => Promise<void>): Promise<void> {
-  if (id === "signIn") {
-    await signIn(session, agent, agents.find((one) => one.id === agent)?.name ?? agent);
-    await done();
-  } else if (id === "node") await vscode.env.openExternal(vscode.Uri.parse("https://nodejs.org/en/download"));
+export async function remedy(id: string): Promise<void> {
+  if (id === "node") await vscode.env.openExternal(vscode.Uri.parse("https://nodejs.org/en/download"));
   else if (id === "uv") await vscode.env.openExternal(vscode.Uri.parse("https://docs.astral.sh/uv/getting-started/installation/"));
   else await vscode.commands.executeCommand("workbench.action.openSettings", "acpSidecar.agents");
 }

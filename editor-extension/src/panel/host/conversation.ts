@@ -62,6 +62,17 @@ export class Conversation {
     });
   }
 
+  /** A prompt that was sent elsewhere and became known late: before the entries from `index` on, which are its turn's. */
+  userAt(index: number, text: string, attachments: Attachment[], turn: number): EntryOf<"user"> {
+    const before = this.entries[index];
+    const entry: EntryOf<"user"> = { id: this.next(), kind: "user", text, attachments, turn, undo: "yes" };
+    if (!before) return this.add(entry);
+    this.entries.splice(index, 0, entry);
+    this.byId.set(entry.id, entry);
+    this.pending.push({ op: "put", entry, before: before.id });
+    return entry;
+  }
+
   notice(level: "info" | "warning" | "error", text: string, action?: { id: string; label: string }): EntryOf<"notice"> {
     this.close();
     return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}) });
@@ -94,6 +105,12 @@ export class Conversation {
       }
     }
     return false;
+  }
+
+  /** The agent said that what a form's address was for has ended. */
+  finished(requestId: string): void {
+    const entry = this.entries.findLast((one) => one.kind === "form" && one.requestId === requestId);
+    if (entry?.kind === "form" && entry.state === "answered") this.put({ ...entry, state: "finished" });
   }
 
   openQuestions(): number {

@@ -27,8 +27,12 @@ export class Live {
   /** The turn that runs, once the server told its number. */
   turn: number | null = null;
   startedAt = 0;
+  /** The folder it was asked to begin in; undefined: the workspace's. */
+  cwd: string | undefined;
   modes: unknown;
   configOptions: unknown;
+  /** ACP's `promptCapabilities`, as far as the server tells them. */
+  promptCapabilities: { image?: boolean } | undefined;
   queue: Queued[] = [];
   private commands: Slash[] = [];
   private usage: Current["usage"];
@@ -98,7 +102,7 @@ export class Live {
       queue: this.queue.map(({ id, text }) => ({ id, text })),
       resumable: this.resumable,
       stopping: this.stopping && this.running,
-      images: false,
+      images: this.promptCapabilities?.image === true,
       ...(this.usage ? { usage: this.usage } : {}),
     };
   }

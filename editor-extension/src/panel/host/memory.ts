@@ -59,6 +59,14 @@ export class Memory {
     this.write();
   }
 
+  /** A session got its id. */
+  moveDraft(from: string, to: string): void {
+    const draft = this.draft(from);
+    if (from === to || (!draft.text && draft.attachments.length === 0)) return;
+    this.keepDraft(from, { text: "", attachments: [] });
+    this.keepDraft(to, draft);
+  }
+
   get history(): readonly string[] {
     return this.kept.history;
   }

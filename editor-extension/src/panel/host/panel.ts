@@ -6,7 +6,7 @@ import * as lsp from "../../lsp_ext";
 import type { Session } from "../../session";
 import type { Agent, Overview } from "../model";
 import { FromWebview, parse, type ToWebview } from "../protocol";
-import { addAgent, agentRows, remedy } from "./agents";
+import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
 import { html } from "./html";
 import { fileAttachment, insert, label, openLink, openLocation, Told } from "./links";
@@ -63,6 +63,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         allowed: (option) => option,
         cancelled: vscode.l10n.t("Cancelled"),
         signIn: vscode.l10n.t("Sign in"),
+        signInFirst: (agent) => vscode.l10n.t("{0} wants you to sign in first.", agent),
         lost: vscode.l10n.t("The agent does not remember what is above: it was not able to take the conversation up again."),
       },
     });
@@ -92,6 +93,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       client.onRequest(lsp.requestPermission, (params, token) =>
         this.sessions.ask(params, (then) => void token.onCancellationRequested(then)),
       ),
+      client.onNotification(lsp.elicitationComplete, (one) => this.sessions.finished(one.agent, one.elicitationId)),
       client.onRequest(lsp.elicitation, (params, token) => this.sessions.elicit(params, (then) => void token.onCancellationRequested(then))),
       client.onDidChangeState((state) => {
         if (state === "running") void this.refresh();
@@ -214,6 +216,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (!live) {
           return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
+        if (live.state === "failed" && !(await this.started(live, this.sessions.again(live)))) {
+          return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
+        }
         this.memory.sent(one.text);
         this.memory.keepDraft(live.id, { text: "", attachments: [] });
         this.tour.sent();
@@ -255,7 +260,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "insert":
         return insert(one.text);
       case "remedy":
-        return remedy(this.session, this.sessions.agents, one.agent, one.id, () => this.refresh());
+        return remedy(one.id);
       case "action":
         return this.action(one.id);
       case "tryIt":
@@ -327,7 +332,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     else if (id === "restart") await vscode.commands.executeCommand("acpSidecar.restart");
     else if (id === "openFolder") await vscode.commands.executeCommand("workbench.action.files.openFolder");
     else if (id === "endTour") this.tour.end();
-    else if (id.startsWith("signIn:")) await remedy(this.session, this.sessions.agents, id.slice("signIn:".length), "signIn", () => this.refresh());
+    else if (id.startsWith("signIn:")) await this.signIn(id.slice("signIn:".length));
+  }
+
+  private async signIn(agent: string): Promise<void> {
+    const live = this.current;
+    if (!(await signIn(this.session, agent, this.sessions.agentName(agent)))) return;
+    await this.refresh();
+    if (live?.state === "failed" && live.agentId === agent) await this.started(live, this.sessions.again(live));
   }
 
   // --- Sessions
@@ -343,13 +355,20 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
     const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
     this.show(live);
-    if (await ready) return live;
+    if (await this.started(live, ready)) return live;
     if (!vscode.workspace.workspaceFolders?.length && cwd === undefined) {
       const action = { id: "openFolder", label: vscode.l10n.t("Open folder…") };
       live.conversation.notice("info", vscode.l10n.t("An agent works in a folder."), action);
       this.changed(live);
     }
     return undefined;
+  }
+
+  private async started(live: Live, ready: Promise<boolean>): Promise<boolean> {
+    const before = live.id;
+    const begun = await ready;
+    this.memory.moveDraft(before, live.id);
+    return begun;
   }
 
   private show(live: Live | null, page?: "sessions"): void {

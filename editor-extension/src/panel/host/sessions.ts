@@ -29,14 +29,14 @@ export interface Hunk {
 
 /** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
 export interface Server {
-  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown }>;
+  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
   prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
   cancel(sessionId: string): Promise<unknown>;
   close(sessionId: string): Promise<unknown>;
   listAgents(): Promise<AgentInfo[]>;
   listSessions(): Promise<SessionRow[]>;
   /** `replay`: the agent's own record is told as updates, for a conversation that has no record here. */
-  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown }>;
+  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
   remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
   transcript(sessionId: string): Promise<TranscriptResult>;
   setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
@@ -72,8 +72,14 @@ export interface Words {
   allowed(label: string): string;
   cancelled: string;
   signIn: string;
+  signInFirst(agent: string): string;
   lost: string;
 }
+
+/** Milliseconds between two looks for a prompt that was sent elsewhere. */
+const READ_AGAIN = 500;
+/** Updates that only a turn has. Modes and commands change at any time. */
+const OF_A_TURN = new Set(["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]);
 
 type Answer = { optionId: string } | { cancelled: true };
 
@@ -86,6 +92,14 @@ export class Sessions {
   titles: Record<string, string> = {};
   private readonly questions = new Map<string, { session: Live; options: Map<string, string>; answer: (answer: Answer) => void }>();
   private readonly forms = new Map<string, { session: Live; answer: (answer: ElicitationAnswer) => void }>();
+  /** Addresses whose end the agent may tell of, by agent and its own id of them. */
+  private readonly pages = new Map<string, { session: Live; requestId: string }>();
+  /** What went along with prompts, by the entry: pictures are not carried to the page again. */
+  private readonly sent = new WeakMap<Live, Map<string, Attachment[]>>();
+  /** Sessions whose record is being read for a prompt; true: and once more afterwards. */
+  private readonly reading = new Map<Live, boolean>();
+  /** When that was done last: what an agent says after its turn must not be a request each. */
+  private readonly read = new WeakMap<Live, number>();
   private serial = 0;
 
   constructor(
@@ -135,12 +149,23 @@ export class Sessions {
     const live = new Live(`starting-${this.serial}`, agent, this.agentName(agent));
     live.state = "starting";
     live.used = this.editor.now();
+    live.cwd = cwd;
     this.all.set(live.id, live);
     this.editor.changed(live);
-    return { live, ready: this.start(live, cwd) };
+    return { live, ready: this.start(live) };
   }
 
-  private async start(live: Live, cwd: string | undefined): Promise<boolean> {
+  /** One that did not start tries again, after a sign-in say. */
+  async again(live: Live): Promise<boolean> {
+    if (live.state !== "failed") return false;
+    for (const entry of [...live.conversation.entries]) live.conversation.remove(entry.id);
+    live.state = "starting";
+    this.editor.changed(live);
+    return this.start(live);
+  }
+
+  private async start(live: Live): Promise<boolean> {
+    const { cwd } = live;
     try {
       const opened = await this.server.newSession({ agent: live.agentId, ...(cwd === undefined ? {} : { cwd }) });
       const told = this.all.get(opened.sessionId);
@@ -149,13 +174,15 @@ export class Sessions {
       this.all.set(live.id, live);
       live.modes = opened.modes ?? told?.modes;
       live.configOptions = opened.configOptions ?? told?.configOptions;
+      live.promptCapabilities = opened.promptCapabilities;
       if (live.state === "starting") live.state = "idle";
       this.editor.changed(live);
       this.editor.remember();
       return true;
     } catch (error) {
       live.state = "failed";
-      this.explain(live, error);
+      if (object(object(error)["data"])["kind"] === "auth_required") this.signInFirst(live);
+      else this.explain(live, error);
       return false;
     }
   }
@@ -213,6 +240,7 @@ export class Sessions {
       const loaded = await this.server.load(live.id, unseen);
       live.modes = loaded.modes;
       live.configOptions = loaded.configOptions;
+      live.promptCapabilities = loaded.promptCapabilities;
       live.recorded = false;
       live.state = "idle";
       if (!loaded.remembers) live.conversation.notice("info", loaded.note ?? this.editor.words.lost);
@@ -256,7 +284,9 @@ export class Sessions {
       this.editor.changed(live);
       return;
     }
-    const entry = live.conversation.user(text, attachments);
+    const shown = attachments.map(({ text: carried, ...one }) => (one.kind === "image" || carried === undefined ? one : { ...one, text: carried }));
+    const entry = live.conversation.user(text, shown);
+    this.sent.set(live, (this.sent.get(live) ?? new Map<string, Attachment[]>()).set(entry.id, attachments));
     if (!live.title) live.title = titleOf(text);
     live.state = "running";
     live.turn = null;
@@ -334,7 +364,7 @@ export class Sessions {
   async resend(live: Live, turn: number | undefined, text: string, undo: boolean): Promise<void> {
     const before = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
     if (undo && turn !== undefined && !(await this.undoTurn(live, turn))) return;
-    await this.send(live, text, before?.kind === "user" ? before.attachments : []);
+    await this.send(live, text, before?.kind === "user" ? (this.sent.get(live)?.get(before.id) ?? before.attachments) : []);
   }
 
   async review(live: Live, turn: number, verdict: "keep" | "reject"): Promise<void> {
@@ -393,6 +423,9 @@ export class Sessions {
   updated(sessionId: string, update: Record<string, unknown>, replayed: boolean): void {
     const live = this.find(sessionId);
     if (live.recorded) return;
+    if (!replayed && !live.running && live.state !== "starting" && OF_A_TURN.has(String(update["sessionUpdate"]))) {
+      if (this.editor.now() - (this.read.get(live) ?? 0) >= READ_AGAIN) this.elsewhere(live);
+    }
     live.update(update, replayed);
     this.editor.changed(live);
   }
@@ -409,16 +442,15 @@ export class Sessions {
     if (!live) return;
     const unnumbered = live.conversation.entries.findLast((one) => one.kind === "user" && one.turn === undefined);
     if (unnumbered) this.numbered(live, unnumbered.id, end.turn);
+    else if (!live.conversation.entries.some((one) => one.kind === "user" && one.turn === end.turn)) this.elsewhere(live);
     live.conversation.ended({
       turn: end.turn,
       reason: end.stopReason,
       changes: this.changed(end.changes),
       seconds: (this.editor.now() - live.startedAt) / 1000,
-      ...(end.error ? { error: end.error } : {}),
+      ...(end.error && end.errorKind !== "auth_required" ? { error: end.error } : {}),
     });
-    if (end.errorKind === "auth_required") {
-      live.conversation.notice("warning", this.editor.words.signIn, { id: `signIn:${live.agentId}`, label: this.editor.words.signIn });
-    }
+    if (end.errorKind === "auth_required") this.signInFirst(live);
     live.state = "idle";
     live.stopping = false;
     live.turn = null;
@@ -504,6 +536,7 @@ export class Sessions {
     live.settleState();
     const asked = new Promise<ElicitationAnswer>((answer) => this.forms.set(params.requestId, { session: live, answer }));
     withdrawn(() => this.submit(params.requestId, { action: "cancel" }, true));
+    if (params.elicitationId !== undefined) this.pages.set(`${params.agent}\0${params.elicitationId}`, { session: live, requestId: params.requestId });
     this.editor.news(live, "asks");
     this.editor.changed(live);
     return asked;
@@ -515,6 +548,16 @@ export class Sessions {
     if (!form || form.session.id !== sessionId) return undefined;
     const entry = form.session.conversation.entries.findLast((one) => one.kind === "form" && one.requestId === requestId);
     return entry?.kind === "form" ? entry.url : undefined;
+  }
+
+  /** What happened at an address has ended. */
+  finished(agent: string, elicitationId: string): void {
+    const key = `${agent}\0${elicitationId}`;
+    const page = this.pages.get(key);
+    if (!page) return;
+    this.pages.delete(key);
+    page.session.conversation.finished(page.requestId);
+    this.editor.changed(page.session);
   }
 
   submit(requestId: string, answer: ElicitationAnswer, withdrawn = false): boolean {
@@ -538,6 +581,45 @@ export class Sessions {
     this.editor.changed(live);
   }
 
+  private signInFirst(live: Live): void {
+    const { signIn, signInFirst } = this.editor.words;
+    live.conversation.notice("warning", signInFirst(live.agentName), { id: `signIn:${live.agentId}`, label: signIn });
+    this.editor.changed(live);
+  }
+
+  /**
+   * A turn that was not begun in the panel: by a command, or in the chat of another editor's window. Its prompt is in the record; it
+   * is put before what the turn told until that is read.
+   */
+  private elsewhere(live: Live, index = live.conversation.entries.length): void {
+    const again = this.reading.has(live);
+    this.reading.set(live, again);
+    if (again) return;
+    void this.server
+      .transcript(live.id)
+      .then((record) => {
+        const known = new Set(live.conversation.entries.map((one) => (one.kind === "user" ? one.turn : undefined)));
+        const prompts = record.entries.filter((one) => one.type === "prompt" && one.turn !== undefined && !known.has(one.turn));
+        const prompt = prompts.at(-1);
+        if (prompt?.turn === undefined) return;
+        const { text, attachments } = promptWords(prompt.prompt);
+        live.conversation.userAt(index, text, attachments, prompt.turn);
+        live.title ||= titleOf(text);
+        const over = live.conversation.entries.some((one) => one.kind === "end" && one.turn === prompt.turn);
+        if (!over && !live.running) Object.assign(live, { state: "running", startedAt: this.editor.now() });
+        if (!over && live.running) live.turn = prompt.turn;
+        live.settleState();
+      })
+      .catch(() => undefined) // what it tells is shown all the same
+      .finally(() => {
+        const once = this.reading.get(live) === true;
+        this.reading.delete(live);
+        this.read.set(live, this.editor.now());
+        this.editor.changed(live);
+        if (once) this.elsewhere(live, index);
+      });
+  }
+
   /** The session with this id; one that begins and has no id yet; else one that was begun elsewhere, by a command say. */
   private find(sessionId: string): Live {
     const known = this.all.get(sessionId) ?? this.starting();
@@ -555,12 +637,14 @@ export class Sessions {
         live.title ||= this.titles[sessionId] ?? row.title ?? "";
         live.modes ??= row.modes;
         live.configOptions ??= row.configOptions;
+        live.promptCapabilities ??= row.promptCapabilities;
         if (!row.running && live.state === "running") live.state = "idle";
         this.editor.changed(live);
       },
       () => undefined, // what it tells is shown all the same
     );
     this.editor.adopted(live);
+    this.elsewhere(live);
     return live;
   }
 

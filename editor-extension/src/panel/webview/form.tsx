@@ -24,12 +24,13 @@ export function Form({ entry, store, sessionId }: Props) {
     Object.fromEntries(entry.fields.flatMap((one) => (one.initial === undefined ? [] : [[one.name, one.initial]]))),
   );
   const [missing, setMissing] = useState<string | null>(null);
-  if (!open) {
+  if (entry.state !== "open") {
+    const words = { answered: entry.url ? t("Opened. The agent waits for it.") : t("Answered."), finished: t("Finished."), withdrawn: t("No longer asked.") };
     return (
       <div class="question settled">
-        <Icon name={entry.state === "answered" ? "check" : "circle-slash"} />
+        <Icon name={entry.state === "withdrawn" ? "circle-slash" : "check"} />
         <span class="words">
-          {entry.message} <b>{entry.state === "answered" ? t("Answered.") : t("No longer asked.")}</b>
+          {entry.message} <b>{words[entry.state]}</b>
         </span>
       </div>
     );

@@ -10,7 +10,10 @@ import { t } from "./strings";
 
 /** Milliseconds after the last keystroke until the draft is kept. */
 const DRAFT_AFTER = 300;
+/** Bytes of a picture. */
 const IMAGE_LIMIT = 5 << 20;
+/** Pictures in one message. */
+const IMAGES_AT_MOST = 8;
 /** Requests for candidates so far, of every prompt box this page had: answers are told apart by it. */
 let requests = 0;
 
@@ -36,6 +39,8 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const [menu, setMenu] = useState<Menu | null>(null);
   const [chosen, setChosen] = useState(0);
   const [past, setPast] = useState<{ at: number; own: string } | null>(null);
+  /** Why something was not pasted. */
+  const [refused, setRefused] = useState("");
   const request = useRef(0);
   const box = useGrowing(text);
   const compose = store.compose;
@@ -202,6 +207,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
             const { value, selectionStart } = event.currentTarget;
             setText(value);
             setPast(null);
+            setRefused("");
             look(value, selectionStart);
           }}
           onClick={(event) => look(event.currentTarget.value, event.currentTarget.selectionStart)}
@@ -211,9 +217,22 @@ export function Prompt({ store, overview, current, agent }: Props) {
           }}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
-            if (current?.images) void pasted(event, (image) => setAttachments((before) => merged(before, [image])));
+            const files = [...(event.clipboardData?.files ?? [])].filter((one) => IMAGES.test(one.type));
+            // what is copied from a document may be both: its words are meant
+            if (files.length === 0 || event.clipboardData?.getData("text/plain")) return setRefused("");
+            event.preventDefault();
+            const room = IMAGES_AT_MOST - attachments.filter((one) => one.kind === "image").length;
+            const fit = files.filter((one) => one.size <= IMAGE_LIMIT).slice(0, room);
+            if (!current?.images) return setRefused(current ? t("{0} takes no pictures.", current.agent) : t("Begin a conversation first: not every agent takes pictures."));
+            setRefused(fit.length === files.length ? "" : t("At most {0} pictures of {1} MB go with a message.", IMAGES_AT_MOST, IMAGE_LIMIT >> 20));
+            for (const file of fit) void picture(file).then((image) => setAttachments((before) => merged(before, [image])));
           }}
         />
+        {refused && (
+          <div class="refused" role="status">
+            {refused}
+          </div>
+        )}
         <div class="bar">
           {current ? (
             current.pickers.map((one) => <PickerBox key={one.id} picker={one} store={store} sessionId={current.sessionId} />)
@@ -284,13 +303,12 @@ function merged(before: Attachment[], more: Attachment[]): Attachment[] {
   return fresh.length ? [...before, ...fresh] : before;
 }
 
-async function pasted(event: ClipboardEvent, add: (image: Attachment) => void): Promise<void> {
-  for (const file of event.clipboardData?.files ?? []) {
-    if (!/^image\/(png|jpeg|gif|webp)$/.test(file.type) || file.size > IMAGE_LIMIT) continue;
-    event.preventDefault();
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    let binary = "";
-    for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-    add({ id: `image-${file.size}-${file.lastModified}`, kind: "image", label: file.name || t("Image"), uri: "", text: btoa(binary), mimeType: file.type });
-  }
+const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
+
+/** A pasted picture as it goes along with the prompt. */
+async function picture(file: File): Promise<Attachment> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return { id: `image-${crypto.randomUUID()}`, kind: "image", label: file.name || t("Image"), uri: "", text: btoa(binary), mimeType: file.type };
 }

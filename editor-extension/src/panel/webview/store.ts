@@ -70,7 +70,7 @@ export class Store {
       case "ops":
         if (message.sessionId !== this.sessionId) return;
         for (const op of message.ops) {
-          if (op.op === "put") this.put(op.entry);
+          if (op.op === "put") this.put(op.entry, op.before);
           else if (op.op === "append") this.append(op.id, op.text);
           else this.entries = this.entries.filter((one) => one.id !== op.id);
         }
@@ -131,11 +131,13 @@ export class Store {
     }
   }
 
-  private put(entry: Entry): void {
+  private put(entry: Entry, next?: string): void {
     const at = this.entries.findLastIndex((one) => one.id === entry.id);
     const before = at < 0 ? undefined : this.entries[at];
-    if (at < 0) this.entries.push(entry);
-    else this.entries[at] = entry;
+    const place = at < 0 && next !== undefined ? this.entries.findLastIndex((one) => one.id === next) : -1;
+    if (at >= 0) this.entries[at] = entry;
+    else if (place >= 0) this.entries.splice(place, 0, entry);
+    else this.entries.push(entry);
     this.announce(before, entry);
     this.parse(entry, before);
   }
