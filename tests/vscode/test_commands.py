@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
+
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.window import Window
@@ -20,7 +22,9 @@ def test_a_prompt_by_input_box(window: Window) -> None:
 
 def test_a_prompt_that_is_given_up(window: Window) -> None:
     window.js("keep.given = vscode.commands.executeCommand('acpSidecar.prompt')")
-    window.page.locator(".quick-input-widget input.input").press("Escape")
+    # the widget is there, hidden, once any other question was asked
+    expect(window.page.locator(".quick-input-widget input.input")).to_be_focused()
+    window.keys("Escape")
     assert window.js("return (await keep.given) ?? null") is None
     assert window.command("sidecar.status")["sessions"] == []
 
@@ -38,7 +42,7 @@ def test_the_running_turn_is_stopped(window: Window) -> None:
 def test_the_menu_of_the_status_bar(window: Window) -> None:
     window.page.locator("[id='acp-sidecar.acp-sidecar.acpSidecar.status']").click()
     rows = window.page.locator(".quick-input-list .monaco-list-row")
-    rows.filter(has_text="Restart Server").wait_for(timeout=30_000)
+    rows.filter(has_text="Restart Server").wait_for()
     assert rows.first.inner_text().strip() == "Open Panel"
-    rows.filter(has_text="New Session").wait_for(timeout=30_000)
+    rows.filter(has_text="New Session").wait_for()
     window.keys("Escape")

@@ -209,6 +209,8 @@ def test_after_a_reload_everything_is_under_review_again(window: Window) -> None
     until_backed_up(window, "mine\n" + WANTED)
     window.reload()
     window.until_server_runs()
+    window.until_text(file, "mine\n" + WANTED)
+    window.open(file)  # which tab is in front after a reload depends on when VS Code last took note of that
     until_lenses(window, file, moved)
     assert window.text(file) == "mine\n" + WANTED
     eventually(lambda: len(window.changes(other)) == 1, "the file that is not open is under review too")

@@ -18,6 +18,7 @@ import {
   type ServerOptions,
 } from "vscode-languageclient/node";
 import type { ServerCommand } from "../lsp_ext";
+import { InOrder, type Kind } from "./in_order";
 import { merge } from "./middleware";
 
 export type ServerState = "stopped" | "starting" | "running" | "failed";
@@ -67,7 +68,7 @@ export class Client implements vscode.Disposable {
   /** To be called by a part's `register`: it holds for servers started later. */
   use(middleware: Middleware): void {
     this.middleware.push(middleware);
-    merge(this.middleware); // a clash is loud at once
+    merge([...this.middleware, textsInOrder()]); // a clash is loud at once
   }
 
   /** Throws NotRunning, or the server's ResponseError, whose message is for people. */
@@ -132,7 +133,7 @@ export class Client implements vscode.Disposable {
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         initializationOptions: this.options.initializationOptions,
         initializationFailedHandler: () => false,
-        middleware: merge(this.middleware),
+        middleware: merge([...this.middleware, textsInOrder()]),
         // Restarting is the supervisor's, which knows of back-off and asks the user
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -211,4 +212,22 @@ export class Client implements vscode.Disposable {
       this.states.fire(state);
     }
   }
+}
+
+/** Of one connection. */
+function textsInOrder(): Middleware {
+  const order = new InOrder();
+  const of = (kind: Kind) => (document: vscode.TextDocument, next: (document: vscode.TextDocument) => Promise<void>) =>
+    order.happened(kind, document.uri.toString(), () => next(document));
+  return {
+    didOpen: of("didOpen"),
+    didSave: of("didSave"),
+    didClose: of("didClose"),
+    didChange: (event, next) => order.happened("didChange", event.document.uri.toString(), () => next(event)),
+    sendNotification: (type, next, params) => {
+      const method = typeof type === "string" ? type : type.method;
+      const uri = (params as { textDocument?: { uri?: string } } | undefined)?.textDocument?.uri;
+      return order.send(method, uri, () => next(type, params));
+    },
+  };
 }
