@@ -14,7 +14,7 @@ from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import offset_at
 from sidecar.core.lineends import fold
-from sidecar.core.text import Encoding, Position, Text
+from sidecar.core.text import Encoding, Position, Rope, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def separate(
     around = texts[run.first], texts[run.end]
     stood = max(i for i in range(run.end, len(texts)) if texts[i] in around)
     if texts[stood] == texts[run.first]:
-        return Separated(texts[-1], is_undone=True)
-    return taken_out(texts[run.first], run.edits, received[stood:])
+        return Separated(str(texts[-1]), is_undone=True)
+    return taken_out(str(texts[run.first]), run.edits, received[stood:])
 
 
 def overwrites(
@@ -77,32 +77,37 @@ def overwrites(
         return False
     texts = _texts(before, received)
     run = _run(texts, sent, received, encoding, lf_lines)
-    if run is None or fold(texts[run.first]) == fold(str(meant)):
+    if run is None or (run.first == 0 and meant is before):
+        return False
+    there = texts[run.first]
+    if there == meant or fold(str(there)) == fold(str(meant)):
         return False
     # Neovim tells several edits as smaller ones, one by one. With some of them made, all of them can lead to what is expected, too.
-    return texts[run.first] not in _partly_made(str(meant), sent, encoding, lf_lines)
+    return not _is_partly_made(there, meant, sent, encoding, lf_lines)
 
 
-def _partly_made(text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> set[str]:
-    """`text` with some of our edits made, from the last on or from the first on."""
-    whole = made_on(text, sent, encoding, lf_lines)
+def _is_partly_made(
+    text: Text, before: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool
+) -> bool:
+    """Whether `text` is `before` with some of our edits made, from the last on or from the first on."""
+    whole = made_on(before, sent, encoding, lf_lines)
     edits = () if whole is None else whole.edits
-    return {
-        ChangeSet.of(len(text), some).apply(text)
-        for at in range(1, len(edits))
-        for some in (edits[:at], edits[at:])
-    }
+    for at in range(1, len(edits)):
+        for some in (edits[:at], edits[at:]):
+            changes = ChangeSet(len(before), some)
+            if changes.new_length == len(text) and changes.apply(before) == str(text):
+                return True
+    return False
 
 
 def made_on(
-    text: str, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool = False
+    text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool = False
 ) -> ChangeSet | None:
     """What an editor makes of our edits on `text`; None when they would overlap there."""
-    there = Text.of(text)
     edits = [
         Edit(
-            offset_at(there, edit.start, encoding, lf_lines),
-            offset_at(there, edit.end, encoding, lf_lines),
+            offset_at(text, edit.start, encoding, lf_lines),
+            offset_at(text, edit.end, encoding, lf_lines),
             edit.new,
         )
         for edit in sent
@@ -122,16 +127,18 @@ class _Run:
     edits: Sequence[Edit]
 
 
-def _texts(before: Text, received: Sequence[Edit]) -> list[str]:
-    """The states that were received."""
-    texts = [str(before)]
+def _texts(before: Text, received: Sequence[Edit]) -> list[Text]:
+    """The states that were received. They share what is the same: a large text is not copied for each of them."""
+    rope = Rope.of(before)
+    texts = [before]
     for edit in received:
-        texts.append(ChangeSet.of(len(texts[-1]), (edit,)).apply(texts[-1]))
+        rope.splice(edit.start, edit.end, edit.new)
+        texts.append(rope.snapshot())
     return texts
 
 
 def _run(
-    texts: Sequence[str],
+    texts: Sequence[Text],
     sent: Sequence[SentEdit],
     received: Sequence[Edit],
     encoding: Encoding,
@@ -144,10 +151,20 @@ def _run(
             run = received[first:end]
             if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
                 return _Run(first, end, run)
-        whole = made_on(texts[first], sent, encoding, lf_lines) if edit.new else None
-        if whole is not None and fold(whole.apply(texts[first])) == fold(texts[first + 1]):
+        if not (edit.new and _reaches(edit, texts[first], sent, encoding, lf_lines)):
+            continue
+        whole = made_on(texts[first], sent, encoding, lf_lines)
+        if whole is not None and fold(whole.apply(texts[first])) == fold(str(texts[first + 1])):
             return _Run(first, first + 1, tuple(reversed(whole.edits)))
     return None
+
+
+def _reaches(edit: Edit, text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> bool:
+    """Whether `edit` reaches from the first to the last of ours: else it is not all of them, which costs less than to compare texts."""
+    first, last = min(sent, key=lambda e: e.end), max(sent, key=lambda e: e.start)
+    return edit.start <= offset_at(text, first.end, encoding, lf_lines) and (
+        offset_at(text, last.start, encoding, lf_lines) <= edit.end
+    )
 
 
 def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
@@ -158,13 +175,11 @@ def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
     )
 
 
-def _same(text: str, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: bool) -> bool:
-    if fold(sent.new) != fold(edit.new):
-        return False
-    there = Text.of(text)
-    return (edit.start, edit.end) == (
-        offset_at(there, sent.start, encoding, lf_lines),
-        offset_at(there, sent.end, encoding, lf_lines),
+def _same(text: Text, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: bool) -> bool:
+    return (
+        fold(sent.new) == fold(edit.new)
+        and edit.start == offset_at(text, sent.start, encoding, lf_lines)
+        and edit.end == offset_at(text, sent.end, encoding, lf_lines)
     )
 
 

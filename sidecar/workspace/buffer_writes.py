@@ -8,7 +8,7 @@ written, the journal gets the newer one first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 import anyio
 
@@ -74,6 +74,13 @@ class Untaken:
 
     clean: bool
     reason: str
+
+
+class _Planned(NamedTuple):
+    raw: str
+    """The text as the editor has it."""
+    changes: ChangeSet
+    """Of it."""
 
 
 class BufferWriter:
@@ -227,14 +234,14 @@ class BufferWriter:
             if tracked.closed:
                 return Closed()
             planned = self._plan(task, place, tracked)
-            if not isinstance(planned, ChangeSet):
+            if not isinstance(planned, _Planned):
                 return planned
+            before, changes = planned
             if not (capabilities.apply_edit and capabilities.document_changes):
                 return Untaken(tracked.is_clean(), reason)
             moment = _moment(tracked)
-            before = str(tracked.document.snapshot())
             author = await self._recorder.begin(
-                task.session, place.path, before, planned.apply(before), "editor"
+                task.session, place.path, before, changes.apply(before), "editor"
             )
             if isinstance(author, Refusal):
                 return author
@@ -246,7 +253,7 @@ class BufferWriter:
                 await self._recorder.finish(author, "failed")
                 return withdrawn(place.requested)
             applied = self._recorder.live_edit(task.session, uri, author)
-            sent = await self._sender.send(tracked, planned, task.session.agent, applied)
+            sent = await self._sender.send(tracked, changes, task.session.agent, applied)
             tracked = sent.tracked
             match sent.outcome:
                 case Outcome.APPLIED:
@@ -280,8 +287,8 @@ class BufferWriter:
             return Untaken(tracked.is_clean(), reason)
         return kept_changing(place.requested)
 
-    def _plan(self, task: WriteTask, place: Place, tracked: Tracked) -> ChangeSet | Refusal | None:
-        """The changes for the raw text as it is now; None when it says already what it should."""
+    def _plan(self, task: WriteTask, place: Place, tracked: Tracked) -> _Planned | Refusal | None:
+        """The changes for the text as it is now; None when it says already what it should."""
         if tracked.document.desynchronised is not None:
             return desynchronised(place.requested)
         if self._state.came_from_disk(task.session, tracked, task.wanted, task.ticket.moment):
@@ -298,7 +305,7 @@ class BufferWriter:
                 changes = now.changes_in_raw(plan.changes)
                 if self._editor.capabilities.keeps_lines:
                     changes = keep_final_end(now.raw, changes)
-                return None if changes.is_empty else changes
+                return None if changes.is_empty else _Planned(now.raw, changes)
             case _:
                 assert_never(plan)
 

@@ -17,7 +17,7 @@ from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
 from sidecar.core.misapplied import SentEdit, made_on, overwrites, separate
 from sidecar.core.normal import normal
-from sidecar.core.text import Encoding, Text
+from sidecar.core.text import Encoding, Rope, Text
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ports import DocumentEdit, EditAnswer, Editor, EditorGone, TextEdit
@@ -231,7 +231,7 @@ class Sender:
         before = document.snapshot()
         can = self._editor.capabilities
         edits = text_edits(before, changes, can.encoding, can.lf_lines)
-        expected = Text.of(changes.apply(before))
+        expected = _after(before, changes)
         watch = tracked.watch = Watch(document, expected)
         request = self.dispatch(label, DocumentEdit(document.client_uri, document.version, edits))
         sending = _Sending(tracked, watch, request, edits, changes, before, expected, applied)
@@ -276,7 +276,7 @@ class Sender:
         """`text` and `edits`, or, when the edit was made before the document was told open, the text before it and all edits since."""
         can, now = self._editor.capabilities, str(text)
         for known in tracked.disk.known(tracked.document.uri) if tracked.disk and "\r" not in now else ():
-            made = made_on(known, _as_sent(sending.edits), can.encoding, can.lf_lines)
+            made = made_on(Text.of(known), _as_sent(sending.edits), can.encoding, can.lf_lines)
             if made is not None and known != now and made.apply(known) == now:
                 return Text.of(known), [*reversed(made.edits), *edits]
         return text, edits
@@ -408,6 +408,14 @@ class Sender:
     def _settle(self, sending: _Sending) -> None:
         self._under_way.remove(sending)
         _settle(sending)
+
+
+def _after(before: Text, changes: ChangeSet) -> Text:
+    """The text that `changes` lead to, sharing with `before` what is the same."""
+    rope = Rope.of(before)
+    for edit in reversed(changes.edits):
+        rope.splice(edit.start, edit.end, edit.new)
+    return rope.snapshot()
 
 
 def _as_sent(edits: Sequence[TextEdit]) -> list[SentEdit]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from sidecar.core.change import Edit
@@ -122,3 +124,24 @@ def test_looks_applied() -> None:
     assert looks_applied(sent, [Edit(0, 9, "all in one ours and more")])
     assert not looks_applied(sent, [Edit(0, 0, "typed")])
     assert looks_applied([SentEdit(P(0, 0), P(0, 2), "")], [Edit(5, 6, "")])
+
+
+def test_many_edits_of_a_large_text_told_one_by_one() -> None:
+    """A state for each of them, of which none is a copy of the whole: else an ordinary write to ten megabytes stops everything for
+    seconds and takes a gigabyte."""
+    line = "x = 1  # a line like many others\n"
+    before = Text.of(line * 60_000)
+    sent = [SentEdit(Position(n, 0), Position(n, 1), "y") for n in range(0, 60_000, 1_000)]
+    told = [Edit(n * len(line), n * len(line) + 1, "y") for n in range(0, 60_000, 1_000)]
+    tracemalloc.start()
+    try:
+        assert not overwrites(before, sent, told, Encoding.UTF_16)
+        assert not overwrites(before, sent, told[:-1], Encoding.UTF_16), "not all of them: not found"
+        typed = [Edit(0, 0, "typed\n"), *(Edit(e.start + 6, e.end + 6, e.new) for e in told)]
+        assert not overwrites(before, sent, typed, Encoding.UTF_16), (
+            "moved by what was typed: not at the places sent"
+        )
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 3 * len(before)
