@@ -8,7 +8,7 @@ Nothing is compiled and nothing of a target is run: the wheels of other platform
 constraints.txt. In the .vsix, `bundled/` holds
 
     boot.py       starts the server with the Python it is run by
-    lib/          the server and the libraries that are Python only
+    lib/          the server and the libraries that are the same for every CPython: Python only, or machine code for its stable ABI
     cp311/ …      the libraries with machine code, once for each CPython
 
 Run by a Python of .venv (the level "dev": it needs `packaging`), with npm's packages installed in editor-extension.
@@ -184,8 +184,9 @@ def _of(wheel: Path) -> tuple[str, str]:
     return name, str(version)
 
 
-def is_pure(wheel: Path) -> bool:
-    return all(tag.platform == "any" and tag.abi == "none" for tag in parse_wheel_filename(wheel.name)[3])
+def is_for_all(wheel: Path) -> bool:
+    """Whether it is the same for every CPython; of a target's wheels, so its platform is right."""
+    return all(tag.abi in ("none", "abi3") for tag in parse_wheel_filename(wheel.name)[3])
 
 
 def unpack(wheel: Path, into: Path) -> None:
@@ -201,16 +202,16 @@ def unpack(wheel: Path, into: Path) -> None:
 
 def libraries(target: Target, into: Path) -> None:
     """`lib` and `cp3xx` of the bundle."""
-    pure: dict[str, Path] = {}
+    for_all: dict[str, Path] = {}
     with ThreadPoolExecutor(max_workers=len(PYTHONS)) as pool:
         sets = list(pool.map(lambda python: download(needed(target, python), target, python), PYTHONS))
     for python, wheels in zip(PYTHONS, sets, strict=True):
         for wheel in wheels:
-            if is_pure(wheel):
-                pure[wheel.name] = wheel
+            if is_for_all(wheel):
+                for_all[wheel.name] = wheel
             else:
                 unpack(wheel, into / ("cp" + python.replace(".", "")))
-    for wheel in pure.values():
+    for wheel in for_all.values():
         unpack(wheel, into / "lib")
     shutil.copytree(
         ROOT / "sidecar", into / "lib" / "sidecar", ignore=shutil.ignore_patterns("__pycache__", "ruff.toml")

@@ -26,6 +26,7 @@ from sidecar.config import AgentCommand, Settings, parse
 from sidecar.core.overlay import Document, Modification
 from sidecar.core.uri import DocumentUri, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
+from sidecar.disk.watching import FolderWatch
 from sidecar.journal import SqliteJournal
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.conflicts import ConflictFeatures
@@ -65,6 +66,8 @@ class Connection:
         self._bridge_id = new_id()
         self.on_conflict: Callable[[Json], None] = lambda row: None
         """Told of every conflict that is found, changes or ends."""
+        self.editor_watches: Callable[[], bool] = lambda: False
+        """Whether the editor watches the files of its folders for us."""
 
     def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
         """Builds the rest, with the settings that came with `initialize`."""
@@ -89,7 +92,9 @@ class Connection:
             agents,
             self._tasks,
             self._records,
+            FolderWatch,
         )
+        workspace.watched_by_editor(lambda: self.editor_watches())
         workspace.state.overlay.encoding = server.encoding
         workspace.roots_changed(folder_paths(server.folders))
         workspace.conflicts.moved = self.on_conflict
@@ -138,6 +143,8 @@ class Connection:
         """Ends every agent."""
         if self._agents is not None:
             await self._agents.aclose()
+        if self._workspace is not None:
+            await self._workspace.aclose()
         await self._records.aclose()
         self._audit.close()
 
@@ -250,6 +257,8 @@ async def build() -> AsyncGenerator[SidecarServer]:
         conflicts.add_to(commands)
         review.others = conflicts.diagnostics
         connection.on_conflict = conflicts.moved
+        watched = WatchedFiles(server, background, connection.files_changed)
+        connection.editor_watches = lambda: watched.registered
         features = Features(
             editor,
             commands,
@@ -257,7 +266,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             on_initialize=lambda: connection.initialize(server, editor),
             on_opaque=connection.opaque,
             on_renamed=connection.renamed,
-            watched=WatchedFiles(server, background, connection.files_changed),
+            watched=watched,
         )
         features.register(server)
         server.protocol.on_folders = connection.folders_changed

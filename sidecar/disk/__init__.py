@@ -9,6 +9,7 @@
     remove.py    remove(resolved, expected)
     metadata.py, temporaries.py   what save keeps, what it leaves after a crash
     git_head.py, folder_files.py   which files a folder has, and what its last commit says of them
+    watching.py  FolderWatch: told when something in a folder changes
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
     windows.py, win32.py   the same for Windows: rules as text, checks on the handle
     refusals.py  the fixed texts of refusals

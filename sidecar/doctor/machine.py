@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
+import tempfile
 from collections.abc import Iterator
 
 from sidecar import __version__
-from sidecar.disk import openat2
+from sidecar.disk import openat2, watching
 from sidecar.doctor.finding import Finding
 
 LIBRARIES = (
@@ -20,6 +21,7 @@ LIBRARIES = (
     "pathspec",
     "platformdirs",
     "rich",
+    "watchfiles",
 )
 
 
@@ -52,6 +54,19 @@ def look() -> Iterator[Finding]:
         )
     else:
         yield Finding(area, "ok", "files are opened by walking folders one by one, following no link unseen")
+    why_not = watching.probe(tempfile.gettempdir())
+    if why_not:
+        todo = (
+            "raise fs.inotify.max_user_watches and max_user_instances by sysctl"
+            if sys.platform == "linux"
+            else ""
+        )
+        words = f"files cannot be watched: {why_not}; while an agent works they are looked at twice a second instead"
+        yield Finding(area, "warn", words, todo)
+    else:
+        yield Finding(
+            area, "ok", "while an agent works, the system tells of changed files where the editor does not"
+        )
     match sys.platform:
         case "linux":
             words = "agents run under a reaper: nothing they start outlives the sidecar, not even kill -9"

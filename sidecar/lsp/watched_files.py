@@ -1,6 +1,6 @@
 """WatchedFiles: the client's own file watcher, asked for once it is initialized (LSP, "DidChangeWatchedFiles Notification").
 
-Only for clients that take the registration; the workspace looks by itself as well. What is watched is everything: which
+Only for clients that take the registration; elsewhere, and where a client refuses it, the workspace has the system's own watcher. What is watched is everything: which
 files an agent changes is not known before, and clients leave out what they never watch.
 """
 
@@ -40,6 +40,8 @@ class WatchedFiles:
         self._wire = wire
         self._tasks = tasks
         self._changed = changed
+        self.registered = False
+        """The client has agreed to tell."""
 
     def register(self, capabilities: EditorCapabilities) -> None:
         """The client is initialized: requests may be sent to it."""
@@ -53,5 +55,6 @@ class WatchedFiles:
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
                 await self._wire.request(types.CLIENT_REGISTER_CAPABILITY, REGISTRATION)
+            self.registered = True
         except (EditorRefused, EditorGone, TimeoutError) as error:
             _log.info("files are not watched by the editor: %s", error)

@@ -1,19 +1,26 @@
 """DiskWatch: while an agent works, and a little longer, the files that matter are looked at without anybody asking.
 
-Those are the open documents and the files that tool calls named. The editor tells of changed files where it can
-(`workspace/didChangeWatchedFiles`); a look at every stat twice a second does the same elsewhere and for what no watcher
-reports. At a turn's end everything is looked at once more, so that its outcome names what was changed behind the editor.
+Those are the open documents and the files that tool calls named. Somebody tells when to look: the editor where it watches files
+(`workspace/didChangeWatchedFiles`), else the system's own watcher (`disk.watching`). A look is a stat of each. What nobody watches
+(other folders, a file system that tells nothing, a system without watches left) is looked at twice a second. At a turn's end
+everything is looked at once more, so that its outcome names what was changed behind the editor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import anyio
+import anyio.to_thread
 
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
+from sidecar.disk.watching import FolderWatch
 from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
 from sidecar.workspace.documents import Tracked
@@ -24,8 +31,12 @@ from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 
+log = logging.getLogger(__name__)
+
 POLL_SECONDS = 0.5
-"""Between two looks; one costs about ten microseconds a file."""
+"""Between two looks at what nobody watches; one costs about ten microseconds a file."""
+WATCHED_SECONDS = 3.0
+"""Between two looks at what somebody watches: watchers leave things out without a word (network drives, what a user excluded)."""
 SEEN_SECONDS = 5.0
 """Between two notes in the journal that the turns still run: what changes much later than the last of them, no agent of theirs did."""
 MAX_DOCUMENTS = 1000
@@ -34,10 +45,15 @@ MAX_TRIES = 3
 """How often an editor is asked to take the same state of a file."""
 LAST_LOOK_SECONDS = 10.0
 """How long a turn's end waits for what changed last."""
+STOP_SECONDS = 2.0
+"""How long the end of the sidecar waits for the system's watcher; it takes a twentieth of a second."""
+
+Watch = Callable[[Sequence[str], Iterable[str], Callable[[], None], Callable[[], None]], FolderWatch]
+"""`disk.watching.FolderWatch`; tests have none, or one of their own."""
 
 
 class DiskWatch:
-    """Nothing is looked at while no agent works: what else changes files is the editor's business until somebody reads."""
+    """Nothing is looked at or watched while no agent works: what else changes files is the editor's business until somebody reads."""
 
     def __init__(
         self,
@@ -47,6 +63,7 @@ class DiskWatch:
         evidence: Evidence,
         journal: Journal,
         tasks: Background,
+        watch: Watch | None = None,
     ) -> None:
         self._found = FoundFiles(state, behind, evidence, journal)
         self._journal = journal
@@ -60,6 +77,12 @@ class DiskWatch:
         self._one_look = anyio.Lock()
         self._tried: dict[DocumentUri, tuple[Stat | None, int]] = {}
         self._being_looked_at: set[DocumentUri] = set()
+        self._watch = watch
+        self._watching: FolderWatch | None = None
+        self._stopped: list[FolderWatch] = []
+        self._told = anyio.Event()
+        self.editors_folders: Callable[[], Sequence[str]] = tuple
+        """The folders (canonical) that the editor watches now; none where it does not."""
 
     def turn_began(self, session: Session) -> None:
         self._evidence.turn_began(session)
@@ -70,6 +93,7 @@ class DiskWatch:
     async def before_turn(self, session: Session) -> None:
         """What the session's files are is noted; its prompt is sent afterwards."""
         await self._found.note(session)
+        self._begin_watching(session)
 
     async def turn_ending(self, session: Session) -> None:
         """The last look of a turn."""
@@ -100,20 +124,79 @@ class DiskWatch:
         if self._running:
             documents = map(self._state.documents.get, uris)
             self._start([tracked for tracked in documents if tracked is not None])
+            self._told.set()
+
+    async def aclose(self) -> None:
+        """The system's watcher has ended when this returns, within a bound."""
+        self._stop_watching()
+        for watch in self._stopped:
+            if not await anyio.to_thread.run_sync(watch.join, STOP_SECONDS):
+                log.warning("the watcher of files did not end in time")
+        self._stopped.clear()
+
+    # Who tells
+
+    def _begin_watching(self, session: Session) -> None:
+        if self._watch is None or not self._running:
+            return
+        roots = [root.path for root in session.roots.roots]
+        if all(any(_is_at_or_beneath(root, folder) for folder in self.editors_folders()) for root in roots):
+            return
+        documents = {os.path.dirname(path): None for path in self._paths() if session.roots.match(path)}
+        folders = documents | self._found.folders(session)
+        if self._watching is not None:
+            if self._watching.covers_folders([*roots, *folders]):
+                return
+            roots += self._watching.folders  # other sessions'
+        self._stop_watching()
+        tell = _in_loop(self._tell)
+        self._watching = self._watch(roots, folders, tell, tell)
+
+    def _stop_watching(self) -> None:
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.stop()
+            self._stopped = [*(watch for watch in self._stopped if not watch.join(0)), watching]
+
+    def _tell(self) -> None:
+        self._told.set()
+
+    def _is_watched(self) -> bool:
+        """Whether somebody tells of every file that matters."""
+        watching, editors = self._watching, self.editors_folders()
+        return all(
+            (watching is not None and watching.covers(path))
+            or any(_is_at_or_beneath(path, folder) for folder in editors)
+            for path in self._paths()
+        )
+
+    def _paths(self) -> list[str]:
+        """The files that matter."""
+        documents = [to_path(tracked.document.uri) for tracked in list(self._state.documents)[:MAX_DOCUMENTS]]
+        named = [n.path for session in self._evidence.active() for _, n in self._evidence.named(session)]
+        return [*(path for path in documents if path is not None), *named]
+
+    # Looking
 
     async def _poll(self) -> None:
+        looked = noted = anyio.current_time()
         try:
-            told = anyio.current_time()
             while self._evidence.active():
-                await anyio.sleep(POLL_SECONDS)
-                if anyio.current_time() - told >= SEEN_SECONDS:
-                    told = anyio.current_time()
+                with anyio.move_on_after(POLL_SECONDS):
+                    await self._told.wait()
+                now = anyio.current_time()
+                if now - noted >= SEEN_SECONDS:
+                    noted = now
                     await self._journal.turns_seen()
-                self._start(self._changed())
-                await self._look_at_named()
+                if self._told.is_set() or now - looked >= WATCHED_SECONDS or not self._is_watched():
+                    self._told = anyio.Event()
+                    looked = now
+                    self._start(self._changed())
+                    await self._look_at_named()
         finally:
             self._running = False
             self._tried.clear()
+            self._stop_watching()
 
     def _changed(self) -> list[Tracked]:
         """Open documents whose files are not as they were seen last."""
@@ -150,3 +233,18 @@ class DiskWatch:
             for session in self._evidence.active():
                 for uri, named in self._evidence.named(session):
                     await self._behind.look(session, uri, named)
+
+
+def _is_at_or_beneath(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
+    """`tell`, called in this loop soon, from any thread and without waiting for it; nothing once the loop has ended."""
+    loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell)
+
+    return told

@@ -39,6 +39,10 @@ class FoundFiles:
         """The session's turn is about to begin."""
         await self._starts.take(session)
 
+    def folders(self, session: Session) -> dict[str, None]:
+        """Where its files are, see TurnStarts."""
+        return self._starts.folders(session)
+
     async def saved(self, path: str, text: Text) -> None:
         """The editor saved a file (of an open document with this text) while turns run."""
         for session in list(self._state.sessions):

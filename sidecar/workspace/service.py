@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from sidecar.config import Settings
@@ -21,7 +21,7 @@ from sidecar.workspace.commands import Commands
 from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.conversations import Conversations
-from sidecar.workspace.disk_watch import DiskWatch
+from sidecar.workspace.disk_watch import DiskWatch, Watch
 from sidecar.workspace.disk_writes import DiskWriter
 from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
@@ -78,6 +78,7 @@ class Workspace:
         agents: Agents,
         tasks: Background,
         records: Records | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.state = State(settings, storage)
         self.state.overlay.lf_lines = editor.capabilities.lf_lines
@@ -99,7 +100,9 @@ class Workspace:
         self.conflicts = Conflicts(lambda: editor.capabilities)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts)
         self._reconciler.behind = behind
-        self._disk_watch = DiskWatch(self.state, self._reconciler, behind, self._evidence, journal, tasks)
+        self._disk_watch = DiskWatch(
+            self.state, self._reconciler, behind, self._evidence, journal, tasks, watch
+        )
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
         self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
@@ -152,6 +155,14 @@ class Workspace:
     def files_changed(self, uris: Sequence[DocumentUri]) -> None:
         """Files that the editor saw change on the disk."""
         self._disk_watch.files_changed(uris)
+
+    def watched_by_editor(self, does: Callable[[], bool]) -> None:
+        """`does` says whether the editor watches its workspace folders and tells of changes there (`files_changed`)."""
+        self._disk_watch.editors_folders = lambda: self._opening.folders if does() else ()
+
+    async def aclose(self) -> None:
+        """Ends what runs outside the loop."""
+        await self._disk_watch.aclose()
 
     def roots_changed(self, folders: Sequence[str]) -> None:
         """The editor's workspace folders, absolute paths; sessions opened later use the first as their default."""

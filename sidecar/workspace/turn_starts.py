@@ -127,6 +127,17 @@ class TurnStarts:
         self.forget(session.id)
         await self._journal.turn_ended(session.id)
 
+    def folders(self, session: Session) -> dict[str, None]:
+        """The folders (canonical) in which the session's files are, shallow ones first; without those that are ignored."""
+        found = {
+            os.path.join(start.folder, below) if below else start.folder: None
+            for start in self._starts.get(session.id, ())
+            for below in sorted(
+                {os.path.dirname(name) for name in start.stats}, key=lambda n: n.count(os.sep)
+            )
+        }
+        return found
+
     def has(self, session: Session) -> bool:
         return session.id in self._starts
 

@@ -38,6 +38,7 @@ ONLY_IN: dict[str, set[str]] = {
     "mcp": {"mcp"},
     "pathspec": {"matchers"},
     "sqlite3": {"journal"},
+    "watchfiles": {"disk"},
 }
 """Libraries that one part knows, so that a new version of theirs costs one folder."""
 
@@ -86,6 +87,7 @@ LIBRARIES = {
     "platformdirs",
     "rich",
     "pydantic",
+    "watchfiles",
 }
 
 

@@ -203,6 +203,7 @@ async def a_workspace(
     audit: Any = None,
     storage: Storage | None = None,
     records: Records | None = None,
+    watch: Any = None,
 ) -> AsyncIterator[Bench]:
     """Ends every task of the workspace when left."""
     parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
@@ -223,6 +224,7 @@ async def a_workspace(
             agents or IdleAgents(),
             Background(tasks, strict=True),
             records,
+            watch,
         )
         workspace.roots_changed([str(folder)])
         opened = await workspace.new_session()

@@ -79,6 +79,7 @@ def play(
     after: After = nothing,
     journal: Journal | None = None,
     also: Sequence[str] = (),
+    watch: Any = None,
     **editor: Any,
 ) -> FakeEditor:
     """`before` the prompt, the turn, and `after` it; then every mirror equals its buffer."""
@@ -86,7 +87,7 @@ def play(
 
     async def main() -> FakeEditor:
         fake = FakeEditor(habits, folder, **editor)
-        async with a_workspace(folder, fake, agents, journal=journal) as bench:
+        async with a_workspace(folder, fake, agents, journal=journal, watch=watch) as bench:
             bench.workspace.state.overlay.encoding = fake.capabilities.encoding
             agents.bench = bench
             agents.script = lambda turn: script(turn, fake)

@@ -1,0 +1,147 @@
+"""FolderWatch: the system's own file watcher (inotify, FSEvents, ReadDirectoryChangesW), by watchfiles, in a thread of its own.
+
+It only tells that something changed; what, whoever asked for it finds out by stat. On Linux one watch stands for one folder and there
+are few of them, so folders are watched one by one, without those below; elsewhere one watch covers a whole tree. The thread ends
+within a moment of `stop`, and `join` waits for that: a thread of Rust's must not be left to an interpreter that shuts down.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
+
+log = logging.getLogger(__name__)
+
+MAX_FOLDERS = 4096
+"""Of one watch, where each folder counts; old kernels allow a user 8,192."""
+QUIET_MS = 50
+"""A change is told once there was none for so long."""
+BATCH_MS = 250
+"""…or after so long: a build that writes without a pause is told four times a second."""
+_TRIES = 3
+"""How often it is begun again without folders that are gone by now."""
+
+ONE_BY_ONE = sys.platform == "linux"
+
+
+class FolderWatch:
+    """Runs from now until `stop`. Never raises: where the system has no watches left, `why_not` says so."""
+
+    def __init__(
+        self,
+        roots: Sequence[str],
+        folders: Iterable[str],
+        changed: Callable[[], None],
+        ended: Callable[[], None],
+    ) -> None:
+        """`roots`: canonical; `folders`: those below them that matter, the ones that matter most first. `changed` is called in the
+        thread, `ended` as well, when it has failed."""
+        wanted = dict.fromkeys([*roots, *folders]) if ONE_BY_ONE else dict.fromkeys(roots)
+        self._folders = list(wanted)[:MAX_FOLDERS]
+        self._covered = frozenset(self._folders)
+        self._changed = changed
+        self._ended = ended
+        self._stop = threading.Event()
+        self.running = False
+        """Changes are told from now on."""
+        self.why_not = ""
+        """What keeps it from running, in words."""
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def folders(self) -> list[str]:
+        """Every folder that has a watch, or where one covers what is below as well."""
+        return list(self._folders)
+
+    def covers(self, path: str) -> bool:
+        """Whether a change of this file (canonical path) is told."""
+        if not self.running:
+            return False
+        if ONE_BY_ONE:
+            return os.path.dirname(path) in self._covered
+        return any(path.startswith(os.path.join(folder, "")) for folder in self._covered)
+
+    def covers_folders(self, folders: Iterable[str]) -> bool:
+        """Whether nothing would be gained by another one for these; also while it is starting."""
+        return not self.why_not and (len(self._covered) >= MAX_FOLDERS or self._covered.issuperset(folders))
+
+    def stop(self) -> None:
+        """Returns at once; the thread ends within a moment."""
+        self.running = False
+        self._stop.set()
+
+    def join(self, seconds: float) -> bool:
+        """Whether the thread has ended. Blocks."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._watch()
+        except (
+            OSError,
+            RuntimeError,
+            ImportError,
+        ) as error:  # the system's limits, the library's own, no such library
+            self.why_not = reason(error)
+            log.warning("files are not watched: %s; they are looked at twice a second instead", self.why_not)
+        finally:
+            self.running = False
+            if not self._stop.is_set():
+                self._ended()
+
+    def _watch(self) -> None:
+        watcher = _begin(self._folders)
+        try:
+            self.running = True
+            if not self._stop.is_set():
+                self._changed()  # what changed before is told too
+            while not self._stop.is_set():
+                found = watcher.watch(BATCH_MS, QUIET_MS, 0, self._stop)
+                if found in ("stop", "signal"):
+                    return
+                if not self._stop.is_set():
+                    self._changed()
+        finally:
+            watcher.close()
+
+
+def _begin(folders: list[str]) -> RustNotify:
+    from watchfiles._rust_notify import RustNotify  # 0.1 s, and only this process's first turn needs it
+
+    for left in reversed(range(_TRIES)):
+        there = [folder for folder in folders if os.path.isdir(folder)]
+        try:
+            return RustNotify(there, False, False, 0, not ONE_BY_ONE, True)
+        except FileNotFoundError:
+            if not left:
+                raise
+    raise AssertionError("unreachable")
+
+
+def reason(error: Exception) -> str:
+    """In words, without paths."""
+    if isinstance(error, ImportError):
+        return "watchfiles is not installed"
+    words = str(error).partition(" about [")[0]
+    if "limit" in words or "No space left" in words or "Too many open files" in words:
+        return f"the system allows no more watches ({words})"
+    return words or type(error).__name__
+
+
+def probe(folder: str) -> str:
+    """Why files below a folder cannot be watched now, in words; "" when they can."""
+    told = threading.Event()
+    watch = FolderWatch([folder], [], told.set, told.set)
+    told.wait(5.0)
+    watch.stop()
+    watch.join(5.0)
+    return watch.why_not
