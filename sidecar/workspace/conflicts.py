@@ -129,8 +129,10 @@ class Conflicts:
             if uri is not None and conflict.tracked.document.uri != uri:
                 continue
             row = self.row(conflict)
-            if row["hunks"]:
-                found.append(row)
+            if row["hunks"] or conflict.tracked.looking.locked():
+                found.append(
+                    row
+                )  # or the document is just being brought together with its file: what it says is on its way
             else:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk fit together, and still differ

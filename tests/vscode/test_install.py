@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import scripted
 from tests.support import tools
 from tests.support.waiting import eventually
 from tests.vscode import vsix
@@ -213,6 +214,36 @@ def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
     window.notification("4 times in a row").get_by_role("button", name="Restart").click()
     eventually(lambda: servers(server), "it runs again", within=60, otherwise=server.last_words)
     window.until_server_runs()
+
+
+def test_a_running_turn_is_not_ended_by_a_setting_without_asking(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow
+) -> None:
+    server = start_code_server()
+    window = open_window(server=server)
+    window.until_server_runs()
+    settings = json.loads((server.data / "Machine" / "settings.json").read_text())
+    window.begin(scripted.steps({"wait_for": "session/cancel"}))
+    eventually(
+        lambda: [each["running"] for each in window.command("sidecar.status")["sessions"]] == [True],
+        "the turn runs",
+    )
+    (first,) = servers(server)
+    question = window.notification("which ends the agent's running turn")
+
+    server.write_settings("Machine", settings | {"acpSidecar.env": {"ONE": "1"}})
+    question.first.wait_for()
+    window.command("notifications.clearAll")
+    assert [each["running"] for each in window.command("sidecar.status")["sessions"]] == [True]
+    assert servers(server) == [first]
+
+    server.write_settings("Machine", settings | {"acpSidecar.env": {"TWO": "2"}})
+    question.first.get_by_role("button", name="Restart").click()
+    eventually(lambda: first not in servers(server), "the server is ended", otherwise=server.last_words)
+    window.until_server_runs()
+    (second,) = eventually(lambda: servers(server), "another one runs")
+    assert b"TWO=2" in Path(f"/proc/{second}/environ").read_bytes()
+    assert errors(window) == []
 
 
 def test_nothing_runs_in_a_folder_that_is_not_trusted(

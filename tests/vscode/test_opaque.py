@@ -47,3 +47,38 @@ def test_a_notebook_with_unsaved_changes(window: Window) -> None:
         return window.answers()[-1].get("result", {}).get("content")
 
     eventually(lambda: reads() == saved, "an agent reads what was saved")
+
+
+def test_a_custom_editor_with_unsaved_changes(window: Window) -> None:
+    file = window.file("a.blob", "from the disk\n")
+    turn = window.prompt(
+        scripted.steps(scripted.read(file), scripted.write(file, "from the disk\nand an agent\n"))
+    )
+    assert file.read_text() == "from the disk\nand an agent\n"
+    window.js(
+        "await vscode.commands.executeCommand('vscode.openWith', vscode.Uri.file(args[0]), 'test-support.blob')",
+        str(file),
+    )
+    eventually(lambda: window.active_tab()["kind"] == "custom", "the custom editor is shown")
+    window.js("keep.blobs.change(args[0])", str(file))
+    eventually(lambda: window.active_tab()["dirty"], "it has unsaved changes")
+
+    window.prompt(scripted.steps(scripted.read(file), scripted.write(file, "from an agent\n")))
+    read, write = window.answers()[-2:]
+    assert read["error"]["data"]["errorKind"] == write["error"]["data"]["errorKind"] == "open_elsewhere"
+    which = {"sessionId": turn["sessionId"], "turn": turn["turn"]}
+    (refused,) = window.command("sidecar.revertTurn", which)["impossible"]
+    assert "special editor" in refused["reason"]
+    assert file.read_text() == "from the disk\nand an agent\n", "nothing is touched"
+    assert window.active_tab()["dirty"]
+
+    window.command("workbench.action.files.save")
+    eventually(lambda: not window.active_tab()["dirty"], "it is saved")
+    assert file.read_text() == "from the custom editor\n"
+    eventually(
+        lambda: (
+            window.prompt(scripted.steps(scripted.read(file)))
+            and window.answers()[-1].get("result", {}).get("content") == "from the custom editor\n"
+        ),
+        "an agent reads what was saved",
+    )

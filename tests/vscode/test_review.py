@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
@@ -287,3 +288,74 @@ def test_a_conflict_is_decided_for_mine(window: Window) -> None:
     eventually(lambda: not window.command("sidecar.listConflicts", {}), "the conflict is over")
     assert window.text(file) == mine
     until_lenses(window, file, {})
+
+
+def conflict_with_the_disk(window: Window) -> tuple[Path, str]:
+    """The agent writes the file itself, in a line of which the user has other, unsaved text; and another line besides."""
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    window.prompt(scripted.steps(scripted.read(file)))
+    window.type("my ", at=(2, 0))
+    edit = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "by itself",
+        "title": "edit",
+        "kind": "edit",
+        "status": "in_progress",
+        "locations": [{"path": str(file)}],
+    }
+    window.prompt(
+        scripted.steps(
+            {"update": edit},
+            {"put": str(file), "text": CHANGED},
+            {"update": {**edit, "sessionUpdate": "tool_call_update", "status": "completed"}},
+            scripted.read(file),
+        )
+    )
+    eventually(lambda: "Keep mine" in lenses(window, file).get(2, []), "the conflict is shown")
+    (found,) = window.command("sidecar.listConflicts", {})
+    assert (found["origin"], found["agent"]) == ("disk", "scripted")
+    mine = BASE.replace("line 3", "my line 3")
+    assert window.text(file) == mine
+    assert window.answers()[-1]["result"]["content"] == mine, "an agent reads the user's lines"
+    return file, mine
+
+
+@pytest.mark.parametrize(("title", "stands"), [("Keep mine", "mine"), ("Take agent's", "agent")])
+def test_a_conflict_with_the_disk_is_decided_and_can_be_saved(
+    window: Window, title: str, stands: str
+) -> None:
+    file, mine = conflict_with_the_disk(window)
+    window.notification("says something else in lines that you changed").first.wait_for()
+    window.command("notifications.clearAll")
+    lens(window, title).click()
+    eventually(lambda: not window.command("sidecar.listConflicts", {}), "the conflict is over")
+    wanted = mine if stands == "mine" else CHANGED
+    window.until_text(file, wanted)
+    if stands == "agent":
+        eventually(lambda: [c["oldText"] for c in window.changes(file)], "what was taken is under review")
+    else:
+        until_lenses(window, file, {})
+        window.save()
+    window.until_disk(file, wanted)
+    window.until_dirty(file, False)
+    assert window.notifications() == [], "it is saved as any file"
+
+
+def test_the_agent_is_asked_about_a_conflict_with_the_disk(window: Window) -> None:
+    file, mine = conflict_with_the_disk(window)
+    message = window.notification("says something else in lines that you changed")
+    message.get_by_role("button", name="Ask Agent Again").click()
+    (session,) = window.command("sidecar.status")["sessions"]
+
+    def asked() -> str:
+        return str(window.command("sidecar.transcript", {"sessionId": session["sessionId"]})["entries"])
+
+    eventually(lambda: "the user changed the same lines" in asked(), "it is asked", otherwise=asked)
+    assert "my line 3" in asked()
+    assert "line three" in asked()
+    expect(view(window).nth(1)).to_have_attribute("aria-label", re.compile("you and scripted changed"))
+    (found,) = window.command("sidecar.listConflicts", {})
+    assert found["asked"]
+    assert window.text(file) == mine
+    assert file.read_text() == CHANGED

@@ -59,12 +59,19 @@ def test_the_disk_s_is_told_with_the_three_texts(tmp_path: Path, habits: Habits)
 @every_editor
 @pytest.mark.parametrize("take", ["mine", "agent"])
 def test_a_decision_about_the_disk(tmp_path: Path, habits: Habits, take: Any) -> None:
-    """What does not clash comes along either way; one undo takes it back; the agent's part is under review."""
+    """What does not clash comes along either way; one undo takes it back; the agent's part is under review. A client that asks
+    for the conflicts at every edit asks in the middle of a reload, too, when the document says what the file does."""
     decided = {"mine": MINE, "agent": BASE.replace("one", "theirs")}[take].replace("five", "FIVE")
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         rows = told(bench)
         conflict = await the_conflict(bench)
+        (known,) = bench.workspace.conflicts
+
+        def lists(*edited: object) -> None:
+            bench.workspace.conflicts.rows()
+
+        known.tracked.document.listeners.append(lists)
         answer = await bench.workspace.resolve_conflict(conflict["conflictId"], take)
         assert answer == {"conflictId": conflict["conflictId"], "outcome": take}
         assert editor.text("a.txt") == decided

@@ -16,7 +16,31 @@ async function answer({ body, args }) {
   }
 }
 
+// A custom editor, to which text sync does not reach: `keep.blobs.change(path)` leaves an open one with unsaved changes.
+function blobs() {
+  const changed = new vscode.EventEmitter();
+  const open = new Map();
+  const nothing = () => undefined;
+  keep.blobs = { change: (name) => changed.fire({ document: open.get(name), undo: nothing, redo: nothing }) };
+  return vscode.window.registerCustomEditorProvider("test-support.blob", {
+    onDidChangeCustomDocument: changed.event,
+    openCustomDocument: (uri) => {
+      const document = { uri, dispose: () => open.delete(uri.fsPath) };
+      open.set(uri.fsPath, document);
+      return document;
+    },
+    resolveCustomEditor: (_document, panel) => {
+      panel.webview.html = "<p>A custom editor</p>";
+    },
+    saveCustomDocument: ({ uri }) => vscode.workspace.fs.writeFile(uri, Buffer.from("from the custom editor\n")),
+    saveCustomDocumentAs: (_document, uri) => vscode.workspace.fs.writeFile(uri, Buffer.from("from the custom editor\n")),
+    revertCustomDocument: async () => undefined,
+    backupCustomDocument: async (_document, { destination }) => ({ id: destination.toString(), delete: nothing }),
+  });
+}
+
 exports.activate = (context) => {
+  context.subscriptions.push(blobs());
   const server = http.createServer((request, response) => {
     const parts = [];
     request.on("data", (part) => parts.push(part));
