@@ -5,6 +5,7 @@ One attempt only; whether to plan again is the caller's to decide. Never trusts 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
+from sidecar.core.lineends import fold
 from sidecar.core.misapplied import SentEdit, made_on, overwrites, separate
 from sidecar.core.normal import normal
 from sidecar.core.text import Encoding, Rope, Text
@@ -33,6 +35,8 @@ REFUSED_SECONDS = 1.0
 
 _SOON = 2_000_000
 """Characters up to which every change that comes is looked at for an edit of ours at a wrong place; in larger texts once, at the end."""
+_MAX_UNSEEN = 8
+"""The newest edits of unknown whereabouts that are remembered."""
 RELOAD_SECONDS = 0.5
 """How long an editor gets to reload a changed file by itself."""
 
@@ -218,6 +222,8 @@ class Sender:
         self.ever_applied = False
         """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
         self._under_way: list[_Sending] = []
+        self._unseen: deque[_Sending] = deque(maxlen=_MAX_UNSEEN)
+        """Made, says the editor, and nobody has seen where: perhaps in a buffer that it shows later."""
         self._followed: list[Followed] = []
 
     async def send(
@@ -246,6 +252,8 @@ class Sender:
                 self._tasks.start_soon(self._late, sending, sent)
             else:
                 self._settle(sending)
+            if sent is not None and sent.unseen:
+                self._unseen.append(sending)
 
     def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
         """A document was opened, with `text`; `edits` of it were told already."""
@@ -253,6 +261,9 @@ class Sender:
             if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
                 sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
 
+        for sending in [s for s in self._unseen if s.tracked.document.uri == tracked.document.uri]:
+            self._unseen.remove(sending)
+            self._seen_at_last(sending, tracked, text, edits)
         for followed in self._followed:
             if followed.tracked.closed and followed.tracked.document.uri == tracked.document.uri:
                 followed.tracked = tracked
@@ -274,12 +285,43 @@ class Sender:
         self, sending: _Sending, tracked: Tracked, text: Text, edits: Sequence[Edit]
     ) -> tuple[Text, Sequence[Edit]]:
         """`text` and `edits`, or, when the edit was made before the document was told open, the text before it and all edits since."""
+        found = self._made_untold(sending, tracked, text)
+        if found is None:
+            return text, edits
+        known, made = found
+        return known, [*reversed(made.edits), *edits]
+
+    def _made_untold(self, sending: _Sending, tracked: Tracked, text: Text) -> tuple[Text, ChangeSet] | None:
+        """The text that the disk had once and the edit was made on, and what that made of it, when that is `text`."""
         can, now = self._editor.capabilities, str(text)
         for known in tracked.disk.known(tracked.document.uri) if tracked.disk and "\r" not in now else ():
-            made = made_on(Text.of(known), _as_sent(sending.edits), can.encoding, can.lf_lines)
+            there = Text.of(known)
+            made = made_on(there, _as_sent(sending.edits), can.encoding, can.lf_lines)
             if made is not None and known != now and made.apply(known) == now:
-                return Text.of(known), [*reversed(made.edits), *edits]
-        return text, edits
+                return there, made
+        return None
+
+    def _seen_at_last(self, sending: _Sending, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
+        """The document is open again, long after an edit of which nobody knew what had become. Made where it was meant, it is the
+        agent's; elsewhere it goes, for the agent was told to read again."""
+        found = self._made_untold(sending, tracked, text)
+        if found is None:
+            return
+        known, made = found
+        if fold(str(known)) == fold(str(sending.before)):
+            if sending.applied is not None:
+                sending.applied(known, made, text)
+            return
+        watch = Watch(tracked.document, sending.expected, known, [*reversed(made.edits), *edits])
+
+        async def take_back() -> None:
+            await tracked.rest(ANSWER_SECONDS)
+            watch.close()
+            reason = "the editor applied the edit to a text that nobody was told of"
+            sent = Sent(Outcome.UNCLEAR, reason, known, sending.edits, watch.edits, None, tracked)
+            await self.take_back(sent, "taken back")
+
+        self._tasks.start_soon(take_back)
 
     def reload(self, tracked: Tracked, text: Text, applied: Applied) -> Reload:
         """The disk is about to say `text`: when the editor takes that over by itself, `applied` is called as for an edit sent."""

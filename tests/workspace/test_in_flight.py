@@ -279,6 +279,32 @@ def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopene
     play(tmp_path, habits, case, arrives_after=0.2)
 
 
+@pytest.mark.parametrize("typed", ["", "typed\n"])
+def test_an_edit_that_is_seen_when_nobody_waits_for_it_any_more(tmp_path: Path, typed: str) -> None:
+    """Made on the file's text in a buffer that nobody was told of. Where it belongs it is the agent's; elsewhere it goes."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        if typed:
+            editor.types("a.txt", typed, at=0)
+        await asyncio.sleep(0.1)
+        await bench.read("a.txt")
+        wanted = (typed + BASE).replace("three", "THREE")
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await asyncio.sleep(0.05)
+        editor.closes("a.txt")
+        refused(await write, Kind.OUTCOME_UNKNOWN)
+        await asyncio.sleep(100)
+        editor.opens("a.txt")
+        assert "THREE" in editor.text("a.txt")
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == (BASE if typed else wanted)
+        assert hunks(bench) == ([] if typed else ["THREE"])
+
+    play(tmp_path, replace(WELL_BEHAVED, unopened="untold"), case, arrives_after=0.2)
+
+
 @pytest.mark.parametrize("unopened", ["hidden", "change first"])
 @pytest.mark.parametrize("user", ["closes without saving", "saves, closes and edits anew"])
 def test_an_edit_that_leads_to_what_was_expected_on_another_text(
