@@ -4,7 +4,8 @@ A hunk is a stretch of the current text, what it says, and what reviewing it awa
 document is the user's (or was reviewed). So the text before all unreviewed work needs no copy: it is the current text with
 every hunk put back, and typing elsewhere costs only the shifting of hunks.
 
-    user_edit      outside hunks they move along; lines changed inside a hunk become the user's and leave it
+    user_edit      outside hunks they move along; lines changed inside a hunk become the user's and leave it; deleted lines put
+                   back where they were are no hunk any more
     agent_edit     a new hunk, or a new version of the lines of a hunk that another turn made
     keep, reject   by hunk; by turn or session also where another agent worked on top: then a three-way merge decides
 
@@ -138,7 +139,7 @@ class Ledger:
     def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> None:
         """Somebody else's edit of the current text; `length` and `after` are those of the text it led to.
 
-        `after` is only called when that text may be one seen before."""
+        `after` is only called when that text may be one seen before, or has lines again that an agent deleted there."""
         shift = len(edit.new) - (edit.end - edit.start)
         hunks: list[Hunk] = []
         for hunk in self.hunks:
@@ -148,7 +149,7 @@ class Ledger:
                 hunks.append(hunk.moved(shift))
             else:
                 hunks.extend(_without_edited_lines(hunk, edit, self._id))
-        self.hunks = _effective(hunks)
+        self.hunks = tuple(h for h in _effective(hunks) if not _is_put_back(h, edit, after))
         if any(len(text) == length for text, _ in self._remembered):
             self._recall(after())
 
@@ -291,6 +292,21 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
         return found
     turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
     return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
+
+
+def _is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
+    """Whether `edit` (coordinates before it; those of `hunk` are behind it) completed what an agent had deleted there: to put that back
+    once more would double it. Put in elsewhere it is the user's text, and the deletion stays under review."""
+    if hunk.start != hunk.end or not edit.new:
+        return False
+    size = len(hunk.old)
+    for start in (hunk.start, hunk.start - size):
+        end = start + size
+        if 0 <= start < edit.start + len(edit.new) and edit.start < end:
+            text = after()
+            if end <= len(text) and text.slice(start, end) == hunk.old:
+                return True
+    return False
 
 
 def _touches(hunk: Hunk, edit: Edit) -> bool:

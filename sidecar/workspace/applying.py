@@ -17,7 +17,6 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
-from sidecar.core.ledger import Rejection
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.text import Text
@@ -94,8 +93,11 @@ class Applier:
         self._tasks = tasks
 
     def is_open(self, path: str) -> bool:
-        """Whether the file at `path` is open in the editor, by this name or another."""
-        return os.path.isabs(path) and "\0" not in path and self._open_document(path) is not None
+        """Whether the file at `path` is open in the editor, by this name or another, and be it where its text cannot be seen."""
+        if not os.path.isabs(path) or "\0" in path:
+            return False
+        opaque = self._state.opaque.refusal_of(from_path(path))
+        return opaque is not None or self._open_document(path) is not None
 
     async def apply(self, change: Change) -> Applied:
         """Once begun it goes to its end: cancelling it does not leave half of it."""
@@ -115,6 +117,9 @@ class Applier:
             ticket.release()
 
     async def _apply(self, ticket: Ticket, change: Change) -> Applied:
+        opaque = self._state.opaque.refusal_of(from_path(change.path))
+        if opaque is not None:
+            return Applied("refused", opaque.message)
         found = self._open_document(change.path)
         if not isinstance(found, Tracked):
             return found or Applied("not_open")
@@ -217,20 +222,10 @@ class Applier:
             reviewed = self._state.ledgers.get(uri)
             if reviewed is None:
                 return
-            put_back = {
-                hunk.id
-                for hunk in reviewed.ledger.hunks
-                for edit in changes.edits
-                if hunk.start == hunk.end == edit.start == edit.end and hunk.old == edit.new
-            }
             length = len(before)
             for step in changes_as_steps(changes):
                 length += step.growth
                 reviewed.user_edit(step, length, lambda: after)
-            left = tuple(hunk for hunk in reviewed.ledger.hunks if hunk.id not in put_back)
-            if left != reviewed.ledger.hunks:
-                # What an agent deleted is there again. To the ledger it is text beside the place of the deletion.
-                reviewed.ledger.rejected(after, Rejection(ChangeSet(len(after)), left, ()), after)
             self._state.ledgers.moved(reviewed)
 
         return applied

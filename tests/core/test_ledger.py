@@ -3,6 +3,7 @@ gives the text without the agents' unreviewed work."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -26,14 +27,23 @@ class Reviewed(RuleBasedStateMachine):
         self.ledger = Ledger()
         self.writes = 0
         self.past: list[Text] = []
+        self.around: set[str] = set()
+        """Texts that bring their hunks back when the user undoes or redoes to them."""
 
     def _user(self, changes: ChangeSet) -> None:
         """As the mirror receives it: one edit after the other, from the last."""
         for edit in reversed(changes.edits):
             one = ChangeSet.of(len(self.text), (edit,))
             after = Text.of(one.apply(self.text))
+            base, hunks = self.ledger.base(str(self.text)), self.ledger.hunks
             self.ledger.user_edit(edit, len(after), lambda after=after: after)
             self.text = after
+            beside = all(edit.end < h.start or h.end < edit.start for h in hunks)
+            if beside and len(hunks) == len(self.ledger.hunks) and str(after) not in self.around:
+                shift = sum(len(h.old) - len(h.text) for h in hunks if h.end < edit.start)
+                moved = Edit(edit.start + shift, edit.end + shift, edit.new)
+                expected = ChangeSet.of(len(base), (moved,)).apply(base)
+                assert self.ledger.base(str(after)) == expected, "what the user did is in the base, too"
 
     @rule(at=PLACE, size=st.integers(0, 8), new=LINES)
     def user_edits(self, at: int, size: int, new: str) -> None:
@@ -55,8 +65,11 @@ class Reviewed(RuleBasedStateMachine):
         self.past.append(self.text)
         self.writes += 1
         after = Text.of(wanted)
+        base = self.ledger.base(before)
         self.ledger.agent_edit(self.text, changes, after, Author(agent, turn, f"w{self.writes}"))
         self.text = after
+        self.around |= {before, wanted}
+        assert self.ledger.base(wanted) == base, "nothing that agents do is in the base"
 
     @precondition(lambda self: self.ledger.hunks)
     @rule(pick=PLACE)
@@ -88,6 +101,7 @@ class Reviewed(RuleBasedStateMachine):
         left = {h.id for h in rejection.impossible}
         self.past.append(self.text)
         after = Text.of(rejection.changes.apply(self.text))
+        self.around |= {str(self.text), str(after)}
         self.ledger.rejected(self.text, rejection, after)
         self.text = after
         assert {h.id for h in self.ledger.hunks if any(v.author.session == agent for v in h.versions)} <= left
@@ -104,6 +118,7 @@ class Reviewed(RuleBasedStateMachine):
         assert rejection.impossible == ()
         self.past.append(self.text)
         after = Text.of(rejection.changes.apply(self.text))
+        self.around |= {str(self.text), str(after)}
         ledger.rejected(self.text, rejection, after)
         self.text = after
 
@@ -151,3 +166,29 @@ def test_an_undone_write_is_out_of_review_and_redone_in_it_again() -> None:
     for edit in changes.edits:
         ledger.user_edit(edit, len(after), lambda: after)
     assert ledger.hunks == hunks
+
+
+@pytest.mark.parametrize(
+    ("what", "edits", "left"),
+    [
+        ("where they were", [Edit(4, 4, "two\n")], []),
+        ("typed one by one", [Edit(4 + i, 4 + i, c) for i, c in enumerate("two\n")], []),
+        ("from the last to the first", [Edit(4, 4, "\n"), Edit(4, 4, "wo"), Edit(4, 4, "t")], []),
+        ("before the end of the line above", [Edit(3, 3, "\ntwo")], []),
+        ("half of it", [Edit(4, 4, "tw")], ["two\n"]),
+        ("elsewhere", [Edit(0, 0, "two\n")], ["two\n"]),
+        ("behind another line", [Edit(10, 10, "two\n")], ["two\n"]),
+        ("and taken away again", [Edit(4, 4, "two\n"), Edit(4, 8, "")], ["two\n"]),
+        ("something else", [Edit(4, 4, "2\n")], ["two\n"]),
+    ],
+)
+def test_lines_that_an_agent_deleted_are_put_back(what: str, edits: list[Edit], left: list[str]) -> None:
+    """There it is what rejecting would do, and to reject as well would double them. Elsewhere they are the user's, and the agent's
+    deletion still is one: rejecting brings back what stood there, as a merge would."""
+    before, text = "one\ntwo\nthree\n", Text.of("one\nthree\n")
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, str(text)), text, Author("first", 1, "w1"))
+    for edit in edits:
+        text = Text.of(ChangeSet.of(len(text), (edit,)).apply(text))
+        ledger.user_edit(edit, len(text), lambda text=text: text)
+    assert [hunk.old for hunk in ledger.hunks] == left, what
