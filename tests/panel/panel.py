@@ -99,6 +99,8 @@ class Panel:
         self.requests: list[str] = []
         """Addresses that were asked for, those that the policy refused too."""
         self.refused: list[str] = []
+        self.told: list[Json] = []
+        """Messages of the extension to the page."""
         self.sent: list[Json] = []
         """Messages of the page to the extension."""
         self.errors: list[str] = []
@@ -131,6 +133,7 @@ class Panel:
 
     def send(self, *messages: Json) -> None:
         """From the extension; returns when it is drawn."""
+        self.told.extend(messages)
         self.page.evaluate("all => all.forEach((one) => window.postMessage(one, '*'))", list(messages))
         self.settle()
 
@@ -235,7 +238,7 @@ def question(**more: Any) -> Json:
     asked = {
         "requestId": "q",
         "action": "execute",
-        "text": "fast-agent wants to run a command.\nCommand: pytest -q",
+        "text": "fast-agent wants to run a command in '/home/me/rain': pytest -q",
         "reason": "not yet allowed in this session",
         "options": [
             {"optionId": "no", "kind": "reject_once", "label": "Reject"},

@@ -15,8 +15,8 @@ export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
     const row: Agent = { id, name, source, installed, ...(version ? { version } : {}), ...(needs ? { needs } : {}) };
     if (source === "demo") row.description = vscode.l10n.t("Reads a file and makes one small edit. For trying things out.");
     if (installed) return row;
-    if (/node|npx|npm/i.test(needs ?? "")) return { ...row, remedy: { id: "node", label: vscode.l10n.t("Get Node.js") } };
-    if (/\buvx?\b/i.test(needs ?? "")) return { ...row, remedy: { id: "uv", label: vscode.l10n.t("Get uv") } };
+    if (/\b(node|npx|npm)\b/i.test(needs ?? "")) return { ...row, needs: vscode.l10n.t("Node.js was not found on this machine."), remedy: { id: "node", label: vscode.l10n.t("Get Node.js") } };
+    if (/\buvx?\b/i.test(needs ?? "")) return { ...row, needs: vscode.l10n.t("uv was not found on this machine."), remedy: { id: "uv", label: vscode.l10n.t("Get uv") } };
     return { ...row, needs: needs ?? vscode.l10n.t("Not found on this machine."), remedy: { id: "settings", label: vscode.l10n.t("Open settings") } };
   });
 }

@@ -5,7 +5,7 @@
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import type { Row } from "./rows";
 import { t } from "./strings";
 
@@ -31,11 +31,14 @@ export function List({ rows, draw, reveal, conversation }: Props) {
   const current = useRef(rows);
   current.current = rows;
   const holder = useRef<Virtualizer<HTMLDivElement, HTMLElement> | null>(null);
+  // the same functions every time: other ones make the list forget where every row is
+  const estimateSize = useCallback((index: number) => current.current[index]?.guess ?? 40, []);
+  const getItemKey = useCallback((index: number) => current.current[index]?.key ?? index, []);
   const options = {
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index: number) => current.current[index]?.guess ?? 40,
-    getItemKey: (index: number) => current.current[index]?.key ?? index,
+    estimateSize,
+    getItemKey,
     overscan: OVERSCAN,
     paddingStart: 8,
     paddingEnd: 12,
@@ -48,6 +51,7 @@ export function List({ rows, draw, reveal, conversation }: Props) {
   holder.current ??= new Virtualizer(options);
   const virtual = holder.current;
   virtual.setOptions(options);
+  const height = virtual.getTotalSize();
 
   useLayoutEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => virtual._willUpdate());
@@ -56,8 +60,8 @@ export function List({ rows, draw, reveal, conversation }: Props) {
   }, [conversation]);
   useLayoutEffect(() => {
     const element = scroller.current;
-    if (element && pinned.current) element.scrollTop = element.scrollHeight;
-  });
+    if (element && pinned.current) element.scrollTop = height; // beyond the end: the end
+  }, [height, conversation, pinned.current, virtual.scrollRect?.height]);
   useEffect(() => {
     if (!reveal) return;
     const index = current.current.findIndex((row) => row.key === reveal.key);
@@ -93,7 +97,7 @@ export function List({ rows, draw, reveal, conversation }: Props) {
           }
         }}
       >
-        <div class="log-inner" style={{ height: `${virtual.getTotalSize()}px` }}>
+        <div class="log-inner" style={{ height: `${height}px` }}>
           {items.map((item) => {
             const row = rows[item.index];
             return row ? (

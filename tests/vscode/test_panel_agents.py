@@ -1,0 +1,160 @@
+"""Agents in the panel: adding one, one that is not signed in, one that cannot be started, one that takes pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from sidecar.approvals import Approvals
+from sidecar.config import AgentCommand
+from tests.panel.panel import EXTENSION
+from tests.panel.test_conversation import PASTE
+from tests.support.waiting import eventually
+from tests.vscode.browser import Browser
+from tests.vscode.code_server import CodeServer
+from tests.vscode.conftest import OpenWindow, StartCodeServer
+from tests.vscode.panel import Panel
+from tests.vscode.window import Window
+
+pytestmark = pytest.mark.timeout(400)
+
+REGISTRY = json.loads((EXTENSION / "src" / "panel" / "host" / "registry.json").read_text())["agents"]
+SIGNING = "signing"
+NPX = """#!/bin/sh
+echo "$@" >> {calls}
+exec sleep 600
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the runner of packages notes what it was asked to run, and where a sign-in is left."""
+    return tmp_path_factory.mktemp("agents")
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, _start: StartCodeServer, place: Path) -> CodeServer:
+    """With an `npx` that fetches nothing, an agent that wants a sign-in, and one whose runner is missing."""
+    runner = place / "bin" / "npx"
+    runner.parent.mkdir()
+    runner.write_text(NPX.format(calls=place / "calls"))
+    runner.chmod(0o755)
+    script = Path(__file__).with_name("signing_agent.py")
+    signing = {"command": sys.executable, "args": [str(script), str(place / "signed-in")]}
+    lacking = {"command": "npx", "args": ["--yes", "x@1.0.0"], "env": {"PATH": str(place / "nothing")}}
+    server = _start(
+        browser,
+        machine={
+            "acpSidecar.agents": {SIGNING: signing, "lacking": lacking},
+            "acpSidecar.defaultAgent": "",
+            # in the settings: VS Code itself takes PATH from the user's shell
+            "acpSidecar.env": {"PATH": f"{runner.parent}{os.pathsep}{os.environ['PATH']}"},
+        },
+    )
+    Approvals(server.state).remember(AgentCommand(sys.executable, tuple(signing["args"]), {}))
+    return server
+
+
+@pytest.fixture
+def window(open_window: OpenWindow, server: CodeServer, tmp_path: Path) -> Window:
+    window = open_window(tmp_path / "ws", server)
+    window.until_server_runs()
+    return window
+
+
+def row(panel: Panel, name: str) -> Any:
+    return panel.page.locator(".agents li").filter(has_text=name)
+
+
+def test_an_agent_that_is_not_signed_in(window: Window, place: Path) -> None:
+    """One sentence, one button, a terminal; then the conversation begins by itself, and what was asked is still in the box."""
+    (place / "signed-in").unlink(missing_ok=True)
+    panel = Panel(window)
+    row(panel, SIGNING).get_by_role("button", name="Start").click()
+    notice = panel.page.locator(".notice", has_text="wants you to sign in first.")
+    expect(notice).to_be_visible(timeout=60_000)
+    expect(notice.get_by_role("button")).to_have_text(["Sign in"])
+    panel.box.fill("hello")
+    notice.get_by_role("button").click()
+    terminal = window.page.locator(".terminal-wrapper .xterm")
+    expect(terminal).to_be_visible(timeout=60_000)
+    window.until_js(
+        "return vscode.window.terminals.some((one) => one.name.startsWith('Sign in to'))",
+        "terminal",
+        within=30,
+    )
+    window.js(
+        "vscode.window.terminals.find((one) => one.name.startsWith('Sign in to')).sendText(args[0])", "sesame"
+    )
+    panel.says("is ready.", within=90)
+    assert (place / "signed-in").read_text() == "sesame"
+    expect(panel.box).to_have_value("hello")
+    panel.prompt(json.dumps([{"say": "welcome"}]))
+    panel.says("welcome", within=60)
+
+
+def test_an_agent_whose_runner_is_missing(window: Window) -> None:
+    panel = Panel(window)
+    lacking = row(panel, "lacking")
+    expect(lacking.locator(".needs")).to_have_text("Node.js was not found on this machine.", timeout=60_000)
+    expect(lacking.get_by_role("button")).to_have_text(["Get Node.js"])
+    lacking.get_by_role("button").click()
+    dialog = window.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("nodejs.org", timeout=30_000)  # VS Code shows where it leads, and asks
+    dialog.get_by_role("button", name="Cancel").click()
+
+
+def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_yes(
+    window: Window, place: Path
+) -> None:
+    entry = next(one for one in REGISTRY if "npx" in one["distribution"])
+    wanted = ["--yes", f"{entry['distribution']['npx']['package']}@{entry['version']}"]
+    panel = Panel(window)
+    panel.button("Add agent").click()
+    window.page.keyboard.type(entry["name"])
+    offered = window.page.locator(".quick-input-list .monaco-list-row").filter(has_text=wanted[1])
+    expect(offered).to_be_visible(timeout=30_000)
+    offered.click()
+    dialog = window.page.get_by_role("dialog").filter(has_text=f"Add {entry['name']}?")
+    expect(dialog).to_contain_text(" ".join(["npx", *wanted]), timeout=30_000)
+    expect(dialog).to_contain_text("Nothing is downloaded now")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    settings = window.server.data / "Machine" / "settings.json"
+    eventually(lambda: entry["id"] in settings.read_text(), "it is in the settings", within=30)
+    assert json.loads(settings.read_text())["acpSidecar.agents"][entry["id"]] == {
+        "command": "npx",
+        "args": wanted,
+    }
+    calls = place / "calls"
+    assert not calls.exists(), "adding runs nothing"
+    row(panel, entry["id"]).get_by_role("button", name="Start").click(timeout=60_000)
+    card = panel.page.get_by_role("group", name="May this program be started?")
+    expect(card.get_by_label("Command", exact=True)).to_contain_text(wanted[1], timeout=60_000)
+    assert not calls.exists(), "nothing runs before a yes"
+    armed = card.locator("button[aria-disabled=false]")
+    expect(armed.first).to_be_attached(timeout=30_000)
+    card.locator("button.allow").click()
+    eventually(calls.exists, "it is started", within=60)
+    assert calls.read_text().split() == wanted
+
+
+def test_a_picture_is_pasted_and_goes_to_the_agent(window: Window, place: Path) -> None:
+    (place / "signed-in").write_text("sesame")
+    panel = Panel(window)
+    row(panel, SIGNING).get_by_role("button", name="Start").click()
+    panel.says("is ready.", within=60)
+    panel.page.evaluate(PASTE, {"sizes": [3], "words": ""})
+    expect(panel.page.locator(".box .chip")).to_have_text(["3.png"])
+    panel.prompt(json.dumps([{"say": "seen"}]))
+    panel.says("seen", within=60)
+    expect(panel.page.locator(".user .chip")).to_have_text(["3.png"])
+    (session,) = [one for one in window.command("sidecar.listSessions", {}) if one["open"]]
+    record = window.command("sidecar.transcript", {"sessionId": session["sessionId"]})["entries"]
+    prompt = next(one["prompt"] for one in record if one["type"] == "prompt")
+    assert {"type": "image", "mimeType": "image/png", "data": "AAAA"} in prompt
