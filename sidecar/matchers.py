@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from unicodedata import normalize
 
 from pathspec import GitIgnoreSpec
 
@@ -41,7 +42,7 @@ def _compile(patterns: Iterable[str], problems: list[str]) -> Matcher:
         if at_home:
             body = body[1:]  # the slash stays and anchors it at the home folder
         # Names are matched folded, so the pattern's letters are too; its *, ?, [ and \ must stay as they are.
-        line = ("!" if negated else "") + body.casefold()
+        line = ("!" if negated else "") + normalize("NFKC", normalize("NFKC", body).casefold())
         try:
             GitIgnoreSpec.from_lines([line])
         except (ValueError, TypeError) as error:

@@ -21,6 +21,8 @@ OUTPUT_LIMIT = 1024 * 1024
 """Bytes of output kept when the agent names no limit."""
 MOST_OUTPUT = 16 * 1024 * 1024
 """Bytes of output kept however much the agent asks for."""
+LONGEST = 256 * 1024
+"""Bytes of all words and variables together. Linux takes 128 KiB in one word; all of it is shown, kept and logged."""
 
 _FOR_A_SHELL = re.compile(r"""[\s|&;<>()$`"'*?\[\]#~%{}!\\]""")
 """What no name of a program on PATH has in it, and a line for a shell nearly always."""
@@ -69,9 +71,13 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
     if any("\0" in word for word in argv):
         return invalid("the command has a NUL character in it", Kind.BAD_RANGE)
     try:
-        "".join((*argv, *env, *env.values())).encode()
+        size = len("\0".join((*argv, *env, *env.values())).encode())
     except UnicodeEncodeError:
         return invalid("the command cannot be encoded", Kind.BAD_RANGE)
+    if size > LONGEST:
+        return invalid(
+            f"the command has more than {LONGEST} bytes; put long texts into a file", Kind.TOO_LARGE
+        )
     return CommandLine(session_id, argv, cwd or None, env, min(limit, MOST_OUTPUT))
 
 

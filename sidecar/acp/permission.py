@@ -7,6 +7,7 @@ never announced (gemini, qwen), or with nothing but an id (vibe), so announced c
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Literal, cast
@@ -18,7 +19,24 @@ _REMEMBERED = 256
 _REMEMBERED_SIZE = 32 * 1024 * 1024
 """Characters, about, of all that is remembered of a session's calls."""
 _SHOWN = 6
+_MOST_OPTIONS = 64
+_LONGEST_ID = 4096
+"""Characters of an option's id."""
 _KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
+_MEANS = {
+    "allow_once": "allows it",
+    "allow_always": "allows it from now on",
+    "reject_once": "refuses it",
+    "reject_always": "refuses it from now on",
+}
+_YES = re.compile(r"\W*(?:accept|allow|always|approv|confirm|continu|grant|ok|permit|proceed|run|yes)")
+_NO = re.compile(
+    r"\b(?:(?:no|nope|not|nothing|dont?|never|none|nobody|without)\b"
+    r"|(?:abort|block|cancel|declin|den|disallow|dismiss|forbid|refus|reject|skip|stop))"
+)
+_LASTING = re.compile(
+    r"\b(?:again|all|always|every|forever|future|never|permanently|project|remember|session)\b"
+)
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
 
 Action = Literal["read", "write", "execute", "other"]
@@ -81,14 +99,30 @@ def size_of(value: object) -> int:
 
 
 def options_of(params: Json) -> tuple[Option, ...]:
-    """The options that can be acted upon: with an id, a label and a kind of ACP's; of two with one id, the first."""
+    """The options that can be acted upon: with an id, a label and a kind of ACP's; of two with one id, the first. Nobody reads more
+    than the first few."""
     found: dict[str, Option] = {}
     for item in _objects(params.get("options")):
         option_id, kind, name = item.get("optionId"), item.get("kind"), item.get("name")
-        if isinstance(option_id, str) and kind in _KINDS and option_id not in found:
-            label = name if isinstance(name, str) and name.strip() else str(kind).replace("_", " ")
-            found[option_id] = Option(option_id, str(kind), plain(label, 80))
+        if len(found) == _MOST_OPTIONS:
+            break
+        if not isinstance(option_id, str) or len(option_id) > _LONGEST_ID:
+            continue
+        if isinstance(kind, str) and kind in _KINDS and option_id not in found:
+            label = name if isinstance(name, str) and name.strip() else kind.replace("_", " ")
+            found[option_id] = Option(option_id, kind, _honest(plain(label, 80), kind))
     return tuple(found.values())
+
+
+def _honest(label: str, kind: str) -> str:
+    """The agent's word for an option; what it does in ours behind it, unless the word says just that: a button may be called
+    “Reject” and allow."""
+    words = label.casefold()
+    yes, no = _YES.match(words) is not None, _NO.search(words) is not None
+    says = yes and not no if kind.startswith("allow") else no and not yes
+    if kind.endswith("_always") and _LASTING.search(words) is None:
+        says = False
+    return label if says else f"{label} ({_MEANS[kind]})"
 
 
 def question(

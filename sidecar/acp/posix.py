@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sidecar.acp import pipes
+from sidecar.acp import reaper as reaper_module
 from sidecar.acp.limits import Ladder
 from sidecar.acp.process import AgentProcess, Exit, Tail
 
@@ -62,6 +63,8 @@ async def start(
             return
         try:
             os.write(to_reaper, how.encode())
+            if child.returncode is None:
+                os.kill(child.pid, signal.SIGCONT)  # the agent may have stopped it
         except OSError:  # it is gone already
             pass
 
@@ -69,7 +72,12 @@ async def start(
         os.close(to_reaper)  # a reaper that is still there takes it as our end
         for transport in (output_end, stderr_end, reports_end):
             transport.close()
-        if child.returncode is None:
+        if child.returncode is None:  # it does not do its work: the agent keeps it from it
+            for pid in reaper_module.descendants(child.pid):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    pass
             for group in {process.pid, child.pid}:
                 try:
                     os.killpg(group, signal.SIGKILL)

@@ -36,24 +36,28 @@ def main(argv: list[str]) -> int:
         os.environ.pop(name, None)
     for fd in (control, status):
         os.set_inheritable(fd, False)
+    wake = _signals_as_bytes()
     subreaper = _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    # the one signal that also reaches a reaper which the agent has stopped
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
     if os.getppid() != parent:  # gone before the line above could notice
         return 1
-    wake = _signals_as_bytes()
     agent, error = _spawn(argv[6:])
     _report(status, f"failed {error}" if error else f"started {agent}")
     if error:
         return 1
     _let_go_of_streams()
-    return Reaper(agent, control, status, wake, subreaper).run()
+    return Reaper(agent, parent, control, status, wake, subreaper).run()
 
 
 class Reaper:
     """Waits for the end of `agent` and of all its descendants, and hurries it when told to."""
 
-    def __init__(self, agent: int, control: int, status: int, wake: int, subreaper: bool) -> None:
+    def __init__(
+        self, agent: int, parent: int, control: int, status: int, wake: int, subreaper: bool
+    ) -> None:
         self._agent = agent
+        self._parent = parent
         self._control = control
         self._status = status
         self._wake = wake
@@ -89,7 +93,8 @@ class Reaper:
         except BlockingIOError:
             return
         if fd == self._wake:
-            if signal.SIGTERM in data:  # PR_SET_PDEATHSIG, or someone who wants us to end
+            # someone who wants us to end, or PR_SET_PDEATHSIG: the agent may keep the other end of CONTROL open
+            if signal.SIGTERM in data or os.getppid() != self._parent:
                 self._end(TERMINATE_GRACE)
         elif not data:
             poll.unregister(fd)
@@ -139,17 +144,23 @@ class Reaper:
     def _survivors(self) -> set[int]:
         """Everything that descends from the agent, the agent itself included, as far as can be known."""
         table = _processes()
-        below, grew = {os.getpid()}, True
-        while grew:
-            found = {pid for pid, (parent, _) in table.items() if parent in below} - below
-            below |= found
-            grew = bool(found)
-        below.discard(os.getpid())
+        below = descendants(os.getpid(), table)
         if not self._subreaper:
             below |= {pid for pid, (_, group) in table.items() if group == self._agent}
             below |= self._seen & table.keys()
             self._seen |= below
         return below
+
+
+def descendants(of: int, table: dict[int, tuple[int, int]] | None = None) -> set[int]:
+    """Everything that is below a process now, by `_processes`."""
+    table = _processes() if table is None else table
+    below, grew = {of}, True
+    while grew:
+        found = {pid for pid, (parent, _) in table.items() if parent in below} - below
+        below |= found
+        grew = bool(found)
+    return below - {of}
 
 
 def _processes() -> dict[int, tuple[int, int]]:
@@ -204,7 +215,7 @@ def _spawn(argv: list[str]) -> tuple[int, int]:
             if _LINUX:
                 _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # someone may kill the reaper
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM):
+            for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM, signal.SIGCONT):
                 signal.signal(number, signal.SIG_DFL)
             os.execv(argv[0], argv)
         except OSError as failed:
@@ -222,12 +233,12 @@ def _spawn(argv: list[str]) -> tuple[int, int]:
 
 
 def _signals_as_bytes() -> int:
-    """A pipe that gets one byte for each SIGCHLD and SIGTERM."""
+    """A pipe that gets one byte for each SIGCHLD, SIGTERM and SIGCONT."""
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM):
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGCONT):
         signal.signal(number, _noted)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return read_end

@@ -174,9 +174,9 @@ def decide(
     names: list[str] = []
     parts: set[str] = set()
     for path in (resolved,) if requested == resolved else (resolved, requested):
-        names.append(fold(_beneath(path, roots)))
+        names += _spellings(_beneath(path, roots))
         if matchers.home and path.startswith((matchers.home + "/", matchers.home + "\\")):
-            names.append("~/" + fold(path[len(matchers.home) + 1 :]))
+            names += ("~/" + name for name in _spellings(path[len(matchers.home) + 1 :]))
         parts.update(fold(path).split("/"))
     if not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
         return Ask("secret")
@@ -201,13 +201,25 @@ def in_system_folder(path: str, root: str = "") -> bool:
 @lru_cache(maxsize=8192)
 def fold(path: str) -> str:
     """One spelling for all spellings some file system takes for the same name. Only for matching, never for opening."""
+    return "/".join(map(_fold_name, _letters(path)))
+
+
+@lru_cache(maxsize=8192)
+def _spellings(path: str) -> tuple[str, ...]:
+    """Folded, and where NTFS would have dropped something of it also as it stands: elsewhere `x:y.pem` does end in `.pem`."""
+    folded, whole = fold(path), "/".join(_letters(path))
+    return (folded,) if folded == whole else (folded, whole)
+
+
+def _letters(path: str) -> list[str]:
+    """The components, without differences of letters."""
     if not path.isascii():
         path = unicodedata.normalize("NFKC", path)
         path = _IGNORABLE.sub("", path)
         # Case folding can undo normal form (U+0130), and the other way round.
         path = unicodedata.normalize("NFKC", path.casefold())
     path = path.lower().replace("\\", "/")
-    return "/".join(_fold_name(name) for name in path.split("/") if name not in ("", "."))
+    return [name for name in path.split("/") if name not in ("", ".")]
 
 
 def _fold_name(name: str) -> str:

@@ -23,7 +23,7 @@ KNOWN: tuple[tuple[str, str, Mark, str], ...] = (
         "warn",
         "refuses every edit of a language server: agents read your buffers, clean files are written on disk",
     ),
-    ("code", "VS Code", "note", "no extension yet"),
+    ("code", "VS Code", "ok", "everything, with the extension acp-sidecar (`make vsix`)"),
 )
 
 

@@ -108,7 +108,7 @@ class Consent:
             )
             words += shorten(" ".join(map(_quoted, argv)), 600) + "."
             if command.env:
-                words += f" It sets {shorten(', '.join(map(escape, sorted(command.env))), 300)}."
+                words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
             details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
             question = self._question(session, "start", words, START_OPTIONS, "never started before", details)
             answer = await self.ask(question)
@@ -127,7 +127,7 @@ class Consent:
             words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
             words += f"{shorten(what, 600)}."
             if server.env:
-                words += f" It sets {shorten(', '.join(map(escape, sorted(server.env))), 300)}."
+                words += f" It sets {shorten(', '.join(map(_quoted, sorted(server.env))), 300)}."
             details: dict[str, object] = {"env": sorted(server.env), "cwd": session.cwd}
             details |= {"target": url} if url else {"argv": argv}
             question = self._question(
@@ -149,9 +149,9 @@ class Consent:
         if not env and command in session.commands:
             return None
         shown = shorten(" ".join(map(_quoted, argv)), 600)
-        words = f"{escape(session.agent)} wants to run a command in {shorten(escape(folder), 300)}: {shown}"
+        words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
         if env:
-            words += f" — it sets {shorten(', '.join(map(escape, env)), 300)}"
+            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
         details = {"argv": list(argv), "cwd": folder, "env": list(env)}
         options = RUN_OPTIONS[:-1] if env else RUN_OPTIONS
         why = "it sets variables" if env else "not yet allowed in this session"
@@ -212,7 +212,7 @@ class Consent:
         if (access, place.path) in session.grants:
             return None
         verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
-        words = f"{escape(session.agent)} wants to {verb} {shorten(escape(place.path), 600)}: {why}."
+        words = f"{escape(session.agent)} wants to {verb} {shorten(_quoted(place.path), 600)}: {why}."
         answer = await self.ask(self._question(session, access, words, OPTIONS, why, {"target": place.path}))
         if answer == "always":
             session.grants.add((access, place.path))
@@ -234,7 +234,7 @@ class Consent:
 
 
 def _quoted(word: str) -> str:
-    """One word of a command line, told apart from its neighbours."""
+    """One word of a command line, or a name, told apart from its neighbours: blanks in it must not look like the end of it."""
     shown = escape(word)
     return (
         shown

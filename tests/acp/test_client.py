@@ -6,28 +6,34 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sidecar.acp.client import AgentConnection, Gone
 from sidecar.acp.limits import Limits
-from sidecar.acp.permission import ToolCalls
+from sidecar.acp.permission import ToolCalls, options_of
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Text
 from sidecar.workspace.ports import AgentFailed, SessionRequest
 from tests.support.acp_wire import HANGS, Done, FakeWorkspace, Ticket, Wire, chunk
 
-LIMITS = Limits(initialize=0.3, silence=0.3, close=0.3)
+LIMITS = Limits(initialize=HANGS, silence=HANGS, close=HANGS)
+"""Where they must not be reached, however busy the machine is."""
+QUICK = 0.3
+"""Seconds; where one is waited for."""
 INITIALIZED: dict[str, Any] = {"protocolVersion": 1}
 
 
 class Side:
-    def __init__(self, *, fs: bool = True, workspace: FakeWorkspace | None = None) -> None:
+    def __init__(
+        self, *, fs: bool = True, workspace: FakeWorkspace | None = None, limits: Limits = LIMITS
+    ) -> None:
         self.wire = Wire()
         self.workspace = workspace or FakeWorkspace()
         self.agent = AgentConnection(
-            "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=LIMITS
+            "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=limits
         )
 
     async def ready(self, capabilities: object = None) -> Side:
@@ -97,7 +103,7 @@ async def test_handshake_fails(answer: object, kind: str, words: str) -> None:
 
 
 async def test_handshake_never_answered() -> None:
-    side = Side()
+    side = Side(limits=replace(LIMITS, initialize=QUICK))
     with pytest.raises(AgentFailed, match="has not answered `initialize`") as raised:
         await side.agent.initialize()
     assert raised.value.kind == "timeout"
@@ -159,11 +165,11 @@ async def test_answers_to_session_new_that_are_none() -> None:
 
 
 async def test_session_new_may_take_as_long_as_the_agent_lives() -> None:
-    side = await Side().ready()
+    side = await Side(limits=replace(LIMITS, silence=QUICK)).ready()
+    side.agent.transport.heard_at += HANGS  # as one that never stops talking
     task = asyncio.ensure_future(side.agent.new_session(SessionRequest("S", "fake", "/w")))
-    for _ in range(6):
-        await asyncio.sleep(LIMITS.silence / 3)
-        side.wire.feed(b"starting a server\n")
+    await asyncio.sleep(2 * QUICK)
+    assert not task.done()
     await side.wire.reply("session/new", {"sessionId": "a1"})
     assert (await task).agent_session_id == "a1"
     with pytest.raises(AgentFailed, match="has not answered `session/new`"):
@@ -560,6 +566,11 @@ OFFERS: list[tuple[object, list[str] | None]] = [
     (None, None),
     ("y", None),
     ([{"optionId": {}, "name": "x", "kind": []}], None),
+    ([{"optionId": "x" * 5000, "name": "x", "kind": "allow_once"}, *OPTIONS], ["y", "n"]),
+    (
+        [{"optionId": f"{n}", "name": "x", "kind": "allow_once"} for n in range(1000)],
+        [f"{n}" for n in range(64)],
+    ),
 ]
 
 
@@ -573,6 +584,36 @@ async def test_offers(options: object, ids: list[str] | None) -> None:
             assert answer["error"]["code"] == -32602
         else:
             assert [option.id for option in side.workspace.questions[0].options] == ids
+
+
+# the agent's word for an option · its kind · the button
+BUTTONS: list[tuple[object, str, str]] = [
+    ("Allow", "allow_once", "Allow"),
+    ("Yes, proceed", "allow_once", "Yes, proceed"),
+    ("Always Allow", "allow_always", "Always Allow"),
+    ("Approve for this session", "allow_always", "Approve for this session"),
+    ("Yes, and don't ask again", "allow_always", "Yes, and don't ask again (allows it from now on)"),
+    ("Reject", "reject_once", "Reject"),
+    ("No, tell it what to do", "reject_once", "No, tell it what to do"),
+    ("Never", "reject_always", "Never"),
+    ("Reject", "allow_once", "Reject (allows it)"),
+    ("Cancel", "allow_always", "Cancel (allows it from now on)"),
+    ("Yes, cancel it", "allow_once", "Yes, cancel it (allows it)"),
+    ("ALLOW NOTHING", "allow_once", "ALLOW NOTHING (allows it)"),
+    ("Dismiss", "allow_once", "Dismiss (allows it)"),
+    ("Allow once", "allow_always", "Allow once (allows it from now on)"),
+    ("Allow", "reject_once", "Allow (refuses it)"),
+    ("Ablehnen", "allow_once", "Ablehnen (allows it)"),
+    ("R\u200beject", "allow_once", r"R\u200beject (allows it)"),
+    (" ", "allow_once", "allow once"),
+    (5, "reject_always", "reject always"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "label"), BUTTONS, ids=str)
+def test_a_button_says_what_it_does(name: object, kind: str, label: str) -> None:
+    offered = {"options": [{"optionId": "o", "name": name, "kind": kind}]}
+    assert [option.label for option in options_of(offered)] == [label]
 
 
 # tool call · action · what the text must hold · what it must not
@@ -753,7 +794,7 @@ async def test_questions_that_are_none(params: dict[str, Any]) -> None:
 
 
 async def test_closing_a_session() -> None:
-    side = await Side().ready({"sessionCapabilities": {"close": {}}})
+    side = await Side(limits=replace(LIMITS, close=QUICK)).ready({"sessionCapabilities": {"close": {}}})
     await side.open()
     closing = asyncio.ensure_future(side.agent.close_session("a1"))
     await side.wire.reply("session/close", None)

@@ -47,6 +47,31 @@ LADDER = {
     ],
     "stops itself": [{"signal": int(signal.SIGSTOP)}],
 }
+LINUX = sys.platform.startswith("linux")
+STOPS_ITS_REAPER = [
+    *({"spawn": kind, "pids": "$pids"} for kind in ("daemon", "stubborn")),
+    {"stop_reaper": True},
+    {"ignore": "SIGTERM"},
+    {"ignore": "eof"},
+]
+if LINUX:
+    LADDER["stops its reaper and leaves a daemon"] = STOPS_ITS_REAPER
+
+
+def stat_of(pid: int) -> list[str]:
+    """What /proc says of a process, from its state on."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def parent_of(pid: int) -> int:
+    return int(stat_of(pid)[1])
+
+
+async def until_stopped(pid: int) -> None:
+    deadline = asyncio.get_running_loop().time() + HANGS
+    while stat_of(pid)[0] != "T":
+        assert asyncio.get_running_loop().time() < deadline, "it is never stopped"
+        await asyncio.sleep(0.01)
 
 
 def filled(steps: list[dict], pids: Path) -> list[dict]:
@@ -62,6 +87,8 @@ async def test_ladder(tmp_path: Path) -> None:
         steps = filled(steps, pids)
         agent = await start({"start": steps}, folder)
         left = await until_written(pids, sum("pids" in step for step in steps)) if "leaves" in what else []
+        if "reaper" in what:
+            await until_stopped(parent_of(agent.pid))
         if what == "never reads":
             agent.stdin.write(b"x" * 3_000_000)  # more than any pipe holds: the end must not wait for it
         async with asyncio.timeout(HANGS):
@@ -233,6 +260,8 @@ TREES = {
     "child, session, daemon": [{"spawn": kind, "pids": "$pids"} for kind in ("child", "setsid", "daemon")],
     "stubborn": [{"spawn": "stubborn", "pids": "$pids"}, {"ignore": "SIGTERM"}, {"ignore": "eof"}],
 }
+if LINUX:
+    TREES["one that stops its reaper"] = STOPS_ITS_REAPER
 DEATHS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "exit without a word": None}
 
 
@@ -253,6 +282,8 @@ async def test_no_orphans(tmp_path: Path) -> None:
         if leaves := sum("pids" in step for step in steps):
             left += await until_written(folder / "pids", leaves)
         assert all(alive(pid) for pid in left)
+        if tree is STOPS_ITS_REAPER:
+            await until_stopped(parent_of(left[0]))
         if death is None:
             sidecar.stdin.close()
         else:
@@ -272,8 +303,7 @@ async def test_the_death_of_the_reaper_ends_the_agent(tmp_path: Path) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("PR_SET_PDEATHSIG is Linux's")
     agent = await start({"start": [{"ignore": "eof"}, {"ignore": "SIGTERM"}]}, tmp_path)
-    fields = Path(f"/proc/{agent.pid}/stat").read_bytes().rpartition(b")")[2].split()
-    os.kill(int(fields[1]), signal.SIGKILL)
+    os.kill(parent_of(agent.pid), signal.SIGKILL)
     async with asyncio.timeout(HANGS):
         await agent.exited
     assert await until_gone([agent.pid], HANGS) == set()

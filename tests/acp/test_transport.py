@@ -233,6 +233,14 @@ async def test_messages_of_very_many_values_are_refused(line: bytes, answer: int
         assert (await there.wire.answered(3)).get("error", {}).get("code") == answer
 
 
+async def test_a_long_text_without_an_end_is_looked_at_once() -> None:
+    """What tries again at every quotation mark takes hours for it, and nobody is heard meanwhile."""
+    async with side(WireLimits()) as there:
+        there.wire.feed(b'{"method":"ping","params":{"x":"' + b"," * 600_000 + b'\\"' * 2_000_000 + b"\n")
+        there.wire.request("probe", "ping")
+        await there.wire.answered("probe")
+
+
 async def test_an_answer_of_very_many_values_fails_what_asked() -> None:
     async with side(WireLimits()) as there:
         asked = asyncio.ensure_future(there.rpc.send_request("ping", {}))

@@ -133,6 +133,17 @@ DECISIONS = [
     ("aws-credentials.json", "read", "ask: secret"),
     ("config/secrets.yml", "read", "ask: secret"),
     (".npmrc", "read", "ask: secret"),
+    ("server:live.pem", "read", "ask: secret"),  # a stream on Windows, elsewhere a name that ends in .pem
+    ("pre-co~1.key", "read", "ask: secret"),
+    ("env~1.key", "read", "ask: secret"),
+    (".env.example:live", "read", "ask: secret"),
+    (
+        ".env.example/.env",
+        "read",
+        "ask: secret",
+    ),  # what is taken back is a file, not all that lies beneath the name
+    ("/home/u/.docker/config.json:x", "read", "ask: secret"),
+    (".vscode/a: fine.json", "write", "ask: protected"),
     ("keyboard.py", "read", "allow"),
     ("/home/u/.ssh/config", "read", "ask: secret"),
     ("/home/u/.aws/config", "read", "ask: secret"),
@@ -228,11 +239,13 @@ def test_windows_separators() -> None:
 
 def test_the_users_patterns_come_after_the_defaults() -> None:
     matchers, problems = compile_matchers(
-        ["*.Sqlite", "!secrets.*", "~/Notes/"], ["/Makefile", "!.husky"], home="/home/u"
+        ["*.Sqlite", "!secrets.*", "~/Notes/", "cle\u0301s.txt"], ["/Makefile", "!.husky"], home="/home/u"
     )
     assert problems == []
     assert verdict("a/db.sqlite", "read", matchers=matchers) == "ask: secret"
     assert verdict("secrets.yml", "read", matchers=matchers) == "allow"
+    for written in ("cl\u00e9s.txt", "cle\u0301s.txt", "CL\u00c9S.TXT"):
+        assert verdict(written, "read", matchers=matchers) == "ask: secret"
     assert verdict("/home/u/notes/x", "read", matchers=matchers) == "ask: secret"
     assert verdict("Makefile", "write", matchers=matchers) == "ask: protected"
     assert verdict("sub/Makefile", "write", matchers=matchers) == "allow"

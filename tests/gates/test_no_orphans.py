@@ -40,6 +40,13 @@ TREES: list[tuple[str, list[dict[str, object]], int]] = [
         1,
     ),
 ]
+if sys.platform.startswith("linux"):
+    stops: list[dict[str, object]] = [
+        {"spawn": "daemon", "pids": "$folder/pids"},
+        {"stop_reaper": True},
+        {"ignore": "eof"},
+    ]
+    TREES.append(("stops its reaper", stops, 1))
 DEATHS = ("shutdown", "end of input", "SIGTERM", "SIGKILL")
 
 

@@ -4,7 +4,7 @@ nothing that hides what is asked; the first choice never allows; an answer has t
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,18 @@ def reads(path: str) -> Script:
 
 def writes(path: str) -> Script:
     return {"turns": [[{"write": path, "content": "x"}]]}
+
+
+def creates(args: Sequence[str] = ("made",), **more: Any) -> Script:
+    params = {"sessionId": "$session", "command": "touch", "args": list(args), **more}
+    return {"turns": [[{"request": "terminal/create", "params": params}]]}
+
+
+def of_kind(name: str, kind: str) -> list[dict[str, str]]:
+    return [
+        {"optionId": "o", "name": name, "kind": kind},
+        {"optionId": "p", "name": "Keep asking", "kind": "reject_once"},
+    ]
 
 
 def named(*names: str) -> list[dict[str, str]]:
@@ -73,6 +85,12 @@ ROWS: list[tuple[str, Script, list[str], list[str]]] = [
     ("buttons of several lines", asks(named("Yes\nNo", "N")), ["Yes\\nNo"], []),
     ("a button of 64 kB", asks(named("y" * 2**16, "No")), ["more characters"], ["y" * 200]),
     ("buttons without words", asks(named(" ", "")), ["allow once", "reject once"], []),
+    ("a button that says no and allows", asks(of_kind("Reject", "allow_always")), ["Reject (allows it from now on)"], []),
+    ("a button that says once and means always", asks(of_kind("Allow once", "allow_always")), ["Allow once (allows it from now on)"], []),
+    ("a variable by the name of a sentence", creates(env=[{"name": "LANG. All is well", "value": "x"}]), ["sets 'LANG. All is well'"], []),
+    ("a folder by the name of a command", creates(cwd="$folder/x: ls"), ["/x: ls': touch made"], []),
+    ("a command of one word like two", creates(args=["a b"]), ["touch 'a b'"], []),
+    ("a protected file by the name of a sentence", writes("$folder/.vscode/a: fine.json"), ["/.vscode/a: fine.json': "], []),
     ("a secret by a name that runs backwards", reads("$folder/\u202e.env"), ["\\u202e.env"], []),
     ("a secret through a link", reads("$folder/innocent.txt"), ["/.env", "secrets"], ["innocent"]),
     ("a protected file", writes("$folder/.vscode/settings.json"), ["settings.json", "programs run"], []),
@@ -110,6 +128,7 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
     (folder / "\u202e.env").write_text("KEY=1\n")
     (folder / "innocent.txt").symlink_to(".env")
     (folder / "sub").mkdir()
+    (folder / "x: ls").mkdir()
     wrong: list[str] = []
     scripts = {name: in_folder(script, folder) for name, script, _, _ in ROWS}
     async with a_product(folder, scripts, planted=planted) as product:
@@ -123,7 +142,7 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
                 continue
             hides = [hidden for hidden in hides if hidden not in str(folder)]
             wrong += wrong_with(name, asked[0].text, list(asked[0].titles), says, hides)
-    if (folder / ".git").exists() or (folder / ".vscode").exists():
+    if any((folder / name).exists() for name in (".git", ".vscode", "made", "a b", "x: ls/made")):
         wrong.append("what was dismissed was done all the same")
     return wrong
 

@@ -26,6 +26,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"deaf": true}                    no line is read after the next one
     {"ignore": "SIGTERM"}             (start only)                   {"ignore": "eof"}  {"ignore": "input"}  stays, never reads
     {"spawn": "child" | "setsid" | "daemon" | "stubborn", "pids": FILE}   leaves a process behind; its pid is appended to FILE
+    {"stop_reaper": true}             stops the process that looks after it (Linux)
     {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
     {"put": PATH, "text": TEXT}       writes the disk itself         {"file": PATH}  says the JSON of what the disk says there
     {"take": NAME, "field": FIELD}    from here on `$taken` is that field of an answer's result
@@ -197,6 +198,8 @@ class FakeAgent:
             self.deaf = True
         elif verb == "spawn":
             self.spawn(value, step["pids"])
+        elif verb == "stop_reaper":
+            self.stop_reaper()
         elif verb == "pid":
             with open(value, "a") as file:
                 file.write(f"{os.getpid()}\n")
@@ -246,6 +249,14 @@ class FakeAgent:
         os.posix_spawn(sys.executable, argv, os.environ)
         while not os.path.exists(pids) or os.path.getsize(pids) <= size:
             time.sleep(0.005)
+
+    def stop_reaper(self) -> None:
+        """Only what is certainly one: whatever else the parent is, it is none of ours."""
+        parent = os.getppid()
+        with open(f"/proc/{parent}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+        if any(word.endswith(b"/sidecar/acp/reaper.py") for word in words):
+            os.kill(parent, signal.SIGSTOP)
 
 
 def _chunk(text: str) -> dict:

@@ -141,7 +141,7 @@ SHOWN: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
     (("a", "\x1b[2J"), (), "\\x1b[2J"),
     (("x", " " * 5000, "rm -rf /"), (), "'rm -rf /'"),
     (("x", "y" * 5000, "rm -rf /"), (), "more characters"),
-    (("ls",), ("LD_PRELOAD", "A\u202e"), "it sets LD_PRELOAD, A\\u202e"),
+    (("ls",), ("LD_PRELOAD", "A\u202e"), "it sets LD_PRELOAD, 'A\\u202e'"),
 ]
 
 
