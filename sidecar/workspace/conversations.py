@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sidecar.core.escape import plain
@@ -31,13 +31,21 @@ class Conversations:
     """See `lsp.ext` for what the answers hold."""
 
     def __init__(
-        self, sessions: Sessions, opening: Opening, agents: Agents, editor: Editor, records: Records
+        self,
+        sessions: Sessions,
+        opening: Opening,
+        agents: Agents,
+        editor: Editor,
+        records: Records,
+        last_turn: Callable[[str], Awaitable[int]],
     ) -> None:
+        """`last_turn`: the highest turn that the journal has of a session."""
         self._sessions = sessions
         self._opening = opening
         self._agents = agents
         self._editor = editor
         self._records = records
+        self._last_turn = last_turn
         self._listed: dict[str, About] = {}
         """What agents listed and nobody here has a record of, by the id it would be loaded under."""
 
@@ -120,6 +128,8 @@ class Conversations:
         session.replayed = replay
         note, replayed = "", False
         try:
+            # its record may be gone, or never have been; what it wrote is told apart by its turns
+            session.turn = max(session.turn, await self._last_turn(session_id))
             await self._opening.allow(session)
             try:
                 if not about.reference:

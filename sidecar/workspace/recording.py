@@ -80,6 +80,7 @@ class Recorder:
             if not is_open:  # closed since: whether the disk has it is seen when it is opened again
                 reviewed.text = after
             session.touch(uri, *lines_changed(before, changes))
+            session.changed_at[uri] = first_line(before, changes)
             self._state.ledgers.moved(reviewed)
 
         return applied
@@ -113,7 +114,13 @@ class Recorder:
         reviewed.ledger.agent_edit(text, changes, after, author)
         reviewed.text = after
         session.touch(uri, *lines_changed(text, changes))
+        session.changed_at[uri] = first_line(text, changes)
         self._state.ledgers.moved(reviewed)
+
+
+def first_line(text: Text, changes: ChangeSet) -> int:
+    """The first line that is changed, from 0."""
+    return text.position_at(changes.edits[0].start, Encoding.UTF_32).line if changes.edits else 0
 
 
 def lines_changed(text: Text, changes: ChangeSet) -> tuple[int, int]:

@@ -106,7 +106,9 @@ class Workspace:
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
         self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
-        self._conversations = Conversations(self.state.sessions, self._opening, agents, editor, self._records)
+        self._conversations = Conversations(
+            self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
+        )
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
@@ -155,6 +157,9 @@ class Workspace:
     def files_changed(self, uris: Sequence[DocumentUri]) -> None:
         """Files that the editor saw change on the disk."""
         self._disk_watch.files_changed(uris)
+        for uri in uris:
+            if self.state.ledgers.get(uri) is not None:
+                self._tasks.start_soon(self.review.closed_files.look, uri)
 
     def watched_by_editor(self, does: Callable[[], bool]) -> None:
         """`does` says whether the editor watches its workspace folders and tells of changes there (`files_changed`)."""
@@ -332,7 +337,7 @@ class Workspace:
         session = self.state.sessions.get(ticket.session_id)
         if session is not None and self._editor.capabilities.activity:
             call, uri = session.current_tool_call(), from_path(ticket.path)
-            first = None if line is None else max(0, line - 1)
+            first = session.changed_at.pop(uri, None) if event == "write" else line and max(0, line - 1)
             self._editor.activity(Activity(session.id, session.turn, event, uri, outcome, first, call))
 
     async def ask(self, question: Question) -> str | None:

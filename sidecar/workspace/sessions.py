@@ -68,6 +68,8 @@ class Session:
     """Documents whose save failed after a write of this session."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
+    changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
+    """The first line (from 0) of the last change of each, until somebody was told of it."""
 
     def begin_turn(self) -> int:
         self.alive = True  # an agent that died is started again by its next prompt
@@ -76,6 +78,7 @@ class Session:
         self.running = True
         self._no_tool_calls()
         self.touched.clear()
+        self.changed_at.clear()
         self.told.clear()
         self.allowed.clear()
         return self.turn

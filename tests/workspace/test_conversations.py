@@ -17,7 +17,8 @@ from sidecar.records.folder import RecordFolder
 from sidecar.workspace.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
 from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited, ListedSession
 from tests.lsp.fakes import until
-from tests.support.workspaces import Bench, IdleAgents, QuietEditor, a_workspace
+from tests.support.journals import entry
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, QuietEditor, a_workspace
 
 TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Edit", "kind": "edit"}
 
@@ -188,6 +189,24 @@ async def test_what_nobody_has_a_record_of_is_recorded_without_being_shown(tmp_p
         assert side.editor.history == []
         (entry,) = (await side.workspace.transcript(name))["entries"]  # type: ignore[misc]
         assert entry["update"] == text("of old")
+
+
+async def test_turns_go_on_where_the_record_is_gone(tmp_path: Path) -> None:
+    """Else taking back turn 1 would take back two of them."""
+    journal = MemoryJournal()
+    async with a_side(tmp_path, journal=journal) as side:
+        side.agents.listed["agent"] = [ListedSession("more", str(side.bench.folder))]
+        (name,) = {
+            str(row["sessionId"]) for row in await side.workspace.list_sessions("agent") if row["listed"]
+        }
+        for session, turn in ((name, 6), (name, 7), ("other", 9)):
+            written = entry(None, "x", session=session, turn=turn)
+            await journal.finish(await journal.begin(written), "done")
+        await side.workspace.load_session(name)
+        _, turn, outcome = side.workspace.start_prompt(name, [])
+        assert turn == 8
+        side.workspace.cancel(name)
+        await outcome
 
 
 async def test_what_is_being_loaded_is_left_alone(tmp_path: Path) -> None:
