@@ -10,7 +10,7 @@ BIN := .venv/bin
 endif
 
 ENVIRONMENT = "$$(sh scripts/find_python.sh)" scripts/environment.py
-CHECKED := sidecar tests scripts benchmarks
+CHECKED := sidecar tests scripts benchmarks editor-extension/boot.py
 
 # pyright's wrapper otherwise asks the package index for a newer one at every run
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -112,5 +112,5 @@ env-run env-dev env-bench:
 	@$(ENVIRONMENT) $(@:env-%=%)
 
 clean:
-	rm -rf .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf .pytest_cache .ruff_cache .hypothesis dist build editor-extension/dist
 	find sidecar tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

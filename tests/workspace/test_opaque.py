@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.applying import Change, Step
 from sidecar.workspace.review import Selector
 from sidecar.workspace.write_task import WriteDone
 from tests.support.editor_time import run
@@ -49,6 +50,30 @@ def test_others_are_read_and_written(tmp_path: Path) -> None:
                 bench.workspace.state.opaque.told(uri, True)
             assert await bench.read("b.txt") == "b\n"
             assert isinstance(await bench.write("b.txt", "c\n"), WriteDone)
+
+    run(main())
+
+
+@pytest.mark.parametrize("name", ["a.ipynb", "link.ipynb"])
+def test_what_another_program_asks_for_is_refused(tmp_path: Path, name: str) -> None:
+    """`acp-sidecar revert` would change the file on the disk if it heard that the editor does not have it open."""
+    file = tmp_path / "a.ipynb"
+    file.write_text(TEXT)
+    (tmp_path / "link.ipynb").symlink_to(file)
+    change = Change(str(tmp_path / name), (Step(TEXT, "{}\n"),), "revert")
+
+    async def main() -> None:
+        async with a_workspace(tmp_path) as bench:
+            workspace = bench.workspace
+            workspace.state.opaque.told(file.as_uri(), True)
+            assert workspace.applier.is_open(change.path)
+            done = await workspace.applier.apply(change)
+            assert done.result == "refused"
+            assert "unsaved changes in a notebook" in done.reason
+            workspace.state.opaque.told(file.as_uri(), False)
+            assert not workspace.applier.is_open(change.path)
+            assert (await workspace.applier.apply(change)).result == "not_open"
+            assert file.read_text() == TEXT
 
     run(main())
 
