@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -256,3 +258,70 @@ def test_the_reader_who_scrolled_up_is_left_in_peace(panel: Panel) -> None:
     assert abs(log.evaluate("(it) => it.scrollTop") - before) < 2
     panel.page.get_by_label("Go to the end").click()
     expect(panel.page.get_by_text("and yet more")).to_be_visible()
+
+
+def test_thoughts_are_folded(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), {"id": "th", "kind": "thought", "text": "hidden *idea*", "done": False}))
+    expect(panel.page.get_by_text("hidden")).to_have_count(0)
+    fold = panel.page.get_by_role("button", name="Thinking…")
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    fold.click()
+    expect(panel.page.locator(".thought em")).to_have_text("idea")
+    panel.send(put({"id": "th", "kind": "thought", "text": "hidden *idea*", "done": True}))
+    expect(panel.page.get_by_role("button", name="Thought", exact=True)).to_have_attribute(
+        "aria-expanded", "true"
+    )
+
+
+def test_a_plan_says_how_far_it_is(panel: Panel) -> None:
+    states = ("completed", "in_progress", "pending")
+    items = [{"text": f"Step {number}", "state": state} for number, state in enumerate(states)]
+    panel.send(*talk(user("hi"), {"id": "p", "kind": "plan", "items": items}))
+    expect(panel.page.get_by_role("button", name="Plan: 1 of 3 done")).to_be_visible()
+    done = [{**one, "state": "completed"} for one in items]
+    panel.send(put({"id": "p", "kind": "plan", "items": done}))
+    expect(panel.page.get_by_role("button", name="Plan: 3 of 3 done")).to_be_visible()
+
+
+def test_usage_is_told_in_words(panel: Panel) -> None:
+    panel.send(*talk(usage={"used": 31_000, "size": 128_000, "cost": "0.12 USD"}))
+    usage = panel.page.locator(".usage")
+    expect(usage).to_contain_text("24%")
+    expect(usage).to_have_attribute("title", re.compile(r"31.000 of 128.000 tokens.*0\.12 USD"))
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ({"reason": "failed", "error": "The agent has ended."}, "The agent has ended."),
+        ({"reason": "cancelled"}, "Stopped."),
+        ({"reason": "max_tokens"}, "limit of tokens"),
+        ({"reason": "max_turn_requests"}, "limit of steps"),
+        ({"reason": "refusal"}, "refused to go on"),
+        ({"reason": "interrupted"}, "Interrupted: the editor or the agent ended"),
+    ],
+    ids=lambda one: one.get("reason") if isinstance(one, dict) else "",
+)
+def test_how_a_turn_ended_is_said(panel: Panel, end: dict[str, str], words: str) -> None:
+    panel.send(*talk(user("hi"), {"id": "e", "kind": "end", "changes": [], "reviewed": False, **end}))
+    expect(panel.page.locator(".end")).to_contain_text(re.compile(words))
+
+
+def test_the_list_says_how_each_conversation_is(panel: Panel) -> None:
+    states = {
+        "waits for you": {"state": "waiting"},
+        "running": {"state": "running"},
+        "failed": {"state": "failed"},
+        "finished": {"state": "idle", "unseen": True},
+        "open": {"state": "idle"},
+        "recorded": {"state": "idle", "recorded": True},
+    }
+    sessions = [
+        {**current(title=f"Talk {n}", **more), "sessionId": f"s{n}"} for n, more in enumerate(states.values())
+    ]
+    panel.send(overview(sessions=sessions, draftKey=""), {"type": "show", "what": "sessions"})
+    for number, words in enumerate(states):
+        row = panel.page.locator(".sessions li").filter(has_text=f"Talk {number}")
+        expect(row.locator(".sr").first).to_have_text(words)
+    panel.page.get_by_label("Search conversations").fill("talk 3")
+    expect(panel.page.locator(".sessions li")).to_have_count(1)
