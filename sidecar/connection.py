@@ -210,6 +210,9 @@ class Connection:
     def changes(self, selector: Selector) -> list[Json]:
         return [] if self._workspace is None else self._workspace.review.changes(selector)
 
+    async def listed(self, selector: Selector) -> list[Json]:
+        return [] if self._workspace is None else await self._workspace.review.listed(selector)
+
     def text_before(self, selector: Selector) -> str | None:
         return None if self._workspace is None else self._workspace.review.text_before(selector)
 

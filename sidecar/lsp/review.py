@@ -30,6 +30,10 @@ class ReviewService(Protocol):
     """The workspace's review; before `initialize` it has no changes."""
 
     def changes(self, selector: Selector) -> list[Json]: ...
+    async def listed(self, selector: Selector) -> list[Json]:
+        """The same, once files that are not open were looked at."""
+        ...
+
     def text_before(self, selector: Selector) -> str | None: ...
     def keep(self, selector: Selector) -> Result: ...
     async def reject(self, selector: Selector) -> Result: ...
@@ -112,8 +116,8 @@ class ReviewFeatures:
 
     # Commands
 
-    def _list_changes(self, which: ext.ListChanges) -> list[Json]:
-        return self._service.changes(
+    async def _list_changes(self, which: ext.ListChanges) -> list[Json]:
+        return await self._service.listed(
             Selector(session_id=which.session_id, uri=None if which.uri is None else normalise(which.uri))
         )
 

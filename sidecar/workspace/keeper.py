@@ -118,7 +118,7 @@ class Keeper:
         if hunks:
             text = self.text_of(reviewed)
             await self._journal.save_ledger(reviewed.uri, str(text), to_json(hunks))
-        else:
+        elif not reviewed.is_gone:  # it may be on another branch
             await self._journal.forget_ledger(reviewed.uri)
 
     def text_of(self, reviewed: Reviewed) -> Text:

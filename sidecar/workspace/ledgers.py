@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from sidecar.core.change import Edit, changes_as_steps
+from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Hunk, Ledger
+from sidecar.core.ledger import Hunk, Ledger, Rejection
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
@@ -24,6 +24,8 @@ class Reviewed:
         self.ledger = ledger or Ledger()
         self.live = False
         """The document is open: the mirror is its text, and `user_edit` is told every change of it."""
+        self.is_gone = False
+        """There is no such file at the moment; what was under review stays in the journal."""
 
     def opened(self, text: Text) -> None:
         """The document is open from now on, with this text; what changed since is not an agent's."""
@@ -39,6 +41,14 @@ class Reviewed:
         if not self.live:
             self._catch_up(text)
 
+    def gone(self) -> None:
+        """The file of a document that is not open is not there any more, and nothing of it to be reviewed."""
+        if not self.live and self.ledger.hunks:
+            nothing = Text.of("")
+            self.ledger.rejected(self.text, Rejection(ChangeSet(len(self.text)), (), ()), nothing)
+            self.text = nothing
+            self.is_gone = True
+
     def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
         """An edit that is not an agent's. Whether hunks came, went or changed, beside moving along."""
         if self.ledger.is_idle:
@@ -48,6 +58,7 @@ class Reviewed:
         return [(h.id, h.text) for h in before] != [(h.id, h.text) for h in self.ledger.hunks]
 
     def _catch_up(self, text: Text) -> None:
+        self.is_gone = False
         if text == self.text:
             return
         for edit in changes_as_steps(diff(str(self.text), str(text))):

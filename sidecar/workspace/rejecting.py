@@ -157,6 +157,9 @@ class Rejecter:
                 reviewed.seen(before)
                 rejection = plan(len(before))
                 after = rejection.changes.apply(before)
+                if rejection.changes.is_empty and (after or not created):
+                    self._state.ledgers.moved(reviewed)  # somebody has put it back already
+                    return Rejected(impossible=rejection.impossible)
                 data = storage.encode(after, decoded, path)
                 if isinstance(data, Refusal):
                     return Rejected(data.message)

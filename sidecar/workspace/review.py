@@ -17,6 +17,7 @@ from sidecar.core.lf_lines import places
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.background import Background
+from sidecar.workspace.closed_files import ClosedFiles
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.ports import Editor, Journal, Json
@@ -72,6 +73,12 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
+        self.closed_files = ClosedFiles(state)
+
+    async def listed(self, selector: Selector) -> list[Json]:
+        """The same as `changes`, once the files that are not open were looked at: somebody may have put them back."""
+        await self.closed_files.look(selector.uri)
+        return self.changes(selector)
 
     def changes(self, selector: Selector) -> list[Json]:
         """The hunks under review, in the order of their place."""

@@ -340,6 +340,83 @@ class TellingEditor(QuietEditor):
         self.moved |= set(client_uris)
 
 
+@pytest.mark.parametrize(
+    ("there", "left"),
+    [
+        (BASE, []),
+        (BASE + "typed\n", []),
+        ("zero\n" + BASE.replace("two", "TWO"), ["TWO"]),
+        (None, []),
+        ("\0\0", ["TWO", "FOUR"]),
+    ],
+    ids=["put back", "put back and edited", "one of two put back", "removed", "not text: left alone"],
+)
+def test_what_somebody_does_to_a_file_that_is_not_open_is_seen_in_the_list(
+    tmp_path: Path, there: str | None, left: list[str]
+) -> None:
+    wanted = BASE.replace("two", "TWO").replace("four", "FOUR")
+    path = tmp_path / "a.txt"
+    path.write_text(BASE)
+
+    async def main() -> None:
+        journal, editor = MemoryJournal(), TellingEditor()
+        async with a_workspace(tmp_path, editor, journal=journal) as bench:
+            await agent_writes(bench, wanted)
+            assert [row["newText"] for row in await bench.workspace.review.listed(ALL)] == ["TWO", "FOUR"]
+            await asyncio.sleep(1)
+            if there is None:
+                path.unlink()
+            else:
+                path.write_text(there)
+            assert [row["newText"] for row in await bench.workspace.review.listed(ALL)] == left
+            await asyncio.sleep(1)
+            kept = journal.ledgers.get(from_path(str(path)))
+            assert (kept is not None) == (there is None or bool(left)), "gone, it may be on another branch"
+            path.write_text(wanted)
+            bench.workspace.files_changed([from_path(str(path))])
+            await asyncio.sleep(1)
+            assert editor.moved == {bench.uri("a.txt")}
+            back = [row["newText"] for row in bench.workspace.review.changes(ALL)]
+            assert back == ["TWO", "FOUR"], "there again as it was"
+
+    run(main())
+
+
+def test_a_file_that_is_not_open_is_not_looked_at_while_an_agent_works(tmp_path: Path) -> None:
+    """What changes then may be the agent's, and is noted as that."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def main() -> None:
+        async with a_workspace(tmp_path, QuietEditor()) as bench:
+            await agent_writes(bench, WANTED)
+            bench.workspace.state.sessions.get(bench.session).running = True
+            (tmp_path / "a.txt").write_text(BASE)
+            assert await bench.workspace.review.listed(ALL)
+            bench.workspace.state.sessions.get(bench.session).running = False
+            assert not await bench.workspace.review.listed(ALL)
+
+    run(main())
+
+
+def test_rejecting_what_somebody_put_back_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(BASE)
+
+    async def main() -> None:
+        journal = MemoryJournal()
+        async with a_workspace(tmp_path, QuietEditor(), journal=journal) as bench:
+            await agent_writes(bench, WANTED)
+            path.write_text(BASE)
+            before = path.stat().st_mtime_ns
+            result = await bench.workspace.review.reject(ALL)
+            assert not result.impossible
+            assert (path.read_text(), path.stat().st_mtime_ns) == (BASE, before)
+            assert not bench.workspace.review.changes(ALL)
+            assert len(journal.entries) == 1
+
+    run(main())
+
+
 def test_a_review_of_a_journal_without_agents_names_is_still_read() -> None:
     raw = b'[{"id": 1, "start": 0, "end": 1, "old": "", "versions": [["s", 2, "w", null, true, "x"]]}]'
     (hunk,) = from_json(raw)
