@@ -63,6 +63,12 @@ def _revert(arguments: argparse.Namespace) -> int:
         return run(arguments, store, live)
 
 
+def _sessions(arguments: argparse.Namespace) -> int:
+    from sidecar.recovery.sessions_command import run
+
+    return run(arguments)
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     from sidecar.doctor.show import run
 
@@ -100,6 +106,12 @@ def _parser() -> argparse.ArgumentParser:
     revert = commands.add_parser("revert", help="take back what an agent changed; later work by you stays")
     options.revert(revert)
     revert.set_defaults(run=_revert)
+
+    sessions = commands.add_parser(
+        "sessions", help="conversations with agents that are recorded in this folder"
+    )
+    options.sessions(sessions)
+    sessions.set_defaults(run=_sessions)
 
     doctor = commands.add_parser("doctor", help="look at this machine; say what is missing and how to get it")
     doctor.add_argument("--json", action="store_true", help="for programs")

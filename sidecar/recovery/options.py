@@ -40,6 +40,14 @@ def revert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
 
 
+def sessions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", metavar="S", help="only this one (the first characters are enough)")
+    parser.add_argument("--everywhere", action="store_true", help="not only those of this folder")
+    parser.add_argument("--json", action="store_true", help="for programs: a list, the last used first")
+    parser.add_argument("--purge", action="store_true", help="delete these records")
+    parser.add_argument("--yes", action="store_true", help="with --purge: do not ask")
+
+
 def _number(word: str) -> int:
     if not word.isdecimal():
         raise argparse.ArgumentTypeError("not a number from 0 on")
