@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fields, linkKind, pickers, promptOf, promptWords, slashes } from "../../src/panel/host/acp";
-import { commandOf, registry, shown, wordsOf } from "../../src/panel/host/registry";
 
 const LINKS: [string, ReturnType<typeof linkKind>][] = [
   ["https://a.example", "web"],
@@ -75,22 +74,3 @@ test("a prompt: text first, selections quoted by a fence that they cannot end", 
   assert.equal(back.text, "hi");
   assert.deepEqual(back.attachments.map((one) => one.label), ["a.md:1-2"]);
 });
-
-test("registry: every agent has a command with its version in it", () => {
-  assert.ok(registry.length >= 5);
-  for (const agent of registry) {
-    const command = commandOf(agent);
-    assert.ok(command && shown(command).includes(agent.version), agent.id);
-  }
-  assert.equal(new Set(registry.map((one) => one.id)).size, registry.length);
-});
-
-const LINES: [string, string[]][] = [
-  ["a b", ["a", "b"]],
-  ["  'a b'  \"c d\" ", ["a b", "c d"]],
-  ["a $HOME;b", ["a", "$HOME;b"]],
-  ["", []],
-];
-for (const [line, expected] of LINES) {
-  test(`words of ${JSON.stringify(line)}`, () => assert.deepEqual(wordsOf(line), expected));
-}

@@ -31,6 +31,12 @@ for (const [name, distribution, words] of [
 
 test("registry: a kind that is not installed from here has no command", () => assert.equal(commandOf(entry({})), undefined));
 
-test("registry: a typed line is words, quotes hold blanks", () => {
-  assert.deepEqual(wordsOf(`"/a b/agent" --name 'x y' z`), ["/a b/agent", "--name", "x y", "z"]);
-});
+const LINES: [string, string[]][] = [
+  ["a b", ["a", "b"]],
+  ["  'a b'  \"c d\" ", ["a b", "c d"]],
+  ["a $HOME;b", ["a", "$HOME;b"]],
+  ["", []],
+];
+for (const [line, expected] of LINES) {
+  test(`words of ${JSON.stringify(line)}`, () => assert.deepEqual(wordsOf(line), expected));
+}
