@@ -175,7 +175,10 @@ async function show(block: Block): Promise<void> {
   await vscode.window.showTextDocument(vscode.Uri.parse(block.uri), at(block.line));
 }
 
-/** The editor's own diff, side by side or inline as the user has it set; its revert arrow is an edit like any other: a rejection. */
+/**
+ * The editor's own diff, side by side or inline as the user has it set (`diffEditor.renderSideBySide`): every command and menu that
+ * switches it writes that setting, and no interface asks for one diff alone. Its revert arrow is an edit like any other: a rejection.
+ */
 async function openDiff(uri: string, line: number, turn: Turn | undefined): Promise<void> {
   const left = beforeUri(turn === undefined ? { uri } : { uri, sessionId: turn.sessionId, turn: turn.turn });
   const title = vscode.l10n.t("{0} (before {1} ↔ now)", pathOf(uri), turn === undefined ? vscode.l10n.t("the agents") : titleOf(turn));
