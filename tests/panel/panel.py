@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.support.tools import ROOT, require
 from tests.support.waiting import eventually
@@ -21,6 +21,9 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf"}
 THEMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("themes.json").read_text())
 """By name: the body's classes, and VS Code's variables."""
 Json = dict[str, Any]
+
+# milliseconds for everything that is expected; on a machine that is busy five seconds are nothing
+expect.set_options(timeout=30_000)
 
 
 class Site:
@@ -154,7 +157,7 @@ class Panel:
             found = self.of(kind)
             return found if len(found) >= count else None
 
-        return eventually(look, f"{count} × {kind}", within=10, otherwise=lambda: repr(self.sent[-5:]))
+        return eventually(look, f"{count} × {kind}", within=30, otherwise=lambda: repr(self.sent[-5:]))
 
     def close(self) -> None:
         self.context.close()

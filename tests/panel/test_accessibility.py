@@ -55,7 +55,7 @@ def form(panel: Panel) -> None:
             state="waiting",
         )
     )
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=5000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=30_000)
 
 
 def menu(panel: Panel) -> None:

@@ -12,7 +12,7 @@ ARMED = 500
 
 
 def until_armed(panel: Panel) -> None:
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=5000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=30_000)
 
 
 def test_the_card_shows_what_will_be_run_and_a_click_answers(panel: Panel) -> None:

@@ -10,6 +10,9 @@ from playwright.sync_api import Frame, Locator, expect
 from tests.support.waiting import eventually
 from tests.vscode.window import Window
 
+# milliseconds for everything that is expected; on a machine that is busy five seconds are nothing
+expect.set_options(timeout=60_000)
+
 
 class Panel:
     def __init__(self, window: Window) -> None:
@@ -31,7 +34,7 @@ class Panel:
             self._window.page.wait_for_timeout(20)  # lets the browser's events through
             return None
 
-        return eventually(look, "the panel's page", within=20, otherwise=self._window.server.last_words)
+        return eventually(look, "the panel's page", within=60, otherwise=self._window.server.last_words)
 
     @property
     def box(self) -> Locator:
@@ -39,7 +42,7 @@ class Panel:
 
     def ready(self) -> None:
         """A conversation is shown, its agent has started, no turn runs."""
-        expect(self.page.locator("header .codicon-comment")).to_be_visible(timeout=20_000)
+        expect(self.page.locator("header .codicon-comment")).to_be_visible(timeout=60_000)
 
     def prompt(self, text: str) -> None:
         self.box.fill(text)
@@ -63,7 +66,7 @@ class Panel:
     def button(self, name: str, **how: Any) -> Locator:
         return self.page.get_by_role("button", name=name, **how)
 
-    def says(self, words: str, *, within: float = 20) -> Locator:
+    def says(self, words: str, *, within: float = 60) -> Locator:
         """Waits until these words are seen."""
         found = self.page.get_by_text(words).last
         expect(found).to_be_visible(timeout=within * 1000)

@@ -18,6 +18,11 @@ ABOUT = {
     "authMethods": [TERMINAL],
     "agentCapabilities": {"promptCapabilities": {"image": True}},
 }
+MODES = {
+    "currentModeId": "code",
+    "availableModes": [{"id": "code", "name": "Code"}, {"id": "ask", "name": "Ask"}],
+}
+COMMANDS = [{"name": "forecast", "description": "Says how it will be"}]
 FIRST = {"code": -32000, "message": "Authentication required"}
 
 
@@ -27,6 +32,16 @@ class SigningAgent(FakeAgent):
             return [{"reply": ABOUT}]
         if message["method"] == "session/new" and not Path(sys.argv[1]).exists():
             return [{"fail": FIRST}]
+        if message["method"] == "session/new":
+            told = {"sessionUpdate": "available_commands_update", "availableCommands": COMMANDS}
+            update = {
+                "jsonrpc": "2.0",
+                "method": "session/update",
+                "params": {"sessionId": "s1", "update": told},
+            }
+            return [{"reply": {"sessionId": "s1", "modes": MODES}}, {"send": update}]
+        if message["method"] == "session/set_mode":
+            return [{"reply": {}}, {"say": f"mode {message['params']['modeId']}"}]
         return super().steps_for(message)
 
 

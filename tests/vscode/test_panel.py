@@ -39,6 +39,15 @@ STOPPED = (ask(99), {"stop": "cancelled"})
 """A question that nobody answers, and how a good agent ends its turn when it is withdrawn."""
 
 
+SIGNAL = {"wait_for": "session/new", "count": 2}
+"""The agent waits for `signal`, in the first conversation with it."""
+
+
+def signal(window: Window) -> None:
+    """What waits for SIGNAL goes on: the agent is asked for a second session, which nobody uses."""
+    window.command("sidecar.newSession", {"agent": scripted.NAME})
+
+
 def fresh(turn: int, *steps: dict[str, Any]) -> str:
     """Steps of a later turn: an answer under the name of an earlier one would not be waited for."""
     return scripted.steps(*({**one, "as": f"{turn} {one['as']}"} if "as" in one else one for one in steps))
@@ -49,7 +58,7 @@ def begin(window: Window) -> Panel:
     panel = Panel(window)
     window.command("acpSidecar.panel.new")
     choice = panel.page.get_by_role("heading", name="New conversation with")
-    expect(choice.or_(panel.page.get_by_text("scripted is ready."))).to_be_visible(timeout=20_000)
+    expect(choice.or_(panel.page.get_by_text("scripted is ready."))).to_be_visible(timeout=60_000)
     if choice.is_visible():
         panel.button("Start with scripted").click()
     panel.ready()
@@ -109,7 +118,7 @@ def test_keep_and_reject_from_the_conversation(window: Window) -> None:
         panel.prompt(fresh(turn, scripted.read(file), scripted.write(file, text)))
         window.until_text(file, text)
         panel.button(verdict, exact=True).click()
-        eventually(lambda: window.changes(file) == [], f"{verdict} leaves nothing to review", within=10)
+        eventually(lambda: window.changes(file) == [], f"{verdict} leaves nothing to review", within=60)
         window.until_text(file, expected)
         expect(panel.button(verdict, exact=True)).to_have_count(0)
 
@@ -138,10 +147,10 @@ def test_a_question_is_answered_by_a_click_and_by_the_keyboard(window: Window) -
     panel.prompt(scripted.steps(ask(1), {"say": {"answer": "asked1"}}, ask(2), {"say": {"answer": "asked2"}}))
     expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 1")
     armed = panel.page.locator(".question button[aria-disabled=false]")
-    expect(armed.first).to_be_attached(timeout=10_000)
+    expect(armed.first).to_be_attached(timeout=60_000)
     panel.button("Allow", exact=True).click()
     expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 2")
-    expect(armed.first).to_be_attached(timeout=10_000)
+    expect(armed.first).to_be_attached(timeout=60_000)
     window.command("acpSidecar.panel.question")
     panel.page.wait_for_function("() => document.activeElement?.closest('[data-row]') !== null")
     for _ in range(6):
@@ -158,15 +167,16 @@ def test_a_question_is_answered_by_a_click_and_by_the_keyboard(window: Window) -
 
 def test_while_the_panel_is_hidden_a_message_leads_to_the_question(window: Window) -> None:
     panel = begin(window)
-    panel.prompt(scripted.steps({"sleep": 1}, ask(1), {"say": {"answer": "asked1"}}))
-    expect(panel.box).to_have_value("")
+    panel.prompt(scripted.steps({"say": "begun"}, SIGNAL, ask(1), {"say": {"answer": "asked1"}}))
+    panel.says("begun")
     window.command("workbench.action.closeAuxiliaryBar")
+    signal(window)
     notification = window.notification("asks for your permission")
-    expect(notification).to_be_visible(timeout=15_000)
+    expect(notification).to_be_visible(timeout=60_000)
     assert notification.get_by_role("button", name="Allow").count() == 0
     notification.get_by_role("button", name="Show").click()
     expect(panel.page.get_by_label("Command", exact=True)).to_have_text("echo 1")
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.button("Reject", exact=True).click()
     panel.ready()
 
@@ -187,7 +197,7 @@ def test_diffs_and_places_open_in_the_editor(window: Window) -> None:
     panel.prompt(scripted.steps(*steps, {"say": "[quit](command:workbench.action.quit)"}))
     panel.ready()
     panel.button("a.txt:2").click()
-    eventually(lambda: window.active() == file, "the file is open", within=10)
+    eventually(lambda: window.active() == file, "the file is open", within=60)
     assert window.js("return vscode.window.activeTextEditor.selection.active.line") == 1
     panel.page.locator(".diff-card .file").click()
     eventually(
@@ -220,7 +230,9 @@ def test_what_is_selected_goes_along_unsaved_as_it_is(window: Window) -> None:
         "await vscode.commands.executeCommand('acpSidecar.panel.add');"
     )
     expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
-    eventually(lambda: panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA", "focus", within=5)
+    eventually(
+        lambda: panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA", "focus", within=60
+    )
     panel.prompt(scripted.steps({"say": "got it"}))
     panel.says("got it")
     expect(panel.page.locator(".user .chip")).to_contain_text("a.py:1")
@@ -231,7 +243,7 @@ def test_mentions_find_files_and_attach_them(window: Window) -> None:
     panel = begin(window)
     panel.box.click()
     window.page.keyboard.type("see @rainf")
-    expect(panel.page.get_by_role("option").first).to_contain_text("rainfall.py", timeout=10_000)
+    expect(panel.page.get_by_role("option").first).to_contain_text("rainfall.py", timeout=60_000)
     window.page.keyboard.press("Enter")
     expect(panel.page.locator(".box .chip")).to_contain_text("rainfall.py")
     assert panel.box.input_value() == "see @rainfall.py "
@@ -257,7 +269,7 @@ def test_a_problem_is_handed_to_the_agent(window: Window) -> None:
         "return all.map((one) => one.title);",
         str(file),
     )
-    assert "Fix with Agent" in offered
+    assert {"Fix with Agent", "Add to Agent"} <= set(offered)
     expect(panel.box).to_have_value("Fix this problem.")
     expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
 
@@ -277,14 +289,17 @@ def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
     panel.prompt(scripted.steps({"say": "and then"}, {"never": True}))
     panel.says("and then")
     panel.box.fill("half a thought")
-    window.page.wait_for_timeout(600)  # a draft is kept 300 ms after the last key; nothing tells of it
+    panel.box.blur()  # then it is kept at once; the page that is made anew shows what is kept
+    window.command("workbench.action.closeAuxiliaryBar")
+    panel = Panel(window)
+    expect(panel.box).to_have_value("half a thought", timeout=30_000)
     window.reload()
     panel = Panel(window)
     panel.says("remember the rain")
     panel.says("was stopped during the turn")
     expect(panel.page.get_by_label("Message to the agent")).to_have_count(0)
     panel.button("Continue").click()
-    expect(panel.box).to_have_value("half a thought", timeout=20_000)
+    expect(panel.box).to_have_value("half a thought", timeout=60_000)
     panel.prompt(scripted.steps({"say": "here again"}))
     panel.says("here again")
     panel.button("Undo this turn").first.click()
@@ -310,7 +325,7 @@ def test_sessions_are_listed_renamed_and_deleted(open_window: OpenWindow) -> Non
     rows.first.hover()
     panel.page.get_by_label("Delete").first.click()
     panel.button("Delete", exact=True).click()
-    expect(rows).to_have_count(0, timeout=10_000)
+    expect(rows).to_have_count(0, timeout=60_000)
 
 
 def test_all_by_keyboard(window: Window) -> None:
@@ -330,22 +345,22 @@ def test_all_by_keyboard(window: Window) -> None:
         panel.type(fresh(turn, ask(1), scripted.read(file), scripted.write(file, text)))
         window.keys("Enter")
         expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(
-            timeout=20_000
+            timeout=60_000
         )
         window.keys("Control+Alt+q")
         panel.page.wait_for_function("() => document.activeElement?.closest('[data-row]') !== null")
         panel.walk_to("Allow")
         window.keys("Enter")
-        window.until_text(file, text, within=20)
+        window.until_text(file, text, within=60)
         panel.ready()
         panel.walk_to(verdict)
         window.keys("Enter")
-        eventually(lambda: window.changes(file) == [], f"nothing is left after {verdict}", within=10)
+        eventually(lambda: window.changes(file) == [], f"nothing is left after {verdict}", within=60)
         window.until_text(file, expected)
     panel.walk_to("Message to the agent")
     panel.type(scripted.steps(*STOPPED))
     window.keys("Enter")
-    expect(panel.button("Stop")).to_be_visible(timeout=10_000)
+    expect(panel.button("Stop")).to_be_visible(timeout=60_000)
     panel.walk_to("Stop")
     window.keys("Enter")
     panel.says("Stopped.")
@@ -364,7 +379,7 @@ def test_a_form_of_the_agents_is_answered(window: Window) -> None:
     )
     panel.says("Who are you?")
     panel.page.get_by_label("Name").fill("me")
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.button("Submit").click()
     panel.ready()
     found = [one["result"] for one in window.answers() if one.get("result", {}).get("action")]
@@ -385,8 +400,8 @@ def test_what_a_command_says_is_shown(window: Window) -> None:
             {"request": "terminal/wait_for_exit", "params": ended, "as": "exit", "wait": True},
         )
     )
-    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("it rained", timeout=10_000)
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=10_000)
+    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("it rained", timeout=60_000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.page.locator(".question button.allow").click()
     panel.ready()
     panel.page.locator(".tool .fold").click()
@@ -401,7 +416,7 @@ def test_axe_in_the_workbench(window: Window, theme: str) -> None:
     panel = begin(window)
     window.configure({"workbench.colorTheme": theme})
     panel.prompt(scripted.steps({"say": "# Hi\n\n- a\n\n```py\nx = 1\n```\n"}, ask(1)))
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=20_000)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.page.wait_for_function(
         "(name) => document.body.dataset.vscodeThemeId.endsWith(name)", arg=theme.removeprefix("Default ")
     )

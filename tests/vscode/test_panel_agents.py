@@ -144,6 +144,22 @@ def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_
     assert calls.read_text().split() == wanted
 
 
+def test_modes_are_picked_and_commands_completed(window: Window, place: Path) -> None:
+    (place / "signed-in").write_text("sesame")
+    panel = Panel(window)
+    row(panel, SIGNING).get_by_role("button", name="Start").click()
+    panel.says("is ready.", within=60)
+    expect(panel.page.get_by_label("Mode")).to_have_value("code")
+    panel.box.click()
+    window.page.keyboard.type("/fore")
+    expect(panel.page.get_by_role("option")).to_contain_text(["/forecast"], timeout=30_000)
+    window.keys("Tab")
+    expect(panel.box).to_have_value("/forecast ")
+    panel.page.get_by_label("Mode").select_option("ask")
+    panel.says("mode ask", within=60)  # the agent's own words
+    expect(panel.page.get_by_label("Mode")).to_have_value("ask")
+
+
 def test_a_picture_is_pasted_and_goes_to_the_agent(window: Window, place: Path) -> None:
     (place / "signed-in").write_text("sesame")
     panel = Panel(window)
