@@ -41,6 +41,7 @@ from sidecar.matchers import compile_matchers
 from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
+from sidecar.state_folder import state_folder
 from sidecar.workspace.background import Background
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
 from sidecar.workspace.prompt_context import Mention
@@ -72,7 +73,9 @@ class Connection:
     def initialize(self, server: SidecarServer, editor: LspEditor) -> None:
         """Builds the rest, with the settings that came with `initialize`."""
         settings, problems = parse(server.initialize_params.get("initializationOptions"))
-        matchers, bad_patterns = compile_matchers(settings.secret_patterns, settings.protected_patterns)
+        matchers, bad_patterns = compile_matchers(
+            settings.secret_patterns, settings.protected_patterns, own=[state_folder()]
+        )
         offers = Offers(editor.capabilities.elicitation, editor.capabilities.terminal_login)
         agents = HostedAgents(
             {name: self._told(command) for name, command in settings.agents.items()},

@@ -16,11 +16,15 @@ from sidecar.core.policy import PROTECTED_PATTERNS, SECRET_PATTERNS, Matcher, Ma
 
 
 def compile_matchers(
-    secret: Sequence[str] = (), protected: Sequence[str] = (), *, home: str | None = None
+    secret: Sequence[str] = (),
+    protected: Sequence[str] = (),
+    *,
+    home: str | None = None,
+    own: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[Matchers, list[str]]:
     """The matchers and, in words, every pattern that could not be compiled (it is left out).
 
-    `home`: the home folder, for patterns that begin with `~/`; by default the user's, resolved."""
+    `home`: the home folder, for patterns that begin with `~/`; by default the user's, resolved. `own`: the sidecar's folders."""
     problems: list[str] = []
     if home is None:
         home = os.path.realpath(os.path.expanduser("~"))
@@ -28,6 +32,7 @@ def compile_matchers(
         secret=_compile([*SECRET_PATTERNS, *secret], problems),
         protected=_compile([*PROTECTED_PATTERNS, *protected], problems),
         home="" if home == "/" else home,
+        own=tuple(os.path.realpath(os.fspath(folder)) for folder in own),
     )
     return matchers, problems
 

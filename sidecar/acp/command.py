@@ -74,6 +74,10 @@ _MANAGED = (
 )
 """Folders below HOME where nvm, fnm, volta, asdf, pyenv, pip, bun, npm and cargo put programs; the newest version first."""
 
+_RUNNERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
+_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_RUN_WORDS = frozenset({"exec", "x", "dlx"})
+
 _CMD_SPECIAL = frozenset('"%!^&|<>\r\n')
 
 
@@ -93,7 +97,7 @@ class Command(Protocol):
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """What an agent's environment is: the variables named above, and the configured ones on top."""
     env = {
-        name: value
+        name: _absolute(value) if name.upper() == "PATH" else value
         for name, value in os.environ.items()
         if name in INHERITED or name.upper() in INHERITED or name.startswith(INHERITED_PREFIXES)
     }
@@ -105,6 +109,11 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         else:
             env[name] = value
     return env
+
+
+def _absolute(path: str) -> str:
+    """A PATH without the folders that are relative to wherever one happens to be, which is the folder that is open."""
+    return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
 
 
 def find(command: str, path: str | None) -> str | None:
@@ -154,6 +163,14 @@ def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
                 f' "{odd}" cannot be handed to one safely. Configure the program behind it instead.',
             )
     return argv
+
+
+def runs_packages(argv: Sequence[str]) -> bool:
+    """Whether it is a runner of packages (`npx …`, `npm exec …`). These look into the folder they are started in first: its
+    `node_modules`, and settings that name registries, shells and code to load."""
+    name = os.path.basename(argv[0].replace("\\", "/")).lower()
+    name = name.removesuffix(".cmd").removesuffix(".exe")
+    return name in _RUNNERS or (name in _MANAGERS and bool(_RUN_WORDS.intersection(argv[1:3])))
 
 
 def missing(command: Command, env: Mapping[str, str] | None = None) -> str:

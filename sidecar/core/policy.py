@@ -133,6 +133,8 @@ class Matchers:
     protected: Matcher
     home: str = ""
     """The user's home folder, canonical; empty when there is none."""
+    own: Sequence[str] = ()
+    """Folders of the sidecar's, canonical: texts of all files agents changed, and which commands are approved."""
 
 
 def check_request(path: object, *, windows: bool = False) -> Refusal | None:
@@ -173,15 +175,20 @@ def decide(
         return Deny("system")
     names: list[str] = []
     parts: set[str] = set()
+    is_set_up = False
     for path in (resolved,) if requested == resolved else (resolved, requested):
         names += _spellings(_beneath(path, roots))
         if matchers.home and path.startswith((matchers.home + "/", matchers.home + "\\")):
-            names += ("~/" + name for name in _spellings(path[len(matchers.home) + 1 :]))
+            below = path[len(matchers.home) + 1 :]
+            names += ("~/" + name for name in _spellings(below))
+            # a session in the home folder itself: what is hidden there programs obey, and far more of it than any list has
+            is_set_up |= _covers(roots, matchers.home) and fold(below).startswith(".")
         parts.update(fold(path).split("/"))
-    if not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
+    is_own = any(resolved == own or resolved.startswith((own + "/", own + "\\")) for own in matchers.own)
+    if is_own or not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
         return Ask("secret")
     if access == "write":
-        if not parts.isdisjoint(_PROTECTED_ANYWHERE) or any(map(matchers.protected, names)):
+        if is_set_up or not parts.isdisjoint(_PROTECTED_ANYWHERE) or any(map(matchers.protected, names)):
             return Ask("protected")
         if links > 1:
             return Ask("hard link")
@@ -230,6 +237,14 @@ def _fold_name(name: str) -> str:
     if "~" in name and (short := _SHORT.match(name)):
         return _LONG.get(short[1], name)
     return name
+
+
+def _covers(roots: Sequence[str], folder: str) -> bool:
+    """Whether a folder is one of the roots, or beneath it."""
+    return any(
+        (folder + "/").replace("\\", "/").startswith((root.rstrip("/\\") + "/").replace("\\", "/"))
+        for root in roots
+    )
 
 
 def _beneath(path: str, roots: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.acp.command import environment, find, resolve
+from sidecar.acp.command import environment, find, resolve, runs_packages
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports import AgentFailed
 
@@ -57,6 +57,29 @@ def test_argv_is_the_program_and_the_arguments_as_they_are(folders: Path) -> Non
     assert resolve("x", command, env) == [str(folders / "bin" / "agent"), "--a b", "$HOME", "*", ""]
 
 
+RUNNERS = [
+    ("npx", True),
+    ("/usr/bin/npx --yes @scope/agent@1.0.0", True),
+    (r"C:\Node\npx.cmd --yes agent", True),
+    (r"C:\Node\NPX.CMD agent", True),
+    ("/a/bunx agent", True),
+    ("/a/uvx agent", True),
+    ("/a/npm exec agent", True),
+    ("/a/npm --yes exec agent", True),
+    ("/a/pnpm dlx agent", True),
+    ("/a/bun x agent", True),
+    ("/a/npm run agent", False),
+    ("/a/node exec", False),
+    ("/a/agent npx", False),
+    ("/npx/agent", False),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), RUNNERS)
+def test_what_runs_packages(line: str, expected: bool) -> None:
+    assert runs_packages(line.split()) == expected
+
+
 def test_a_nul_is_refused(folders: Path) -> None:
     with pytest.raises(AgentFailed, match="NUL"):
         resolve("x", AgentCommand("agent", ("a\0b",)), {"PATH": str(folders / "bin")})
@@ -75,6 +98,10 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "PYTHONPATH",
     ):
         monkeypatch.setenv(name, f"our {name}")
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join(("", "bin", os.path.abspath("/a"), ".", "./node_modules/.bin"))
+    )
+    assert environment({})["PATH"] == os.path.abspath("/a")
     configured = {
         "MINE": "1",
         "PATH": "/p",

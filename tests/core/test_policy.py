@@ -222,6 +222,38 @@ def test_a_root_the_user_put_among_the_systems_folders_is_theirs() -> None:
     assert not in_system_folder("/processes")
 
 
+HOME_AS_ROOT = [
+    ("/home/u/.vimrc", "/home/u", "ask: protected"),
+    ("/home/u/.config/autostart/x.desktop", "/home/u", "ask: protected"),
+    ("/home/u/.local/bin/git", "/home", "ask: protected"),
+    ("/home/u/.config/nvim/init.lua", "/", "ask: protected"),
+    ("/home/u/ws/.prettierrc", "/home/u", "allow"),
+    ("/home/u/notes.txt", "/home/u", "allow"),
+    ("/home/u/.dotfiles/vim/colours.vim", "/home/u/.dotfiles", "allow"),  # a checkout is a checkout
+    ("/home/u2/.vimrc", "/home/u2", "allow"),
+]
+
+
+@pytest.mark.parametrize(("path", "root", "expected"), HOME_AS_ROOT)
+def test_what_is_hidden_in_the_home_folder_programs_obey(path: str, root: str, expected: str) -> None:
+    assert isinstance(decide(path, path, "read", MATCHERS, roots=(root,)), Allow)
+    decision = decide(path, path, "write", MATCHERS, roots=(root,))
+    assert decision == (Allow() if expected == "allow" else Ask("protected"))
+
+
+def test_the_sidecars_own_folders_are_secrets() -> None:
+    own, _ = compile_matchers(home="/home/u", own=["/home/u/state/acp-sidecar"])
+    for name, expected in (
+        ("acp-sidecar/approvals.json", Ask("secret")),
+        ("acp-sidecar/journal/a.db", Ask("secret")),
+        ("acp-sidecar", Ask("secret")),
+        ("acp-sidecar-notes", Allow()),
+    ):
+        path = f"/home/u/state/{name}"
+        assert decide(path, path, "read", own, roots=("/home/u",)) == expected
+        assert decide("/home/u/link", path, "write", own, roots=("/home/u",)) == expected
+
+
 def test_windows_separators() -> None:
     matchers, _ = compile_matchers(home=r"C:\Users\u")
     root = r"C:\Users\u\credentials\ws"

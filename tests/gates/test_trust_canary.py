@@ -3,9 +3,12 @@ nothing that lies in the folder that is open has a say."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import sys
+import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -164,6 +167,55 @@ async def test_nothing_in_the_folder_has_a_say(tmp_path: Path) -> None:
     assert "error" in opened
     assert not canary.exists()
     assert os.listdir(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("npx") is None, reason="npx is not installed")
+async def test_a_runner_of_packages_does_not_take_what_lies_in_the_folder(tmp_path: Path) -> None:
+    """The agent that was approved is a package; the repository brings one of the same name and version, a `node`, and settings of npm."""
+    folder, away = tmp_path / "ws", tmp_path / "away"
+    archive = package(away, {"turns": [[{"cwd": True}]]})
+    canary = folder / "canary"
+    for name in ("node", "good-agent", "sh"):
+        program = folder / "node_modules/.bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        script(program, folder)
+    brought = folder / "node_modules/good-agent"
+    brought.mkdir()
+    (brought / "package.json").write_text(PACKAGE)
+    script(brought / "agent.js", folder)
+    (folder / ".npmrc").write_text(f"script-shell={folder}/node_modules/.bin/sh\n")
+    made = AgentCommand(
+        "npx",
+        ("--offline", "--yes", "--package", str(archive), "good-agent"),
+        {"HOME": str(away), "npm_config_update_notifier": "false"},
+    )
+    Approvals().remember(made)
+    options = {"agents": {"good": {"command": made.command, "args": list(made.args), "env": dict(made.env)}}}
+    options["client"] = {"sessionUpdates": True}
+    async with Product(command(None), folder, options=options) as product:
+        session = await product.session("good")
+        assert not canary.exists()
+        assert "sessionId" in session, session
+        assert (await product.prompt(session))["stopReason"] == "end_turn"
+        assert "fake_agent.py" in product.said(session)
+    assert not canary.exists()
+
+
+PACKAGE = json.dumps({"name": "good-agent", "version": "1.0.0", "bin": {"good-agent": "agent.js"}})
+
+
+def package(folder: Path, scripted: dict[str, Any]) -> Path:
+    """A package as npm packs it, of a program that becomes a scripted agent."""
+    folder.mkdir()
+    program, *args = agents.argv(scripted)
+    run = f"require('child_process').spawnSync({json.dumps(program)}, {json.dumps(args)}, {{stdio: 'inherit'}})\n"
+    archive = folder / "good-agent.tgz"
+    with tarfile.open(archive, "w:gz") as packed:
+        for name, text in (("package.json", PACKAGE), ("agent.js", f"#!/usr/bin/env node\n{run}")):
+            entry = tarfile.TarInfo(f"package/{name}")
+            entry.size, entry.mode = len(text.encode()), 0o755
+            packed.addfile(entry, io.BytesIO(text.encode()))
+    return archive
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:
