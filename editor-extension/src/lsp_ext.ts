@@ -184,6 +184,8 @@ export interface Change {
   turn: number;
   /** The agent's name; "" where that is no longer known. */
   agent: string;
+  /** Other turns that changed the same lines before, oldest first. */
+  earlier?: { sessionId: string; turn: number; agent: string }[];
   toolCallId?: string;
   state: string;
   /** Of the document in which `range` lies, when it is open. */

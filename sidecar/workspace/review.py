@@ -196,6 +196,8 @@ def _row(
         "agent": hunk.author.agent,
         "state": "unreviewed",
     }
+    if earlier := _earlier(hunk):
+        row["earlier"] = earlier
     if version is not None:
         row["version"] = version
     if hunk.versions[0].author.created and not hunk.old:
@@ -203,3 +205,14 @@ def _row(
     if hunk.author.tool_call is not None:
         row["toolCallId"] = hunk.author.tool_call
     return row
+
+
+def _earlier(hunk: Hunk) -> list[Json]:
+    """The other turns whose work is in the same lines, beneath that of the last one; oldest first."""
+    found: list[Json] = []
+    for version in hunk.versions[:-1]:
+        author = version.author
+        row = {"sessionId": author.session, "turn": author.turn, "agent": author.agent}
+        if not author.aftermath and not author.same_turn(hunk.author) and row not in found:
+            found.append(row)
+    return found

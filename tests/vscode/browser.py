@@ -35,7 +35,7 @@ class Browser:
 
     def start(self, tool: Tool) -> None:
         playwright = self._stack.enter_context(sync_playwright())
-        expect.set_options(timeout=30_000)  # its own 5 s are too few for a machine that has other work
+        expect.set_options(timeout=60_000)  # its own 5 s are too few for a machine that has other work
         self.chromium = playwright.chromium.launch(executable_path=tool.command, args=OPTIONS)
         self._stack.callback(self.chromium.close)
 

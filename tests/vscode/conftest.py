@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
             # several bounded waits, and maybe the start of a code-server and of a window, on a machine that has other work
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,7 +25,7 @@ from tests.vscode.window import Window
 OpenWindow = Callable[..., Window]
 
 # A workbench of its own, waits between crashes, and other tests beside
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(400)
 
 MARKS = ("anyio", "sidecar", "json", "pygls", "sitecustomize")
 """Modules that a repository may bring along."""

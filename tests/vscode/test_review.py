@@ -179,6 +179,30 @@ def test_a_turn_over_several_files_in_one_diff_and_undone_from_the_view(window: 
     window.until_text(one, BASE)
 
 
+def test_lines_of_two_turns_are_listed_under_both(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    twice = CHANGED.replace("line three", "line thrice")
+    agent_writes(window, (file, CHANGED))
+    agent_writes(window, (file, twice))
+    window.until_text(file, twice)
+    rows = view(window)
+    expect(rows).to_have_count(4)
+    said = [row.get_attribute("aria-label") or "" for row in rows.all()]
+    assert [words.split(",")[0] for words in said] == [
+        "scripted · turn 2",
+        f"{window.folder.name}/a.txt",
+        "scripted · turn 1",
+        f"{window.folder.name}/a.txt",
+    ]
+    row_button(rows.nth(1), "Reject").click()
+    window.until_text(file, CHANGED)
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_have_attribute("aria-label", re.compile("turn 1"))
+    row_button(rows.nth(0), "Undo Turn").click()
+    window.until_text(file, BASE)
+
+
 def test_the_diff_editors_own_arrow_counts_as_reject(window: Window) -> None:
     file = window.file("a.txt", BASE)
     window.open(file)

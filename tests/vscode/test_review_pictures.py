@@ -52,11 +52,12 @@ WANTED = (
 )
 TAX = 'RATES = {"AT": 0.20, "DE": 0.19}\n\n\ndef rate(country):\n    return RATES[country]\n'
 THEMES = {
-    "light": "Light Modern",
-    "dark": "Dark Modern",
-    "hc-dark": "Default High Contrast",
-    "hc-light": "Default High Contrast Light",
+    "light": ("Light Modern", "vs"),
+    "dark": ("Dark Modern", "vs-dark"),
+    "hc-dark": ("Default High Contrast", "hc-black"),
+    "hc-light": ("Default High Contrast Light", "hc-light"),
 }
+"""Each one's name, and its kind as the workbench says it to its style sheets."""
 
 
 def set_theme(window: Window, theme: str | None) -> None:
@@ -85,8 +86,10 @@ def test_the_review_in_every_theme(open_window: OpenWindow, name: str, tmp_path:
     folder = Path(os.environ.get("PICTURES", tmp_path))
     window = open_window(root=tmp_path / "shop")
     window.until_server_runs()
-    set_theme(window, THEMES[name])
+    theme, kind = THEMES[name]
+    set_theme(window, theme)
     try:
+        window.page.locator(f".monaco-workbench.{kind}").wait_for()
         file = scene(window)
         eventually(lambda: len(lenses(window, file)) >= 3, "the lenses are there")
         window.type("# for all countries\n", at=(2, 0))

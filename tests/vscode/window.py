@@ -58,7 +58,7 @@ for (const [name, value] of Object.entries(args[0])) {
 }
 """
 _NUMBERS = itertools.count(1)
-BOUND = 30.0
+BOUND = 60.0
 """Seconds for what a person would see at once: a bound costs nothing when all is well, and a machine may have other work."""
 
 

@@ -443,6 +443,38 @@ def test_the_text_before_a_turn_and_before_all_of_them(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, case)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_hunk_of_two_turns_is_of_both_and_the_later_is_taken_back_by_itself(
+    tmp_path: Path, first: bool
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    once, twice = BASE.replace("two", "alpha beta"), BASE.replace("two", "alpha gamma")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        other = await bench.another_session()
+        await agent_writes(bench, once)
+        await agent_writes(bench, twice, other)
+        (row,) = bench.workspace.review.changes(ALL)
+        assert row["sessionId"] == other
+        assert row["earlier"] == [{"sessionId": bench.session, "turn": 0, "agent": "agent"}]
+        (same,) = bench.workspace.review.changes(Selector(session_id=bench.session))
+        assert same == row, "asked for either, it is there"
+        whose = bench.session if first else other
+        one = Selector(change_ids=frozenset({str(row["changeId"])}), session_id=whose)
+        result = await bench.workspace.review.reject(one)
+        (left,) = bench.workspace.review.changes(ALL)
+        if first:
+            assert "later work" in result.impossible[0]["reason"]
+            assert editor.text("a.txt") == twice
+        else:
+            assert editor.text("a.txt") == once
+            assert left["sessionId"] == bench.session
+            assert "earlier" not in left
+
+    play(tmp_path, VSCODE, case)
+
+
 def test_several_hunks_of_a_document_are_put_back_in_one_undo_step(tmp_path: Path) -> None:
     before, after = "a\n-\n-\nb\n-\n-\nc\n", "A\n-\n-\nB\n-\n-\nC\n"
     (tmp_path / "a.txt").write_text(before)

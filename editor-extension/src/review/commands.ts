@@ -5,7 +5,7 @@ import { type ChangesArguments, type Impossible, keep, reject, resolveConflict, 
 import { type Block, counts } from "./block";
 import type { Turn } from "./model";
 import { canonical, commands, pathOf, type Review } from "./state";
-import { blockOf, conflictOf, cursor, fileIdsOf, idsOf, turnOf, uriOf } from "./target";
+import { blockOf, conflictOf, cursor, fileIdsOf, idsOf, turnOf, turnPart, uriOf } from "./target";
 import { beforeUri, conflictUri } from "./texts";
 import { files, titleOf } from "./tree";
 import { conflictWords } from "./words";
@@ -17,12 +17,16 @@ export function registerCommands(review: Review): vscode.Disposable {
     done(vscode.l10n.t("kept"), async () => (await client.command(keep, which)).impossible);
   const rejectThese = (which: ChangesArguments): Promise<void> =>
     done(vscode.l10n.t("rejected"), async () => (await client.command(reject, which)).impossible);
-  const some = async (ids: readonly string[] | undefined, act: (which: ChangesArguments) => Promise<void>): Promise<void> => {
+  const some = async (
+    ids: readonly string[] | undefined,
+    act: (which: ChangesArguments) => Promise<void>,
+    argument: unknown,
+  ): Promise<void> => {
     if (ids === undefined || ids.length === 0) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("No change of an agent here."), 3000);
       return;
     }
-    await act({ changeIds: [...ids] });
+    await act({ changeIds: [...ids], ...turnPart(argument) });
   };
 
   const resolve = async (argument: unknown, take: "mine" | "agent" | "ask"): Promise<void> => {
@@ -63,10 +67,10 @@ export function registerCommands(review: Review): vscode.Disposable {
     [commands.next]: () => go(review.model.next(cursor())),
     [commands.previous]: () => go(review.model.previous(cursor())),
     [commands.show]: (argument) => go(blockOf(review, argument)),
-    [commands.keep]: (argument) => some(idsOf(review, argument), keepThese),
-    [commands.reject]: (argument) => some(idsOf(review, argument), rejectThese),
-    [commands.keepFile]: (argument) => some(fileIdsOf(review, argument), keepThese),
-    [commands.rejectFile]: (argument) => some(fileIdsOf(review, argument), rejectThese),
+    [commands.keep]: (argument) => some(idsOf(review, argument), keepThese, argument),
+    [commands.reject]: (argument) => some(idsOf(review, argument), rejectThese, argument),
+    [commands.keepFile]: (argument) => some(fileIdsOf(review, argument), keepThese, argument),
+    [commands.rejectFile]: (argument) => some(fileIdsOf(review, argument), rejectThese, argument),
     [commands.keepAll]: () => keepThese({ all: true }),
     [commands.rejectAll]: async () => {
       if (await sure(vscode.l10n.t("Reject every change of agents that is under review?"), review.model.turns(), vscode.l10n.t("Reject All"))) {

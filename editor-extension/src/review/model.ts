@@ -97,17 +97,21 @@ export class Model {
     return this.from(from, (block, place) => Math.max(block.line, block.end - 1) < place.line, -1);
   }
 
-  /** The last turn first, and the session first that was heard of last. */
+  /** The last turn first, and the session first that was heard of last. A change of several turns is in each of them. */
   turns(): Turn[] {
-    const found = new Map<string, Change[]>();
+    const found = new Map<string, { whose: Whose; changes: Change[] }>();
     for (const uri of this.uris) {
       for (const change of this.of(uri)) {
-        const key = JSON.stringify([change.sessionId, change.turn]);
-        found.set(key, [...(found.get(key) ?? []), change]);
+        for (const { sessionId, turn, agent } of [change, ...(change.earlier ?? [])]) {
+          const key = JSON.stringify([sessionId, turn]);
+          const known = found.get(key) ?? { whose: { sessionId, turn, agent }, changes: [] };
+          known.changes.push(change);
+          found.set(key, known);
+        }
       }
     }
     const sessions = [...this.sessions];
-    return [...found.values()].map(asTurn).sort((a, b) => sessions.indexOf(b.sessionId) - sessions.indexOf(a.sessionId) || b.turn - a.turn);
+    return [...found.values()].map(({ whose, changes }) => asTurn(whose, changes)).sort((a, b) => sessions.indexOf(b.sessionId) - sessions.indexOf(a.sessionId) || b.turn - a.turn);
   }
 
   private from(from: Place | undefined, isPast: (block: Block, place: Place) => boolean, step: 1 | -1): Block | undefined {
@@ -129,6 +133,7 @@ export class Model {
       return false;
     }
     for (const change of changes) {
+      (change.earlier ?? []).forEach(({ sessionId }) => this.sessions.add(sessionId));
       this.sessions.add(change.sessionId);
     }
     if (changes.length === 0) {
@@ -146,11 +151,12 @@ export class Model {
   }
 }
 
-function asTurn(changes: readonly Change[]): Turn {
-  const { sessionId, turn, agent } = changes[0]!;
+type Whose = Pick<Turn, "sessionId" | "turn" | "agent">;
+
+function asTurn(whose: Whose, changes: readonly Change[]): Turn {
   const uris = [...new Set(changes.map((change) => change.uri))];
   const files = uris.map((uri) => asFile(uri, changes.filter((change) => change.uri === uri)));
-  return { sessionId, turn, agent, files, ...sum(files) };
+  return { ...whose, files, ...sum(files) };
 }
 
 function asFile(uri: string, changes: readonly Change[]): TurnFile {

@@ -56,6 +56,12 @@ export function idsOf(review: Review, argument: unknown): readonly string[] | un
   return where === undefined ? undefined : review.model.at(where.uri, where.line)?.ids;
 }
 
+/** In the view, a file or a place below a turn is about that turn's part, also where another turn changed the same lines. */
+export function turnPart(argument: unknown): { sessionId?: string; turn?: number } {
+  const node = argument as Node | undefined;
+  return node?.kind === "file" || node?.kind === "block" ? { sessionId: node.turn.sessionId, turn: node.turn.turn } : {};
+}
+
 /** The changes of one file; of one turn's only, when the argument is a node of the view. */
 export function fileIdsOf(review: Review, argument: unknown): readonly string[] {
   const node = argument as Node | undefined;

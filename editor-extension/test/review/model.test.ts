@@ -86,6 +86,21 @@ test("changes by turn and file, the newest first", () => {
   );
 });
 
+test("a change of several turns is in each of them", () => {
+  const made = model();
+  const before = { sessionId: "s", turn: 1, agent: "fast-agent" };
+  made.set(A, [added(A, 3, { turn: 2, earlier: [before] }), added(A, 10)]);
+  made.set(B, [added(B, 0, { sessionId: "t", agent: "other", earlier: [before] })]);
+  assert.deepEqual(
+    made.turns().map((turn) => [`${turn.agent} ${turn.turn}`, ...turn.files.map((file) => `${file.uri} ${counts(file)}`)]),
+    [
+      ["other 1", `${B} +1`],
+      ["fast-agent 2", `${A} +1`],
+      ["fast-agent 1", `${A} +2`, `${B} +1`, `${C} +1`],
+    ],
+  );
+});
+
 test("the number of changes is that of blocks", () => {
   const made = model();
   made.set(A, [added(A, 3), change("4:0-4:1", "a", "b", { uri: A }), added(A, 10)]);
