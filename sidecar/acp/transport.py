@@ -18,7 +18,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import msgspec
 
@@ -391,7 +391,9 @@ class LineTransport:
 
     def _decode(self, line: bytes) -> None:
         line = line.strip()
-        if len(line) > _LARGE and _has_too_many_values(line):
+        if len(line) > _LARGE and (write := _large_write(line)) is not None:
+            self._messages.append(write)
+        elif len(line) > _LARGE and _has_too_many_values(line):
             self._noise.say("sent a message of too many values", line)
             if (stand_in := _by_head(line, "too many values")) is not None:
                 self._messages.append(stand_in)
@@ -573,6 +575,29 @@ def _by_head(line: bytes, why: str) -> Message | None:
     if b"id" not in names:
         return None
     return _stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
+
+
+class _WriteParams(msgspec.Struct):
+    sessionId: str
+    path: str
+    content: str
+
+
+class _Write(msgspec.Struct):
+    jsonrpc: Literal["2.0"]
+    id: int | str
+    method: Literal["fs/write_text_file"]
+    params: _WriteParams
+
+
+def _large_write(line: bytes) -> Message | None:
+    """A write of a large text, which is what most large messages are. Only what it needs is made of it, whatever else it holds is passed
+    over: so no value has to be counted, which takes longer than reading it."""
+    try:
+        write = msgspec.json.decode(line, type=_Write)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return {**msgspec.structs.asdict(write), "params": msgspec.structs.asdict(write.params)}
 
 
 def _has_too_many_values(line: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -26,6 +27,7 @@ class Side:
         self.wire = wire
         self.admitted: list[tuple[str, Any]] = []
         self.noted: list[Any] = []
+        self.texts: list[dict[str, object]] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.running = 0
@@ -35,6 +37,8 @@ class Side:
 
     def admit(self, method: str, params: Params, request: bool) -> bool:
         self.admitted.append((method, params.get("n")))
+        if "content" in params:
+            self.texts.append(dict(params))
         params.large = method == "large"
         if method == "broken":
             raise RuntimeError("/home/me/.ssh/id_rsa")
@@ -231,6 +235,23 @@ async def test_messages_of_very_many_values_are_refused(line: bytes, answer: int
     async with side(WireLimits()) as there:
         there.wire.feed(line + b"\n")
         assert (await there.wire.answered(3)).get("error", {}).get("code") == answer
+
+
+async def test_of_a_large_write_only_what_it_needs_is_read() -> None:
+    """However many values it holds beside that."""
+    text = "x, [1], {}" * 300_000
+    write = {"sessionId": "s", "path": "/a", "content": text}
+    line = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "fs/write_text_file", "params": write}).encode()
+    async with side(WireLimits()) as there:
+        for more in (b"", b'"_meta":{"x":' + MANY + b"},"):
+            there.wire.feed(line.replace(b'"sessionId"', more + b'"sessionId"') + b"\n")
+        there.wire.feed(line.replace(b'"path": "/a"', b'"path": 1, "x": ' + MANY) + b"\n")
+        there.wire.request("probe", "ping")
+        await there.wire.answered("probe")
+        assert [method for method, _ in there.admitted].count("fs/write_text_file") == 2, (
+            "one that is wrong is refused"
+        )
+        assert there.texts == [write, write]
 
 
 async def test_a_long_text_without_an_end_is_looked_at_once() -> None:
