@@ -6,7 +6,7 @@
     revert.py    the same on the disk, or through a running sidecar (live.py); journalled like any write
     files.py     the one file that an entry of the journal is about
     unified.py, present.py   changes as people read them
-    options.py, changes_command.py, revert_command.py   `acp-sidecar changes` and `acp-sidecar revert`
+    options.py, changes_command.py, revert_command.py, sessions_command.py   `acp-sidecar changes`, `revert` and `sessions`
 
 It may import core, disk and journal, and no door; the command line and the editor's connection call it.
 """

@@ -61,9 +61,11 @@ async def at_start(journal: SqliteJournal) -> list[str]:
     """What the user should be told, in sentences. Never raises."""
     told: list[str] = []
     with suppress(JournalFailed):
-        for cut in await journal.cut_off():
+        entered: set[str] = set()
+        for cut in sorted(await journal.cut_off(), key=_likely_first):
             # Not on the journal's own thread: a folder on a dead network mount must not hold up its writes.
-            seen = await anyio.to_thread.run_sync(look, cut)
+            seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
+            entered.update(one.entry.path for one in seen.found)
             for one in seen.found:
                 entry_id = await journal.begin(one.entry)
                 kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
@@ -80,8 +82,10 @@ async def at_start(journal: SqliteJournal) -> list[str]:
 def settle(store: Store) -> list[str]:
     """The same for the command line. Raises JournalFailed."""
     told: list[str] = []
-    for cut in store.cut_off():
-        seen = look(cut)
+    entered: set[str] = set()
+    for cut in sorted(store.cut_off(), key=_likely_first):
+        seen = look(cut, frozenset(entered))
+        entered.update(one.entry.path for one in seen.found)
         for one in seen.found:
             entry_id = store.begin(one.entry)
             kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
@@ -116,8 +120,14 @@ def sentences(cut: CutOff, seen: Look) -> list[str]:
     return told
 
 
-def look(cut: CutOff) -> Look:
-    """The files of one folder that changed since the turn began, and are not as the journal knows that they were made."""
+def _likely_first(cut: CutOff) -> tuple[bool, bool]:
+    """Several may have the same folder: first those that did something, and those that worked there."""
+    return not cut.acted, cut.start.folder != os.path.realpath(cut.root)
+
+
+def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
+    """The files of one folder that changed since the turn began, and are not as the journal knows that they were made. `without`: paths of
+    those that are somebody's already."""
     start = cut.start
     names = folder_files.names(start.folder)
     if names is None:
@@ -125,7 +135,11 @@ def look(cut: CutOff) -> Look:
     head = git_head.head(start.folder, start.head) if start.head else {}
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
     now = folder_files.stats(start.folder, dict.fromkeys([*names, *then]))
-    moved = [name for name in sorted(then | set(now)) if _may_have_moved(cut, now.get(name))][:MAX_CHANGED]
+    moved = [
+        name
+        for name in sorted(then | set(now))
+        if _may_have_moved(cut, now.get(name)) and os.path.join(start.folder, name) not in without
+    ][:MAX_CHANGED]
     held = git_head.contents(
         start.folder, {head[name].object_id for name in moved if name in head and name not in start.texts}
     )

@@ -8,6 +8,7 @@ that write the disk *and* send it) is not counted again. Files that are not open
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.disk import Decoded, Missing
+from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.workspace.conflicts import Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
@@ -33,6 +34,8 @@ from sidecar.workspace.state import State
 
 WAIT_SECONDS = 2.0
 """How long a look at a file waits for a write of it that is under way."""
+MAX_NOTED = 1024
+"""Files of which it is remembered what they said when a change of them was entered."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,8 @@ class Behind:
         self._editor = editor
         self._recorder = recorder
         self._evidence = evidence
+        self._noted: OrderedDict[DocumentUri, str | None] = OrderedDict()
+        """What files said (compared form; None: removed) when a change of them was entered as somebody's."""
 
     # Open documents
 
@@ -131,6 +136,16 @@ class Behind:
         seen.session.touch(uri, *lines_changed(before, changes))
         self._state.ledgers.moved(reviewed)
 
+    async def is_known(self, uri: DocumentUri, on_disk: Resolved | Missing) -> bool:
+        """Whether what the file says now came through us or the editor, or was entered as an agent's already."""
+        found = None if isinstance(on_disk, Missing) else await self._state.storage.read(on_disk)
+        if isinstance(found, Refusal):
+            return False
+        now = None if found is None else normal(found.text)
+        if now is not None and self._state.documents.disk.is_ours(uri, now):
+            return True
+        return uri in self._noted and self._noted[uri] == now
+
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
 
@@ -190,6 +205,10 @@ class Behind:
         if isinstance(author, Refusal):
             self._editor.show("warning", author.message)
             return
+        self._noted[uri] = None if now is None else normal(now)
+        self._noted.move_to_end(uri)
+        if len(self._noted) > MAX_NOTED:
+            self._noted.popitem(last=False)
         if now is None:
             session.touch(uri, 0, (before or "").count("\n"))
             if not named.quiet:

@@ -76,7 +76,7 @@ class FoundFiles:
             return
         changed = await self._starts.changed(session.id)
         active = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
-        others = [root.path for other in active for root in other.roots.roots]
+        running = [s for s in self._evidence.active() if s is not session and s.running]
         removed: list[str] = []
         left: dict[str, str] = {}
         for file in changed:
@@ -86,9 +86,13 @@ class FoundFiles:
             with place:
                 if place.tracked is not None or place.uri in session.touched:
                     continue  # the editor's, or told already
+                if _is_anothers(session, file.path, running) or await self._behind.is_known(
+                    place.uri, place.on_disk
+                ):
+                    continue
                 gone = isinstance(place.on_disk, Missing)
             named = _named(file)
-            if any(_is_beneath(file.path, folder) for folder in others):
+            if any(_may_be(other, file.path, _reach(session, file.path)) for other in active):
                 left[file.path] = f"{session.agent} was not the only agent at work"
             elif self._evidence.found(session, place.uri, named):
                 why = await self._behind.look(session, place.uri, named)
@@ -110,6 +114,23 @@ class FoundFiles:
                 "warning",
                 f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
             )
+
+
+def _is_anothers(session: Session, path: str, running: Sequence[Session]) -> bool:
+    """Whether the file is where another session works, whose turn is running, and this one only may go."""
+    own = _reach(session, path)
+    return any(_reach(other, path) > own for other in running)
+
+
+def _may_be(other: Session, path: str, reach: int) -> bool:
+    """Whether the change may as well be the other session's: it may go there, and does not work farther away than `reach`."""
+    return _reach(other, path) >= reach and any(_is_beneath(path, root.path) for root in other.roots.roots)
+
+
+def _reach(session: Session, path: str) -> int:
+    """How near the session's own folder is to the file; 0: it is not in it."""
+    folder = session.roots.roots[0].path
+    return len(folder) if _is_beneath(path, folder) else 0
 
 
 def _is_beneath(path: str, folder: str) -> bool:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,25 @@ def test_one_of_two_looks_into_it(journal: Path, folder: Path) -> None:
         assert mine.turn == 3
     with Store(journal) as three:
         assert len(three.cut_off()) == 1, "the one that had it is gone"
+
+
+def test_of_several_the_one_that_worked_there(journal: Path, folder: Path) -> None:
+    """Folders that belong to several sessions: a change is one's, who said that it did something, in its own folder."""
+    put(folder, {"a.txt": OLD})
+    with Store(journal) as store:
+        for session, root, acted in (
+            ("idle", folder, False),
+            ("guest", folder.parent, True),
+            ("s", folder, True),
+        ):
+            start = replace(begun(folder, {"a.txt": OLD}), session=session, root=str(root))
+            store.turn_began(start)
+            if acted:
+                store.turn_acted(session)
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        settle(store)
+        assert [(e.session, e.state) for e in store.entries()] == [("s", "done")]
 
 
 SECRET = "a pre-image that nobody may find\n"

@@ -26,7 +26,7 @@ class Editor(QuietEditor):
 
 
 # what the agent does: the line it reads from (from 1), or what it writes · what is told, with a line from 0
-ROWS: dict[str, tuple[int | None | str, tuple[str, str, int | None]]] = {
+ROWS: dict[str, tuple[int | str | None, tuple[str, str, int | None]]] = {
     "reads": (None, ("read", "ok", None)),
     "reads from a line": (3, ("read", "ok", 2)),
     "reads from line 0": (0, ("read", "ok", 0)),

@@ -275,3 +275,47 @@ def test_bounded_in_number(tmp_path: Path) -> None:
     assert start is not None
     assert sorted(start.kept) == ["a", "b"]
     assert list(turn_starts._for_journal(start).unknown) == ["c"]
+
+
+@pytest.mark.parametrize("is_over", [True, False], ids=["its turn is over", "its turn runs"])
+def test_what_is_another_sessions_stays_so(tmp_path: Path, is_over: bool) -> None:
+    """Its folder is one of this session's, and something changes there while both work."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "its").mkdir()
+    file = tmp_path / "its" / "a.txt"
+    file.write_text(COMMITTED)
+    whose: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        workspace = turn.bench.workspace
+        opened = await workspace.new_session("agent", str(tmp_path / "its"))
+        other = workspace.state.sessions.get(opened.session_id)
+        assert other is not None
+        whose.append(other.id)
+        other.begin_turn()
+        workspace._disk_watch.turn_began(other)
+        await workspace._disk_watch.before_turn(other)
+        turn.says("execute")
+        workspace.session_update(
+            other.id,
+            {
+                "sessionUpdate": "tool_call",
+                "toolCallId": "x",
+                "kind": "edit",
+                "locations": [{"path": str(file)}],
+            },
+        )
+        file.write_text("changed\n")
+        await asyncio.sleep(2)
+        if is_over:
+            await workspace._disk_watch.turn_ending(other)
+            other.end_turn()
+            workspace._disk_watch.turn_ended(other, {})
+            await asyncio.sleep(15)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        (row,) = bench.workspace.review.changes(Selector())
+        assert row["sessionId"] == whose[0]
+
+    editor = play(tmp_path / "w", VSCODE, script, after=after, custom=False, also=[str(tmp_path / "its")])
+    assert not [words for _, words in editor.shown if "cannot be taken back" in words]
