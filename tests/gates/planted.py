@@ -34,14 +34,14 @@ def nobody_is_given_up() -> None:
 
 def meta_shadows() -> None:
     """What the SDK's routers do: members of `_meta` override the arguments."""
-    from sidecar.acp import client, files
+    from sidecar.acp import files
 
     parse = files.parse
 
     def shadowed(method: str, params: Any) -> Any:
         return parse(method, {**params, **(params.get("_meta") or {})})
 
-    client.files.parse = shadowed
+    files.parse = shadowed
 
 
 def noise_is_fatal() -> None:
