@@ -13,7 +13,14 @@ from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.resolve import READ_TRIES, Resolved
 
 _BLOCK = 1 << 18
+LOOKED_THROUGH = 1 << 30
+"""Bytes of a file in which lines are looked for: a second or two. A sparse file has any number of them for nothing, and whoever looks
+through it is a thread that serves nobody else."""
 _TERMINATOR = re.compile(r"\r\n|\n|\r")
+
+
+class _TooFar(Exception):
+    """As much was looked through as may be."""
 
 
 def read_lines(
@@ -23,7 +30,7 @@ def read_lines(
 
     The text before and in the slice must decode; what follows is not looked at. BAD_RANGE where `line` is past the last one
     (`data["lines"]`: how many there are) or a number is negative; TOO_LARGE where the slice has more than `at_most` code points; BINARY,
-    UNDECODABLE as `decode`. Memory: the slice and one block. Blocks; any thread."""
+    UNDECODABLE as `decode`; TOO_LARGE also where it ends beyond the first LOOKED_THROUGH bytes. Memory: the slice and one block. Blocks; any thread."""
     if (line is not None and line < 0) or (limit is not None and limit < 0):
         return Refusal(Kind.BAD_RANGE, f"line and limit must not be negative: {target.requested}")
     try:
@@ -43,6 +50,11 @@ def read_lines(
         return text
     except UnicodeDecodeError as error:
         return undecodable(error.encoding, target.requested)
+    except _TooFar:
+        words = (
+            f"Lines are not looked for beyond the first {LOOKED_THROUGH} bytes of a file: {target.requested}"
+        )
+        return Refusal(Kind.TOO_LARGE, words, {"limit": LOOKED_THROUGH})
     except OSError as error:
         return from_os_error(error, target.requested, "read")
 
@@ -94,6 +106,8 @@ def _blocks(target: Resolved, encoding: str, offset: int) -> Iterator[str]:
     held = ""
     while data := target.read_at(offset, _BLOCK):
         offset += len(data)
+        if offset > LOOKED_THROUGH:
+            raise _TooFar
         text = held + decoder.decode(data)
         held = "\r" if text.endswith("\r") else ""
         yield text[:-1] if held else text

@@ -35,6 +35,7 @@ class Storage:
     def __init__(self, max_file_bytes: int) -> None:
         self._max_file_bytes = max_file_bytes
         self._few = anyio.CapacityLimiter(_AT_ONCE)
+        self._few_slices = anyio.CapacityLimiter(_AT_ONCE)
 
     def roots(self, paths: Sequence[str]) -> Roots | Refusal:
         """The folders of a session, held open. The first one must be usable; others are left out when they are not."""
@@ -73,7 +74,8 @@ class Storage:
     async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
         """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
         return await anyio.to_thread.run_sync(
-            functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes)
+            functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes),
+            limiter=self._few_slices,  # an agent's slices of huge files must leave threads for everybody's saves
         )
 
     async def peek(self, path: str) -> OnDisk | None:

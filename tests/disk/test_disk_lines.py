@@ -135,6 +135,21 @@ def test_a_slice_of_a_large_file_is_small(file: Path) -> None:
     assert answer.kind.value == "too_large"
 
 
+def test_a_file_without_lines_is_not_looked_through_to_its_end(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Terabytes that take no room: an agent makes as many as it likes."""
+    monkeypatch.setattr(lines, "LOOKED_THROUGH", 4 << 20)
+    with open(file, "wb") as out:
+        out.write(b"first\n" + b"text without an end " * 1000)
+        out.truncate(1 << 40)
+    answer = read(file, 3, 1)
+    assert isinstance(answer, Refusal)
+    assert answer.kind.value == "too_large"
+    assert "4194304 bytes" in answer.message
+    assert read(file, 1, 1) == "first\n"
+
+
 def test_what_is_after_the_slice_need_not_decode(file: Path) -> None:
     file.write_bytes(b"a\nb\n" + b"c" * 400_000 + b"\n\xff\n")
     assert read(file, 2, 1) == "b\n"
