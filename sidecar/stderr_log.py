@@ -12,6 +12,8 @@ import os
 import threading
 from collections import deque
 
+from sidecar.core.escape import escape
+
 WAITING_AT_MOST = 1024 * 1024
 """Bytes."""
 LINE_AT_MOST = 16 * 1024
@@ -35,7 +37,7 @@ class StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            line = self.format(record).encode("utf-8", "backslashreplace")
+            line = _shown(self.format(record)).encode("utf-8", "backslashreplace")
         except Exception:  # noqa: BLE001 - a bad log call must not hurt what it is about
             line = f"{record.name}: a line that cannot be formatted: {record.msg!r}".encode(
                 "utf-8", "replace"
@@ -77,6 +79,13 @@ class StderrHandler(logging.Handler):
                     data = data[os.write(self._fd, data) :]
             except OSError:  # nobody will ever read it
                 pass
+
+
+def _shown(text: str) -> str:
+    """Names and messages of others are in it: none moves a terminal's cursor, and none looks like a line of the log's own."""
+    if len(text) > LINE_AT_MOST:
+        text = f"{text[: LINE_AT_MOST // 2]} [...] {text[-LINE_AT_MOST // 2 :]}"
+    return escape(text, keep_newlines=True).replace("\n", "\n  ")
 
 
 def log_to_stderr(level: int) -> None:

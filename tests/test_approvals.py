@@ -16,8 +16,11 @@ COMMAND = AgentCommand("agent", ("--acp",), {"KEY": "1"})
 
 
 def test_remembered_over_a_restart_and_only_for_the_user(tmp_path: Path) -> None:
-    os.umask(0)
-    Approvals(tmp_path / "state").remember(COMMAND)
+    before = os.umask(0)
+    try:
+        Approvals(tmp_path / "state").remember(COMMAND)
+    finally:
+        os.umask(before)
     assert Approvals(tmp_path / "state").knows(COMMAND)
     if os.name == "posix":
         assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700

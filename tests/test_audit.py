@@ -16,11 +16,14 @@ def lines(folder: Path) -> list[dict[str, object]]:
 
 
 def test_lines_are_json_and_the_file_is_the_users(tmp_path: Path) -> None:
-    os.umask(0)
-    log = AuditLog(tmp_path / "audit")
-    log.record("read", path="/a\nb", outcome="ok")
-    log.record("write", path="lone \ud800")
-    log.close()
+    before = os.umask(0)
+    try:
+        log = AuditLog(tmp_path / "audit")
+        log.record("read", path="/a\nb", outcome="ok")
+        log.record("write", path="lone \ud800")
+        log.close()
+    finally:
+        os.umask(before)
     first, second = lines(tmp_path / "audit")
     assert (first["event"], first["path"], first["pid"]) == ("read", "/a\nb", os.getpid())
     assert second["path"] == "lone \ud800"

@@ -49,6 +49,8 @@ def test_nobody_reads() -> None:
         ("%d words", (1, 2), "cannot be formatted"),
         ("%s", ("\ud800",), "\\ud800"),
         ("%s", ("x" * 10 * LINE_AT_MOST,), "[...]"),
+        ("%s", ("\x1b" * 10 * LINE_AT_MOST,), "[...]"),
+        ("%s is gone", ("\x1b[2Jx\u202e",), "\\x1b[2Jx\\u202e is gone"),
     ],
 )
 def test_odd_lines(text: str, arguments: tuple[object, ...], told: str) -> None:
@@ -62,6 +64,16 @@ def test_odd_lines(text: str, arguments: tuple[object, ...], told: str) -> None:
     assert handler.flush_within(5.0)
     handler.emit(record("into nothing"))
     assert handler.flush_within(5.0)
+    os.close(output)
+
+
+def test_nothing_looks_like_another_line_of_the_log() -> None:
+    output, its_end = os.pipe()
+    handler = StderrHandler(its_end)
+    handler.emit(record("%s is gone", "x\n2026-01-01 ERROR all is lost\r"))
+    handler.emit(record("after"))
+    assert read_until(output, b"after\n") == b"x\n  2026-01-01 ERROR all is lost\\r is gone\nafter\n"
+    os.close(its_end)
     os.close(output)
 
 

@@ -74,7 +74,7 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
         size = len("\0".join((*argv, *env, *env.values())).encode())
     except UnicodeEncodeError:
         return invalid("the command cannot be encoded", Kind.BAD_RANGE)
-    if size > LONGEST:
+    if size + len(cwd or "") > LONGEST:
         return invalid(
             f"the command has more than {LONGEST} bytes; put long texts into a file", Kind.TOO_LARGE
         )

@@ -13,7 +13,7 @@ from typing import Final, cast
 from urllib.parse import urlsplit
 
 from sidecar.acp.errors import Failure, invalid
-from sidecar.core.escape import plain
+from sidecar.core.escape import escape, plain
 from sidecar.core.refusal import Kind
 from sidecar.workspace.session_ports import Elicitation, Elicited, Json
 
@@ -26,6 +26,7 @@ _MESSAGE = 4000
 """Characters shown of the agent's words."""
 _SCHEMA = 256 * 1024
 """Characters of a form's schema as JSON; a form that a person fills in is far smaller."""
+_WORDS = frozenset({"title", "description", "enumNames"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -75,7 +76,19 @@ def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
         return invalid("every property of requestedSchema must be an object", Kind.BAD_RANGE)
     if len(json.dumps(fields)) > _SCHEMA:
         return invalid(f"requestedSchema has more than {_SCHEMA} characters", Kind.TOO_LARGE)
-    return replace(asked, schema={**fields, "properties": properties})
+    whole = {**fields, "properties": cast("object", properties)}
+    return replace(asked, schema=cast("dict[str, object]", _shown(whole)))
+
+
+def _shown(value: object, key: str = "") -> object:
+    """With the agent's words for a person escaped; names of fields and values are what it will be answered with."""
+    if isinstance(value, str):
+        return escape(value, keep_newlines=True) if key in _WORDS else value
+    if isinstance(value, list):
+        return [_shown(item, key) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {name: _shown(item, name) for name, item in cast("dict[str, object]", value).items()}
+    return value
 
 
 def _url(asked: Elicitation, url: object, elicitation_id: object) -> Elicitation | Failure:

@@ -152,6 +152,27 @@ def test_answers_hold_what_was_asked_for() -> None:
     assert elicitation.result(asked, Elicited("accept", None)) == {"action": "cancel"}
 
 
+def test_a_form_shows_what_is_in_its_words() -> None:
+    odd, seen = "a\u202eb\x1b[2J\nc", "a\\u202eb\\x1b[2J\nc"
+
+    def form(words: str) -> dict[str, Any]:
+        choice = {
+            "enum": [odd],
+            "enumNames": [words],
+            "oneOf": [{"const": odd, "title": words}],
+            "default": odd,
+        }
+        named = {"type": "string", "title": words, "description": words, **choice}
+        return {"type": "object", "title": words, "properties": {odd: named, "title": {"description": words}}}
+
+    asked = elicitation.parse(
+        {"mode": "form", "message": odd, "requestedSchema": form(odd)}, "1", "fake", None
+    )
+    assert not isinstance(asked, tuple)
+    assert asked.schema == form(seen)
+    assert asked.message == seen
+
+
 # lists
 
 
