@@ -48,6 +48,8 @@ class TextStore:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._recent: OrderedDict[bytes, str] = OrderedDict()
+        self._size = 0
+        """Code points of these."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -57,13 +59,17 @@ class TextStore:
         row = self._connection.execute("SELECT hash FROM texts WHERE id = ?", (text_id,)).fetchone()
         return None if row is None else row[0]
 
-    def prepare(self, text: str, like: bytes | None = None, like_text: str | None = None) -> Prepared:
+    def prepare(
+        self, text: str, like: bytes | None = None, like_text: str | None = None, *, one_of_many: bool = False
+    ) -> Prepared:
         """`text` ready to be stored. `like`: hash of a similar text that is there, or is stored first (then with `like_text`).
+        `one_of_many`: it is most likely none of those that are remembered.
 
         Changes nothing, so it needs no transaction: nobody has to wait while a large text is compressed."""
-        for digest, known in self._recent.items():
-            if known == text and self.find(digest) is not None:
-                return Prepared(text, digest, None)
+        if not one_of_many:
+            for digest, known in self._recent.items():
+                if known == text and self.find(digest) is not None:
+                    return Prepared(text, digest, None)
         raw = encoded(text)
         digest = digest_of(raw)
         known_id = self.find(digest)
@@ -127,6 +133,7 @@ class TextStore:
     def forget(self) -> None:
         """Drops what is remembered."""
         self._recent.clear()
+        self._size = 0
 
     def _is_sound(self, text_id: int) -> bool:
         """What is there can be read: a text before a change must not be trusted to a damaged copy."""
@@ -181,10 +188,12 @@ class TextStore:
         return text
 
     def _remember(self, digest: bytes, text: str) -> None:
+        if digest not in self._recent:
+            self._size += len(text)
         self._recent[digest] = text
         self._recent.move_to_end(digest)
-        while len(self._recent) > 1 and sum(map(len, self._recent.values())) > REMEMBERED:
-            self._recent.popitem(last=False)
+        while len(self._recent) > 1 and self._size > REMEMBERED:
+            self._size -= len(self._recent.popitem(last=False)[1])
 
 
 def encoded(text: str) -> bytes:
