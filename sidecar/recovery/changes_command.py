@@ -147,6 +147,7 @@ class _Command:
         count = self._store.count(selection)
         whole = selection == Selection()
         if not count and not whole:
+            self._store.purge(selection)  # what was kept for turns that have ended, and nothing needs
             sys.stdout.write("There is nothing to delete.\n")
             return 0
         if not self._arguments.yes:

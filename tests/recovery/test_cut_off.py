@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.cli import main
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author
 from sidecar.core.uri import from_path
@@ -260,6 +261,20 @@ def test_it_is_thrown_away_with_the_rest(journal: Path, folder: Path, how: str) 
         db = store._ready().connection
         assert db.execute("SELECT count(*) FROM pre_images").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM texts").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("words", [["--purge", "--yes"], ["--purge", "--yes", "--everywhere"]])
+def test_what_a_turn_that_ended_left_is_purged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(folder.parent / "state"))
+    monkeypatch.chdir(folder)
+    with Store() as store:
+        store.turn_began(begun(folder, {"a.txt": SECRET * 50}))
+        store.turn_ended("s")
+    assert main(["changes", *words]) == 0
+    with Store() as store:
+        assert store._ready().connection.execute("SELECT count(*) FROM texts").fetchone() == (0,)
 
 
 def test_the_texts_outlive_a_tidying(journal: Path, folder: Path) -> None:
