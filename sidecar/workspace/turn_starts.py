@@ -39,8 +39,8 @@ MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
 MAX_CHANGED = 500
 """Changed files of one turn that are looked at."""
-WAIT_SECONDS = 2.0
-"""How long a turn waits for this before it begins without."""
+WAIT_SECONDS = 5.0
+"""How long a turn waits for this before it begins without; it takes a tenth of a second where nothing else runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,15 @@ class TurnStarts:
         began = time.time()
         starts: list[_Start] = []
         left = _Left(MAX_COMPARED, MAX_TEXTS, MAX_KEPT)
-        with anyio.move_on_after(WAIT_SECONDS):
+        with anyio.move_on_after(WAIT_SECONDS) as wait:
             for root in session.roots.roots[:MAX_FOLDERS]:
                 start = await anyio.to_thread.run_sync(self._take, root.path, left, abandon_on_cancel=True)
                 if start is not None:
                     starts.append(start)
+        if wait.cancelled_caught:
+            log.warning(
+                "looking at the files of a session took too long; not all that commands change is found"
+            )
         if not starts:
             return
         folders = await anyio.to_thread.run_sync(lambda: [_for_journal(start) for start in starts])

@@ -8,9 +8,11 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,13 @@ async def until(look: Callable[[], object]) -> None:
             if look():
                 return
             await asyncio.sleep(0.05)
+
+
+def acted(state: Path) -> bool:
+    """Whether the journal knows that the agent said that it does something."""
+    (path,) = state.rglob("journal.sqlite3")
+    with closing(sqlite3.connect(path)) as connection:
+        return bool(connection.execute("SELECT count(*) FROM turns WHERE acted").fetchone()[0])
 
 
 async def all_listed(editor: Product, count: int) -> list[Any]:
@@ -88,6 +97,7 @@ async def test_the_texts_before_are_found(tmp_path: Path, monkeypatch: pytest.Mo
         session = await first.session("a")
         prompt = asyncio.create_task(first.prompt(session))
         await until(lambda: first.said(session))  # it has written by then
+        await until(lambda: acted(tmp_path / "state"))
         (agent,) = await until_written(tmp_path / "pids", 1)
         os.kill(first.pid, signal.SIGKILL)
         await until_gone([agent], HANGS)
