@@ -66,6 +66,66 @@ def test_changes_are_seen_in_lenses_hovers_actions_title_and_view(window: Window
     assert window.js(diagnostics, str(file)) == 0, "the server's plain hints are off here"
 
 
+MARKS = ".editor-instance .view-overlays .cdr[class*='ced-']"
+# The strip beside the scroll bar, as it is drawn
+RULER = """
+() => [...document.querySelectorAll('.editor-instance canvas.decorationsOverviewRuler')].map((one) => one.toDataURL()).join()
+"""
+
+
+def test_changed_lines_are_marked_as_a_whole_and_in_the_overview_ruler(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    marks = window.page.locator(MARKS)
+    expect(marks).to_have_count(0)
+    before = window.page.evaluate(RULER)
+    agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    # one line changed, the line below those that were removed, and two new ones
+    expect(marks).to_have_count(4)
+    width = window.page.locator(".editor-instance .view-overlays").first.evaluate("each => each.clientWidth")
+    assert {each.evaluate("each => each.clientWidth") > width / 2 for each in marks.all()} == {True}
+    eventually(lambda: window.page.evaluate(RULER) != before, "the ruler shows them")
+    during = window.page.evaluate(RULER)
+    window.command("acpSidecar.review.keepAll")
+    expect(marks).to_have_count(0)
+    eventually(lambda: window.page.evaluate(RULER) != during, "the ruler shows them no more")
+
+
+def test_the_palette_is_about_the_place_the_file_and_the_turn(window: Window) -> None:
+    file, other = window.file("a.txt", BASE), window.file("b.txt", BASE)
+    window.open(file)
+    agent_writes(window, (file, WANTED), (other, CHANGED))
+    until_lenses(window, file, LENSES)
+
+    def run(title: str) -> None:
+        window.focus_editor()
+        window.keys("F1")
+        box = window.page.locator(".quick-input-widget input.input")
+        box.fill(f">ACP Sidecar: {title}")
+        row = window.page.locator(".quick-input-list .monaco-list-row.focused")
+        expect(row).to_contain_text(title)
+        box.press("Enter")
+
+    window.place(2, 0)
+    run("Reject Agent Change")
+    window.until_text(file, WANTED.replace("three", "3"))
+    until_lenses(window, file, {7: LENSES[7], 13: LENSES[13]})
+    window.place(7, 0)
+    run("Keep Agent Change")
+    until_lenses(window, file, {13: LENSES[13]})
+    run("Reject All Agent Changes in File")
+    window.until_text(file, BASE.replace("line 8\nline 9\n", ""))
+    until_lenses(window, file, {})
+    eventually(lambda: len(window.changes(other)) == 1, "the other file's is left")
+    run("Reject All Agent Changes…")
+    dialog = window.page.locator(".monaco-dialog-box")
+    expect(dialog).to_contain_text("1 file")
+    dialog.get_by_role("button", name="Reject All").click()
+    eventually(lambda: window.changes() == [], "nothing is left")
+    window.until_disk(other, BASE)
+
+
 def test_one_is_kept_and_one_is_rejected_by_lens(window: Window) -> None:
     file = window.file("a.txt", BASE)
     window.open(file)

@@ -213,14 +213,19 @@ class Window:
         for name in names:
             self.page.keyboard.press(name)
 
+    def place(self, line: int, column: int) -> None:
+        """Puts the active editor's cursor there, from 0."""
+        self.js(
+            "const place = new vscode.Position(args[0], args[1]);\n"
+            "vscode.window.activeTextEditor.selection = new vscode.Selection(place, place);\n" + SETTLE,
+            line,
+            column,
+        )
+
     def type(self, text: str, *, at: tuple[int, int] | None = None) -> None:
         """Key by key into the active editor, where the cursor is or at (line, column), both from 0."""
         if at is not None:
-            self.js(
-                "const place = new vscode.Position(args[0], args[1]);\n"
-                "vscode.window.activeTextEditor.selection = new vscode.Selection(place, place);\n" + SETTLE,
-                *at,
-            )
+            self.place(*at)
         self.focus_editor()
         self.page.keyboard.type(text)
         self.settle()
