@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.disk.watching import probe
 from tests.gates.product import Product, command, settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc")
@@ -44,6 +45,8 @@ async def until(pid: int, wanted: list[int], within: float = HANGS) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    if why_not := probe(str(tmp_path)):
+        pytest.skip(f"nothing can be watched here: {why_not}")
     for name in [
         *(f"src/{n}" for n in range(FOLDERS)),
         *(f"node_modules/{n}" for n in range(100)),
