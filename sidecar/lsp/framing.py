@@ -7,7 +7,8 @@ Feed whatever was read, then take messages until there are none:
 
 An item is the body of a message (`bytes`) or a `Fault`: a stretch of input that is no message. After a fault the parser
 looks for the next `Content-Length` line. That is safe because a body is JSON, and JSON text cannot hold a raw line end
-inside a string: bytes that look like a header line are one.
+inside a string: bytes that look like a header line are one. So a body that is waited for ends where the next message begins,
+however long it was said to be: nobody may be deaf for megabytes because of one wrong number.
 """
 
 from __future__ import annotations
@@ -38,7 +39,17 @@ class Fault:
 class Framing:
     """One direction of one connection."""
 
-    __slots__ = ("_buffer", "_lost", "_max_body", "_need", "_parts", "_position", "_size", "_skipping")
+    __slots__ = (
+        "_buffer",
+        "_last",
+        "_lost",
+        "_max_body",
+        "_need",
+        "_parts",
+        "_position",
+        "_size",
+        "_skipping",
+    )
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         self._max_body = max_body
@@ -49,12 +60,19 @@ class Framing:
         """Bytes not yet consumed, in `_buffer` from `_position` and in `_parts`."""
         self._need = 0
         """Nothing can be decided before this many bytes are there: spares joining a large body at every read."""
+        self._last = b""
+        """The end of what has come of a body that is not complete."""
         self._skipping = False
         self._lost = 0
 
     def feed(self, data: bytes) -> None:
         self._parts.append(data)
         self._size += len(data)
+        if self._need and not self._skipping:
+            window = self._last + data
+            if _USUAL.search(window):  # the next message already: the length of this one was wrong
+                self._need = 0
+            self._last = window[-_TAIL:]
 
     def unread(self, data: bytes) -> None:
         """Puts back the end of the last body: it was not part of that message (its length was wrong)."""
@@ -100,8 +118,12 @@ class Framing:
             self._consume(start - self._position)
             return self._skip(f"a message of {length} bytes is larger than the limit of {self._max_body}")
         if end > len(self._buffer):
-            self._need = end - self._position
-            return None
+            following = _USUAL.search(self._buffer, start)
+            if following is None:
+                self._need = end - self._position
+                self._last = self._buffer[max(start, len(self._buffer) - _TAIL) :]
+                return None
+            end = following.start()
         body = self._buffer[start:end]
         self._consume(end - self._position)
         return body

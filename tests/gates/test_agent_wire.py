@@ -62,6 +62,10 @@ def reads(**params: Any) -> Script:
     return asks("fs/read_text_file", {"sessionId": "$session", **params})
 
 
+def creates(**more: Any) -> Script:
+    return asks("terminal/create", {"sessionId": "$session", "command": "true", **more})
+
+
 def writes(path: str, content: str, **more: Any) -> Script:
     return asks("fs/write_text_file", {"sessionId": "$session", "path": path, "content": content, **more})
 
@@ -234,6 +238,59 @@ LIVES: list[Row] = [
     ("a tool call with 20,000 places", updates({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t", "locations": [{"path": "$folder/a.txt"}] * 20_000}), ""),
     ("a diff of a file outside", updates({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "t", "kind": "edit", "status": "completed", "content": [{"type": "diff", "path": "/etc/passwd", "oldText": "a", "newText": "b"}]}), ""),
     ("words that move the cursor", updates({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "\0\x1b[2J\u202e"}}), ""),
+    # ids and methods
+    ("initialize answered again", raw('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":99}}'), ""),
+    ("session/new answered again by another id", raw('{"jsonrpc":"2.0","id":1,"result":{"sessionId":"OTHER"}}'), ""),
+    ("the prompt answered by a result and an error that is null", answers('{"jsonrpc":"2.0","id":$id,"result":{"stopReason":"end_turn"},"error":null}'), ""),
+    ("the prompt answered, and then refused", turn({"raw": '{"jsonrpc":"2.0","id":$id,"result":{"stopReason":"end_turn"}}\n{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"no"}}\n'}), ""),
+    ("two reads by one id", turn({"raw": 2 * '{"jsonrpc":"2.0","id":"twin","method":"fs/read_text_file","params":{"sessionId":"$session","path":"$folder/a.txt"}}\n'}, {"await": "twin"}, {"say": {"answer": "twin"}}), "inside"),
+    ("an id that is a lone surrogate", turn({"raw": '{"jsonrpc":"2.0","id":"\\ud800","method":"_x"}\n'}, {"await": "\ud800"}, {"say": {"answer": "\ud800"}}), "-32601"),
+    ("an id that is empty", turn({"raw": '{"jsonrpc":"2.0","id":"","method":"_x"}\n'}, {"await": ""}, {"say": {"answer": ""}}), "-32601"),
+    ("cancels our prompt", turn({"notify": "$/cancel_request", "params": {"requestId": "$id"}}, {"say": "on"}), "on"),
+    ("takes part in the handshake again", asks("initialize", {"protocolVersion": 1}), "-32601"),
+    ("an escaped name of a field", asks_raw('"\\u006dethod":"_x","params":{}'), "-32601"),
+    ("fields of Python and JavaScript", asks_raw('"method":"fs/read_text_file","params":{"__class__":"x","__proto__":{"path":"/etc/passwd"},"constructor":{},"sessionId":"$session","path":"$folder/a.txt"}'), "inside"),
+    ("params of 100,000 fields", asks("fs/read_text_file", {"sessionId": "$session", "path": "$folder/a.txt", **{f"x{n}": n for n in range(100_000)}}), "inside"),
+    ("a session that is a list, in an update", turn({"notify": "session/update", "params": {"sessionId": ["$session"], "update": {"sessionUpdate": "plan"}}}), ""),
+    ("a command sent as a notification", turn({"notify": "terminal/create", "params": {"sessionId": "$session", "command": "touch", "args": ["$folder/n.txt"]}}), ""),
+    ("a question sent as a notification", turn({"notify": "session/request_permission", "params": {"sessionId": "$session", "toolCall": {"toolCallId": "t"}, "options": CHOICE}}), ""),
+    # paths
+    ("path of two slashes", reads(path="/$folder/a.txt"), "path_outside_workspace"),
+    ("path beneath a file", reads(path="$folder/a.txt/x"), "error"),
+    ("path beneath a file and up again", reads(path="$folder/a.txt/../a.txt"), "inside"),
+    ("path beneath a FIFO", reads(path="$folder/fifo/x"), "error"),
+    ("path of our own descriptors", reads(path="/dev/fd/0"), "error"),
+    ("path by our own root", reads(path="/proc/self/root$folder/a.txt"), "error"),
+    ("path by our own folder", reads(path="/proc/self/cwd/a.txt"), "error"),
+    ("path of Windows", reads(path="C:\\Windows\\win.ini"), "-32602"),
+    ("path of another host", reads(path="\\\\host\\share\\x"), "-32602"),
+    ("path of another host by slashes", reads(path="//host/share/x"), "path_outside_workspace"),
+    ("path of bytes that are no UTF-8", reads(path="$folder/\udcff"), "-32002"),
+    ("path with a line end", reads(path="$folder/a.txt\n"), "-32002"),
+    ("path with a percent sign", reads(path="$folder/..%2f..%2fetc%2fpasswd"), "-32002"),
+    ("write of a secret in capitals", writes("$folder/.ENV", "x"), "denied_by_user"),
+    ("write of a secret in wide letters", writes("$folder/.\uff45\uff4e\uff56", "x"), "denied_by_user"),
+    ("write of a secret with a stream", writes("$folder/.env:x", "x"), "denied_by_user"),
+    ("write of a secret with a dot behind", writes("$folder/.env.", "x"), "denied_by_user"),
+    ("write of a hook by a short name", writes("$folder/GIT~1/hooks/x", "x"), "denied_by_user"),
+    ("write of a file that is a folder above", writes("$folder/..", "x"), "error"),
+    ("write through a link to a folder outside", writes("$folder/away/n.txt", "x"), "error"),
+    ("write through a link to what is not there", writes("$folder/nowhere", "x"), "error"),
+    ("write beneath a file", writes("$folder/a.txt/n.txt", "x"), "error"),
+    # commands
+    ("a command in a folder by a link out", creates(cwd="$folder/away"), "error"),
+    ("a command in a folder above", creates(cwd="../.."), "error"),
+    ("a command in a folder with NUL", creates(cwd="$folder/\0"), "error"),
+    ("a command in a folder that is a URI", creates(cwd="file:///etc"), "error"),
+    ("a command in a folder of a megabyte", creates(cwd="/" + "a" * 2**20), "too_large"),
+    ("a command that is an option", asks("terminal/create", {"sessionId": "$session", "command": "--version"}), "-32602"),
+    ("a command with a variable without a name", creates(env=[{"name": "", "value": "x"}]), "-32602"),
+    ("a command with a variable that is loaded", creates(env=[{"name": "LD_PRELOAD", "value": "$folder/x.so"}]), "denied_by_user"),
+    ("a command of half characters", creates(args=["\ud800"]), "-32602"),
+    ("a command of a session of nobody", asks("terminal/create", {"sessionId": "OTHER", "command": "true"}), "unknown_session"),
+    ("output of a terminal of nobody's session", asks("terminal/output", {"sessionId": "OTHER", "terminalId": "term-1"}), "unknown_session"),
+    # elicitation, never announced here
+    ("a page that is a script", asks("elicitation/create", {"sessionId": "$session", "mode": "url", "message": "m", "elicitationId": "e", "url": "javascript:alert(1)"}), "-32601"),
     ("params that are a list", turn({"send": {"jsonrpc": "2.0", "id": "p", "method": "fs/read_text_file", "params": [1]}}), ""),
 ]  # fmt: skip
 
@@ -363,7 +420,8 @@ def told(name: str, outcome: dict[str, Any], reason: str) -> list[str]:
 async def table(folder: Path, planted: str | None = None, only: str | None = None) -> list[str]:
     """What is wrong with any row of LIVES, ENDS and NEVER_STARTS (or with one of them)."""
     (folder / "a.txt").write_text("inside\n")
-    (folder / "out").symlink_to("/etc/passwd")
+    for name, target in (("out", "/etc/passwd"), ("away", "/etc"), ("nowhere", "/nonexistent/acp-sidecar")):
+        (folder / name).symlink_to(target)
     os.mkfifo(folder / "fifo")
     chosen = [row for row in LIVES if only in (None, row[0])]
     living = {f"agent {at}": chosen[at : at + TOGETHER] for at in range(0, len(chosen), TOGETHER)}

@@ -56,6 +56,9 @@ CASES: list[tuple[str, bytes, list[bytes | str]]] = [
     ("a print before", b"Hello!\n" + framed(A), [A]),
     ("a print between", framed(A) + b"Hello!" + framed(B), [A, B]),
     ("length too short", b"Content-Length: 4\r\n\r\n" + A + framed(B), [b'{"a"', B]),
+    ("length too long by a lot", b"Content-Length: 999\r\n\r\n" + A + framed(B) + framed(A), [A, B, A]),
+    ("length too long twice", (b"Content-Length: 999\r\n\r\n" + A) * 2 + framed(B), [A, A, B]),
+    ("length too long, and half a header behind", b"Content-Length: 999\r\n\r\n" + A + b"Content-Length: 7\r\n", []),
     ("UTF-16 length too short", b"Content-Length: 9\r\n\r\n" + B + framed(A), [B[:9], A]),
 ]  # fmt: skip
 
@@ -98,6 +101,23 @@ def test_a_large_body_is_not_joined_at_every_read() -> None:
     framing.feed(piece)
     assert framing.next() == piece * 1000
     assert framing.pending == 0
+
+
+def test_a_body_that_is_waited_for_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its new bytes are, whenever some come."""
+    framing = Framing()
+    framing.feed(b"Content-Length: 1000000\r\n\r\n")
+    assert framing.next() is None
+    monkeypatch.setattr(Framing, "_join", None)
+    for _ in range(99):
+        framing.feed(b"Content-Length: 7 " * 500)
+        assert framing.next() is None
+    monkeypatch.undo()
+    framing.feed(b"x" + framed(A))
+    body = framing.next()
+    assert isinstance(body, bytes)
+    assert body == b"Content-Length: 7 " * 500 * 99 + b"x"
+    assert framing.next() == A
 
 
 def test_skipped_input_is_not_kept() -> None:

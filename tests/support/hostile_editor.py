@@ -150,6 +150,8 @@ def survived(echo: str, typed: str = "textDocument/hover") -> list[Row]:
         ("length a word", b"Content-Length: x\r\n\r\n" + command("a", echo), {None: PARSE, "a": OK}),
         ("length too short by one", b"Content-Length: 1\r\n\r\n{}" + command("a", echo), {None: PARSE, "a": OK}),
         ("length too long by three", b"Content-Length: 28\r\n\r\n" + b'{"id":"b","method":"o/such"}'[:25] + b'"}' + command("a", echo), {"b": UNKNOWN, "a": OK}),
+        ("length too long by a megabyte", b"Content-Length: 1000000\r\n\r\n" + b'{"id":"b","method":"no/such"}' + command("a", echo), {"b": UNKNOWN, "a": OK}),
+        ("length too long of what is cut", b"Content-Length: 1000000\r\n\r\n" + b'{"id":"b","method":' + command("a", echo), {None: PARSE, "a": OK}),
         ("an HTTP request", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n\r\n" + command("a", echo), {None: PARSE, "a": OK}),
         ("noise before a header", b"npm warn deprecated\n" + command("a", echo), {"a": OK}),
         ("a blank line between", b"\r\n\r\n" + command("a", echo), {None: PARSE, "a": OK}),
