@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from sidecar.bridge import folder
 from sidecar.cli import main
 from sidecar.disk import openat2
 from sidecar.doctor import agents, editors, leftovers, machine, running, show, state
@@ -117,7 +119,10 @@ def test_leftovers_of_saves(tmp_path: Path) -> None:
 
 
 @posix
-def test_running_sidecars(tmp_path: Path) -> None:
+def test_running_sidecars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SYSTEM", "SHORT"):  # this machine may have some of its own
+        monkeypatch.setattr(folder, name, str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
     assert "no sidecar runs" in said(
