@@ -79,7 +79,7 @@ AGENTS = [
         "name": "Claude Code",
         "source": "configured",
         "installed": False,
-        "needs": "Node.js is missing: npx was not found.",
+        "needs": "Node.js was not found on this machine.",
         "remedy": {"id": "node", "label": "Get Node.js"},
     },
 ]

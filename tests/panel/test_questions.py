@@ -19,7 +19,7 @@ def test_the_card_shows_what_will_be_run_and_a_click_answers(panel: Panel) -> No
     panel.send(*talk(user("test it"), question(), state="waiting"))
     card = panel.page.get_by_role("group", name="May it run this command?")
     expect(card.get_by_label("Command", exact=True)).to_have_text("pytest -q")
-    expect(card.get_by_text("/home/me/rain")).to_be_visible()
+    expect(card.get_by_text("/home/me/rain", exact=True)).to_be_visible()
     until_armed(panel)
     card.get_by_role("button", name="Allow", exact=True).click()
     assert panel.got("answer")[0] == {

@@ -98,6 +98,9 @@ export function fileAttachment(uri: vscode.Uri, folder = false): Attachment {
   return { id: uri.toString().slice(-256), kind: folder ? "folder" : "file", label: label(uri), uri: uri.toString() };
 }
 
+/** As people name it: in the workspace its path there, elsewhere the name and the folder. */
 export function label(uri: vscode.Uri): string {
-  return vscode.workspace.asRelativePath(uri).slice(-400);
+  const relative = vscode.workspace.asRelativePath(uri);
+  const short = path.isAbsolute(relative) ? relative.split(/[\\/]/).slice(-2).join("/") : relative;
+  return short.slice(-400);
 }

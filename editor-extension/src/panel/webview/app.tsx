@@ -69,13 +69,11 @@ function Conversation({ store, current }: { store: Store; current: Current }) {
         rows={list}
         reveal={reveal}
         conversation={store.sessionId}
+        empty={
+          current.state === "starting" ? t("{0} is starting…", current.agent) : t("{0} is ready. It sees the files you have open, unsaved text included.", current.agent)
+        }
         draw={(row) => <RowView row={row} store={store} sessionId={current.sessionId} recorded={current.recorded} />}
       />
-      {list.length === 0 && (
-        <div class="empty muted">
-          {current.state === "starting" ? t("{0} is starting…", current.agent) : t("{0} is ready. It sees the files you have open, unsaved text included.", current.agent)}
-        </div>
-      )}
       {open.length > 0 && first && (
         <button class="waiting" onClick={() => setReveal({ key: first, serial: (reveal?.serial ?? 0) + 1 })}>
           <Icon name="bell-dot" /> {open.length === 1 ? t("1 question waits for your answer") : t("{0} questions wait for your answer", open.length)}

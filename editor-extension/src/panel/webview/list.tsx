@@ -22,9 +22,11 @@ interface Props {
   reveal: { key: string; serial: number } | null;
   /** Another conversation: starts at its end. */
   conversation: string | null;
+  /** Shown while there are no rows. */
+  empty: ComponentChildren;
 }
 
-export function List({ rows, draw, reveal, conversation }: Props) {
+export function List({ rows, draw, reveal, conversation, empty }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
@@ -116,6 +118,7 @@ export function List({ rows, draw, reveal, conversation }: Props) {
           })}
         </div>
       </div>
+      {rows.length === 0 && <div class="empty muted">{empty}</div>}
       {!pinned.current && (
         <button
           class="to-end"
