@@ -16,7 +16,8 @@ def impatient() -> None:
     from sidecar import connection
     from sidecar.acp.limits import Limits, WireLimits
 
-    quick = Limits(initialize=1.5, silence=1.5, cancel=0.5, wire=WireLimits(stalled=1.5))
+    # the first two are for a program to start in, on a machine with other work
+    quick = Limits(initialize=8.0, silence=8.0, cancel=0.5, wire=WireLimits(stalled=1.5))
     connection.HostedAgents = functools.partial(connection.HostedAgents, limits=quick)  # type: ignore[misc,assignment]
 
 

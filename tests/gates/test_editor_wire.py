@@ -203,7 +203,31 @@ OURS: list[Row] = [
 ]  # fmt: skip
 
 ROWS = [*(row for row in survived(ECHO, "textDocument/codeLens") if b"test." not in row[1]), *OURS]
-FIRST = [row for row in first(ECHO, "test.wait") if b"test." not in row[1]]
+
+
+def starts(**options: Any) -> bytes:
+    """An initialize with settings of an editor that merges whatever it finds."""
+    params = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": options}
+    return message(id="i", method="initialize", params=params) + asks("listAgents")
+
+
+BEGUN: Answers = {"i": OK, "a": OK}
+# settings: said in words, and everything else goes on
+SETTINGS: list[Row] = [
+    ("agents that are a list", starts(agents=[1]), BEGUN),
+    ("agents of no form", starts(agents={"x": 5, "y": {}, "": {"command": ""}, "z": {"command": "a\0b", "args": [1], "env": {"A": 1}}}), BEGUN),
+    ("an agent by a name that runs backwards", starts(agents={"\u202ex\x1b[2J": {"command": "no-such-agent"}}), BEGUN),
+    ("10,000 agents", starts(agents={f"a{n}": {"command": f"no-such-{n}"} for n in range(10_000)}), BEGUN),
+    ("patterns of no form", starts(secretPatterns=5, protectedPatterns=["!", "[", "\\", "", "\ud800", 7]), BEGUN),
+    ("10,000 patterns", starts(secretPatterns=[f"*.{n}" for n in range(10_000)]), BEGUN),
+    ("folders of no form", starts(allowedRoots=["relative", "/a\0", "", "/\ud800", "/nonexistent"]), BEGUN),
+    ("numbers below 0", starts(maxFileBytes=-1, writes="nobody", afterWrite=[], beforePrompt={}), BEGUN),
+    ("servers of no form", starts(mcpServers={"": {}, "x": {"command": "a", "url": "javascript:x"}, "y": [1]}), BEGUN),
+    ("a client of no form", starts(client={"name": {"x": 1}, "save": "yes", "nobody": True}), BEGUN),
+    ("settings nobody knows", starts(**{"__class__": 1, "jsonrpc": "2.0", "x" * 2**16: []}), BEGUN),
+    ("settings that are a list", message(id="i", method="initialize", params={"capabilities": {}, "initializationOptions": [1]}) + asks("listAgents"), BEGUN),
+]  # fmt: skip
+FIRST = [*(row for row in first(ECHO, "test.wait") if b"test." not in row[1]), *SETTINGS]
 """Rows with commands of the test server stay with it (tests/lsp)."""
 
 LATER = 30.0
@@ -272,7 +296,7 @@ async def connection(name: str, data: bytes, expected: Answers, planted: str | N
     """What is wrong with a row of FIRST."""
     async with as_process(*start(planted)) as client:
         client.send(data)
-        while len(client.seen) < len(expected):
+        while set(expected) - {m.get("id") for m in client.seen if "method" not in m}:
             await client.receive()
         client.notify("exit")
         while await client.receive() is not None:
