@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from sidecar.workspace.ports import AgentFailed, SessionRequest
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import alive, command, received, until_gone
 
-LIMITS = Limits(initialize=20, silence=20, cancel=0.15, close=0.3, last_words=0.5)
-LADDER = Ladder(0.2, 0.2, 2.0)
 HANGS = 30.0
+LIMITS = Limits(initialize=HANGS, silence=HANGS, cancel=HANGS, close=0.3, last_words=0.5)
+"""The first three must not be reached where agents are in order, however busy the machine is."""
+LADDER = Ladder(0.2, 0.2, 2.0)
 TEXT = [{"type": "text", "text": "go"}]
 
 
@@ -100,7 +102,11 @@ async def test_start_failures(what: str, tmp_path: Path) -> None:
         how = AgentCommand(how.command.replace("$tmp", str(tmp_path)))
     else:
         how = command(how)
-    limits = Limits(initialize=0.5 if what == "says nothing" else 20, silence=0.5, last_words=0.5)
+    limits = replace(
+        LIMITS,
+        initialize=0.5 if what == "says nothing" else HANGS,
+        silence=0.5 if what == "never opens" else HANGS,
+    )
     limits = limits if what != "says too much" else Limits(wire=type(limits.wire)(line=1_000_000))
     async with agents(tmp_path, limits=limits, fake=how) as side:
         with pytest.raises(AgentFailed) as raised:
@@ -233,7 +239,8 @@ CANCELS: dict[str, tuple[list[dict[str, Any]], str]] = {
 async def test_cancels(what: str, tmp_path: Path) -> None:
     steps, expected = CANCELS[what]
     script = {"turns": [[{"say": "on"}, {"wait_for": "session/cancel"}, *steps], [{"say": "again"}]]}
-    async with agents(tmp_path, script) as side:
+    limits = replace(LIMITS, cancel=0.15 if expected == "asked to stop" else HANGS)
+    async with agents(tmp_path, script, limits) as side:
         await side.open()
         turn = asyncio.ensure_future(side.agents.prompt("S1", TEXT))
         await side.workspace.until(side.workspace.said)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.acp.test_agents import HANGS, LIMITS, TEXT, agents
+from tests.acp.test_agents import HANGS, TEXT, agents
 from tests.support.agents import command, received
 
 STEPS = ["session/prompt", "session/cancel"]
@@ -19,7 +18,7 @@ async def test_cancel_at_every_step_of_a_prompt(later: int, tmp_path: Path) -> N
     """The agent gets no prompt, or the prompt and then the cancel."""
     script = {"turns": [[{"wait_for": "session/cancel"}, {"stop": "cancelled"}]]}
     trace = tmp_path / "trace"
-    async with agents(tmp_path, replace(LIMITS, cancel=HANGS), fake=command(script, trace)) as side:
+    async with agents(tmp_path, fake=command(script, trace)) as side:
         await side.open()
         turn = asyncio.ensure_future(side.agents.prompt("S1", TEXT))
         for _ in range(1 + later):  # the first lets `prompt` begin
