@@ -175,6 +175,8 @@ class Documents:
         if tracked is not None:
             tracked.closed = True
             tracked.observed.set()
+            if tracked.watch is not None:
+                tracked.watch.look()
             if tracked.on_edit in tracked.document.listeners:
                 tracked.document.listeners.remove(tracked.on_edit)
         return tracked

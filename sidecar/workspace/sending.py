@@ -29,6 +29,9 @@ ANSWER_SECONDS = 60.0
 """How long an editor may take to answer: it may be asking the user."""
 MIRROR_SECONDS = 2.0
 """How long after its answer an editor may take to report the change (HAZARDS: Neovim 150 ms, eglot 500 ms)."""
+SILENT_SECONDS = 30.0
+"""How long after that one may tell nothing at all before it counts as not made. eglot tells what it did half a second after its user
+stopped typing."""
 REFUSED_SECONDS = 1.0
 """How long after a refusal the typing that caused it may take to arrive."""
 
@@ -358,7 +361,7 @@ class Sender:
                 await sending.watch.wait_for_any(REFUSED_SECONDS)
             outcome = Outcome.APPLIED if sending.watch.matched else Outcome.REFUSED
             return sending.sent(outcome, request.answer.reason)
-        if await sending.wait(MIRROR_SECONDS, lambda: self._is_misplaced(sending)):
+        if await self._mirrored(sending):
             if not self._overwrote(sending):
                 return sending.sent(Outcome.APPLIED, "")
             return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
@@ -371,13 +374,27 @@ class Sender:
         outcome = Outcome.UNCLEAR if sending.watch.edits else Outcome.REFUSED
         return sending.sent(outcome, "the editor said it applied the edit, but its text did not change so")
 
+    async def _mirrored(self, sending: _Sending) -> bool:
+        """Whether the expected text was seen, once the editor has said that it made the edit. An editor that tells nothing at all may
+        be waiting for its user to pause (eglot): to send the edit again would be to make it twice."""
+
+        def misplaced() -> bool:
+            return self._is_misplaced(sending)
+
+        if await sending.wait(MIRROR_SECONDS, misplaced):
+            return True
+        tracked, watch = sending.tracked, sending.watch
+        if watch.edits or tracked.closed:
+            return False
+        if not await watch.wait_for_any(SILENT_SECONDS, lambda: tracked.closed) and sending.watch is watch:
+            return False
+        return await sending.wait(MIRROR_SECONDS, misplaced)
+
     async def _late(self, sending: _Sending, sent: Sent) -> None:
         """The answer to an edit that was given up: what it did is noted all the same."""
         await sending.request.answered.wait()
         if sending.request.answer is not None and sending.request.answer.applied:
-            matched = await sending.wait(
-                MIRROR_SECONDS, lambda: self._is_misplaced(sending)
-            ) and not self._overwrote(sending)
+            matched = await self._mirrored(sending) and not self._overwrote(sending)
             if not matched and sending.watch.edits:
                 sent.outcome = Outcome.UNCLEAR
         sent.matched_at = sending.watch.matched_at

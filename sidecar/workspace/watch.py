@@ -55,13 +55,17 @@ class Watch:
                 await self._moved.wait()
         return self.matched
 
-    async def wait_for_any(self, seconds: float) -> bool:
-        """Whether anything at all was received, waiting for it at most that long."""
+    async def wait_for_any(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
+        """Whether anything at all was received, waiting for it at most that long, or until closed, or `is_enough` (see `look`)."""
         with anyio.move_on_after(seconds):
-            while not self.edits:
+            while not (self.edits or self._closed or is_enough()):
                 self._moved = anyio.Event()
                 await self._moved.wait()
         return bool(self.edits)
+
+    def look(self) -> None:
+        """Whoever waits looks once more whether it is enough."""
+        self._moved.set()
 
     def close(self) -> None:
         if self._on_edit in self.document.listeners:

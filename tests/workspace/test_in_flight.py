@@ -279,6 +279,26 @@ def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopene
     play(tmp_path, habits, case, arrives_after=0.2)
 
 
+def test_an_edit_is_not_made_again_while_its_user_types_on(tmp_path: Path) -> None:
+    """The editor tells nothing until they pause, not even that it made the edit."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR\nmore")))
+        await asyncio.sleep(0.1)
+        assert "FOUR" in editor.text("a.txt")
+        for _ in range(50):
+            editor.types("a.txt", "x", at=0)
+            await asyncio.sleep(0.2)
+        done(await write)
+        assert editor.text("a.txt") == 50 * "x" + BASE.replace("four", "FOUR\nmore")
+        assert len(editor.sent) == 1
+
+    play(tmp_path, replace(LATE, lag_restarts=True), case)
+
+
 @pytest.mark.parametrize("typed", ["", "typed\n"])
 def test_an_edit_that_is_seen_when_nobody_waits_for_it_any_more(tmp_path: Path, typed: str) -> None:
     """Made on the file's text in a buffer that nobody was told of. Where it belongs it is the agent's; elsewhere it goes."""
