@@ -32,7 +32,8 @@ def mirror(scene: Scene) -> list[Problem]:
 
 
 def ledgers(scene: Scene) -> list[Problem]:
-    """Hunks lie in order, say what the text says, and hold nothing of the user's that no agent sent."""
+    """Hunks lie in order, say what the text says, and hold nothing of the user's that rejecting them would take away. What they hold
+    both before and after stays: a formatter that changes everything when an agent's work is saved goes with that, in one hunk."""
     problems: list[Problem] = []
     state = scene.bench.workspace.state
     for reviewed in state.ledgers:
@@ -46,7 +47,7 @@ def ledgers(scene: Scene) -> list[Problem]:
                 problems.append(Problem("ledger", f"{hunk} does not lie in {text!r}"))
                 break
             at = hunk.end
-            strange = {t for t in tokens(hunk.text) if t[0] == "U"} - scene.account.sent
+            strange = {t for t in tokens(hunk.text) if t[0] == "U"} - scene.account.sent - tokens(hunk.old)
             if strange:
                 problems.append(Problem("ledger", f"{sorted(strange)} of the user's in {hunk}"))
     return problems
