@@ -17,9 +17,9 @@ from tests.support.agents import alive, argv, until_gone, until_written
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about POSIX processes")
 
-QUICK = Ladder(close_input=0.3, terminate=0.3, kill=2.0)
 HANGS = 30.0
 """Bound on hanging, generous for slow machines."""
+QUICK = Ladder(close_input=0.3, terminate=0.3, kill=HANGS)
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -91,7 +91,7 @@ async def test_ladder(tmp_path: Path) -> None:
             await until_stopped(parent_of(agent.pid))
         if what == "never reads":
             agent.stdin.write(b"x" * 3_000_000)  # more than any pipe holds: the end must not wait for it
-        async with asyncio.timeout(HANGS):
+        async with asyncio.timeout(2 * HANGS):
             await agent.stop(QUICK)
         survivors = await until_gone([agent.pid, *left], HANGS)
         return what if survivors or not agent.gone.done() or not agent.exited.done() else None
