@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.demo.wire import Json
 from sidecar.disk.watching import probe
 from tests.gates.product import Product, command, settings
 
@@ -57,10 +58,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "w"
 
 
-def product(folder: Path, steps: list[dict[str, Any]]) -> Product:
+class Watches(Product):
+    """An editor that watches its folders' files."""
+
+    def capabilities(self) -> Json:
+        announced = super().capabilities()
+        announced["workspace"] |= {"didChangeWatchedFiles": {"dynamicRegistration": True}}
+        return announced
+
+
+def product(folder: Path, steps: list[dict[str, Any]], make: type[Product] = Product) -> Product:
     call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "make", "kind": "execute"}
     agents = settings({"a": {"turns": [[{"update": call}, *steps]]}})
-    return Product(command(None), folder, options={"agents": agents, "client": {"sessionUpdates": True}})
+    return make(command(None), folder, options={"agents": agents, "client": {"sessionUpdates": True}})
 
 
 async def test_while_an_agent_works(folder: Path) -> None:
@@ -75,6 +85,36 @@ async def test_while_an_agent_works(folder: Path) -> None:
         await editor.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
         assert (await turn)["stopReason"] == "cancelled"
         await until(editor.pid, [], AFTERWARDS)
+        assert await editor.stop(HANGS) == 0
+    finally:
+        await editor.kill()
+
+
+async def test_an_editor_that_watches_is_enough(folder: Path) -> None:
+    """It is asked once it is there, nothing is watched twice, and what it tells is looked at."""
+    path = folder / "src" / "0" / "a.txt"
+    editor = product(
+        folder, [{"put": str(path), "text": "X"}, {"say": "put"}, {"wait_for": "session/cancel"}], Watches
+    )
+    try:
+        await editor.start()
+        await editor.initialize()
+        await editor.wait_for(lambda: editor.registered)
+        (watched,) = [r for r in editor.registered if r["method"] == "workspace/didChangeWatchedFiles"]
+        assert watched["registerOptions"]["watchers"] == [{"globPattern": "**/*"}]
+        editor.open(path)
+        session = await editor.session("a")
+        turn = asyncio.create_task(editor.prompt(session))
+        await editor.wait_for(lambda: editor.said(session))
+        assert inotify(editor.pid) == []
+        change = {"uri": path.as_uri(), "type": 2}
+        editor.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
+        await editor.wait_for(lambda: editor.document(path).text == "X")
+        assert inotify(editor.pid) == []
+        await editor.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
+        await turn
+        rows: Any = await editor.execute("sidecar.listChanges")
+        assert [(row["oldText"], row["newText"]) for row in rows] == [("a", "X")]
         assert await editor.stop(HANGS) == 0
     finally:
         await editor.kill()
