@@ -16,7 +16,6 @@ from tests.support.editor_habits import HELIX
 
 NOT_COMPARED = {
     "lf_lines": 'Helix takes "\\r\\n" for one line end, so that a position between the two is before both; the fake takes it as it is',
-    "order": "Helix tells now the change first and now its answer; the fake, over pipes, was only seen to tell the change first",
 }
 """scene → why the fake is not held to it."""
 

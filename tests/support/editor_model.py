@@ -51,6 +51,8 @@ class FakeModel(EditorModel):
         self.later = later
         self.first_version = habits.first_version
         self.random = random.Random(seed)
+        self.answered: Callable[[], None] = lambda: None
+        """Told that an edit was answered before anything of it is told."""
         self.edits_seen = 0
         """How many applyEdit requests arrived."""
         self._untold: dict[str, list[ContentChange]] = {}
@@ -197,6 +199,7 @@ class FakeModel(EditorModel):
             held, self._held = self._held, None
         if first and not habits.answers_after:
             reply(answer)
+            self.answered()
         for event in held:
             self._arrives(event)
         if habits.answers_after == math.inf:

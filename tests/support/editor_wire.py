@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from sidecar.demo.editor import HeadlessEditor, Name, dismiss
-from sidecar.demo.model import DiskFiles, EditorModel
+from sidecar.demo.model import DiskFiles, EditorModel, Event
 from sidecar.demo.wire import METHOD_NOT_FOUND, WAIT, ErrorAnswer, Json
 from tests.support.editor_habits import Habits
 from tests.support.editor_model import FakeModel, Timer
@@ -33,6 +33,8 @@ class FakeWireEditor(HeadlessEditor):
     ) -> None:
         self.habits = habits
         self._seed = seed
+        self._held: list[Event] | None = None
+        """What is told once the answer is on its way that comes first."""
         super().__init__(
             command,
             folder,
@@ -43,7 +45,25 @@ class FakeWireEditor(HeadlessEditor):
         )
 
     def make_model(self) -> EditorModel:
-        return FakeModel(self.habits, DiskFiles(), self.tell, _later, seed=self._seed)
+        model = FakeModel(self.habits, DiskFiles(), self.tell, _later, seed=self._seed)
+        model.answered = self._answered
+        return model
+
+    def tell(self, event: Event) -> None:
+        if self._held is None:
+            super().tell(event)
+        else:
+            self._held.append(event)
+
+    def _answered(self) -> None:
+        if self._held is None:
+            self._held = []
+            asyncio.get_running_loop().call_soon(self._told)
+
+    def _told(self) -> None:
+        held, self._held = self._held, None
+        for event in held or ():
+            super().tell(event)
 
     def initialize_params(self) -> Json:
         params = {**super().initialize_params(), "clientInfo": {"name": self.habits.client}}
@@ -71,6 +91,7 @@ class FakeWireEditor(HeadlessEditor):
 
     async def request(self, method: str, params: object, timeout: float = WAIT) -> object:
         """What is pending is told first, so that the server sees what its user sees."""
+        self._told()
         self.model.flush()
         self.model.arrive()
         return await super().request(method, params, timeout)
