@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.acp.limits import Ladder
 from sidecar.acp.process import AgentProcess
 from sidecar.core import policy
 from sidecar.core.text import Encoding, Rope
@@ -47,17 +48,20 @@ def test_paths_table_notices_names_compared_as_they_are(monkeypatch: pytest.Monk
 async def test_close_ladder_notices_a_ladder_of_one_rung(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    descend, left = AgentProcess._descend, list[AgentProcess]()
+
     async def polite(self: AgentProcess, ladder: Any) -> None:
+        left.append(self)
         self.stdin.close()
         await asyncio.wait({self.gone}, timeout=ladder.close_input)
-        self._cleanup()
-        for task in self._readers:
-            task.cancel()
 
     monkeypatch.setattr(AgentProcess, "_descend", polite)
     monkeypatch.setattr(test_process, "HANGS", 2.0)
-    with pytest.raises(AssertionError):
-        await test_process.test_ladder(tmp_path)
+    try:
+        with pytest.raises(AssertionError, match="ignores end of input"):
+            await test_process.test_ladder(tmp_path)
+    finally:
+        await asyncio.gather(*(descend(agent, Ladder(0, 0, 60)) for agent in left))
 
 
 def test_a_gate_that_fails_is_told_and_fails_the_run(
