@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -64,6 +65,9 @@ _REFERENCE = "${env:"
 _MANAGED = (
     ".nvm/versions/node/*/bin",
     ".local/share/fnm/node-versions/*/installation/bin",
+    "Library/Application Support/fnm/node-versions/*/installation/bin",
+    ".fnm/node-versions/*/installation/bin",
+    ".nodenv/shims",
     ".volta/bin",
     ".asdf/shims",
     ".pyenv/shims",
@@ -137,10 +141,15 @@ def elsewhere(command: str, env: Mapping[str, str]) -> str | None:
     started from a desktop never reads."""
     home = Path(env.get("HOME") or os.path.expanduser("~"))
     for pattern in _MANAGED:
-        for path in sorted(home.glob(f"{pattern}/{command}"), reverse=True):
+        for path in sorted(home.glob(f"{pattern}/{command}"), key=_numbers, reverse=True):
             if os.access(path, os.X_OK):
                 return str(path)
     return None
+
+
+def _numbers(path: Path) -> list[int]:
+    """v22 is newer than v9."""
+    return [int(number) for number in re.findall(r"[0-9]+", str(path))]
 
 
 def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
@@ -153,16 +162,22 @@ def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
         raise AgentFailed(
             "start_failed", f'Agent "{agent}" cannot be started: its command has a NUL character in it.'
         )
-    if sys.platform == "win32" and program.lower().endswith((".cmd", ".bat")):
-        # CreateProcess hands these to cmd.exe, whose quoting no argument list survives (CVE-2024-24576 and its kin)
-        odd = next((word for word in argv if _CMD_SPECIAL & set(word)), None)
-        if odd is not None:
-            raise AgentFailed(
-                "start_failed",
-                f'Agent "{agent}" cannot be started: {os.path.basename(program)} is a batch file, and the argument'
-                f' "{odd}" cannot be handed to one safely. Configure the program behind it instead.',
-            )
+    odd = _odd_for_batch(argv) if sys.platform == "win32" else None
+    if odd is not None:
+        raise AgentFailed(
+            "start_failed",
+            f'Agent "{agent}" cannot be started: {os.path.basename(program)} is a batch file, and the argument'
+            f' "{odd}" cannot be handed to one safely. Configure the program behind it instead.',
+        )
     return argv
+
+
+def _odd_for_batch(argv: Sequence[str]) -> str | None:
+    """The word that a batch file cannot be given: CreateProcess hands these to cmd.exe, whose quoting no argument list survives
+    (CVE-2024-24576 and its kin)."""
+    if not argv[0].lower().endswith((".cmd", ".bat")):
+        return None
+    return next((word for word in argv if _CMD_SPECIAL & set(word)), None)
 
 
 def runs_packages(argv: Sequence[str]) -> bool:

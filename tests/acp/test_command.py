@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.acp.command import environment, find, resolve, runs_packages
+from sidecar.acp.command import _odd_for_batch, environment, find, resolve, runs_packages
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports import AgentFailed
 
@@ -55,6 +55,60 @@ def test_argv_is_the_program_and_the_arguments_as_they_are(folders: Path) -> Non
     command = AgentCommand("agent", ("--a b", "$HOME", "*", ""))
     env = {"PATH": str(folders / "bin")}
     assert resolve("x", command, env) == [str(folders / "bin" / "agent"), "--a b", "$HOME", "*", ""]
+
+
+MANAGED = [
+    (
+        [".nvm/versions/node/v20.1.0/bin", ".nvm/versions/node/v22.0.0/bin", ".nvm/versions/node/v9.9.9/bin"],
+        1,
+    ),
+    ([".local/share/fnm/node-versions/v22.1.0/installation/bin"], 0),
+    (["Library/Application Support/fnm/node-versions/v22.1.0/installation/bin"], 0),
+    ([".pyenv/shims"], 0),
+    ([".volta/bin"], 0),
+    ([".asdf/shims"], 0),
+    ([".local/bin"], 0),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="version managers of POSIX")
+@pytest.mark.parametrize(("places", "newest"), MANAGED, ids=lambda value: str(value)[:40])
+def test_a_program_that_a_desktops_path_misses_is_told_with_its_place(
+    places: list[str], newest: int, tmp_path: Path
+) -> None:
+    for place in places:
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "agent").write_text("#!/bin/sh\n")
+        (tmp_path / place / "agent").chmod(0o755)
+    with pytest.raises(AgentFailed) as raised:
+        resolve("x", AgentCommand("agent"), {"PATH": str(tmp_path / "none"), "HOME": str(tmp_path)})
+    assert raised.value.kind == "not_installed"
+    assert f"it is at {tmp_path / places[newest] / 'agent'}." in raised.value.message
+    assert "PATH that the editor was started with" in raised.value.message
+
+
+BATCH = [
+    ([r"C:\n\npx.cmd", "--yes", "@scope/agent@1.0.0", "a b"], None),
+    ([r"C:\n\npx.CMD", "a", "b&calc"], "b&calc"),
+    ([r"C:\n\x.bat", "%PATH%"], "%PATH%"),
+    ([r"C:\n\x.bat", 'a"b'], 'a"b'),
+    ([r"C:\n\x.bat", "a\nb"], "a\nb"),
+    ([r"C:\n\x & y.cmd"], r"C:\n\x & y.cmd"),
+    ([r"C:\n\agent.exe", "b&calc%PATH%"], None),
+]
+
+
+@pytest.mark.parametrize(("argv", "odd"), BATCH)
+def test_what_a_batch_file_cannot_be_given(argv: list[str], odd: str | None) -> None:
+    assert _odd_for_batch(argv) == odd
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="NOT TESTED HERE: PATHEXT is of Windows")
+def test_npx_is_a_batch_file_on_windows(tmp_path: Path) -> None:
+    (tmp_path / "npx.cmd").write_text("@echo off\r\n")
+    found = find("npx", str(tmp_path))
+    assert found is not None
+    assert found.lower().endswith("npx.cmd")
 
 
 RUNNERS = [
