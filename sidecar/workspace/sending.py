@@ -179,6 +179,16 @@ class _Sending:
             self.applied = None  # told as part of the opening: nothing says whose it is
         return self.watch.matched
 
+    def goes_on_in(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> bool:
+        """The same where the document was saved before it was closed, and nothing else came between: what was received before is part of
+        its story, and perhaps our edit at a wrong place is in it."""
+        was = self.watch
+        if not was.edits or text != self.tracked.document.snapshot():
+            return False
+        self.moves_to(tracked, was.before, [*was.edits, *edits])
+        self.watch.matched_at, self.watch.reached = was.matched_at, was.reached
+        return True
+
     def moves_to(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
         """The document was closed and is open again, with `text`, to which `edits` were told already: some editors do that to make
         the edit (VS Code compares no versions of closed documents), and what they make of it is to be seen there."""
@@ -262,8 +272,8 @@ class Sender:
         """A document was opened, with `text`; `edits` of it were told already."""
         for sending in self._under_way:
             if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
-                sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
-
+                if not sending.goes_on_in(tracked, text, edits):
+                    sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
         for sending in [s for s in self._unseen if s.tracked.document.uri == tracked.document.uri]:
             self._unseen.remove(sending)
             self._seen_at_last(sending, tracked, text, edits)

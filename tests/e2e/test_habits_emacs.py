@@ -26,12 +26,10 @@ NOT_COMPARED = {
         (editor, scene): why
         for editor in ("eglot 1.9", "eglot 1.17")
         for scene, why in {
-            "undo_joins": "one undo takes all back that there is; the scene's second one has nothing to undo",
             "save_fails": "it asks before typing in such a file, and these hands do not answer",
             "messages": "a question that is not answered in time is seen as none",
         }.items()
     },
-    ("eglot 1.9", "creates"): "says applied and makes nothing; the fake says no",
 }
 """(editor, scene) → why the fake is not held to it."""
 

@@ -78,8 +78,9 @@ class Habits:
     unopened: Literal["hidden", "twice", "change first", "untold", "refused"] = "hidden"
     """An edit opens them hidden (all); tells didOpen twice (eglot); tells didChange before didOpen, which still has the text before it
     (Helix, at times); tells nothing (lsp-mode after CreateFile); or refuses."""
-    creates: Literal["yes", "in a folder", "no"] = "yes"
-    """CreateFile: with the folders it needs; only where the folder exists (Neovim 0.7); unsupported (eglot)."""
+    creates: Literal["yes", "in a folder", "no", "said"] = "yes"
+    """CreateFile: with the folders it needs; only where the folder exists (Neovim 0.7); unsupported (eglot 1.17), and said to be done
+    all the same (eglot 1.9)."""
 
     # Text and disk
 
@@ -170,7 +171,15 @@ EGLOT_117 = Habits(
     final_end="added",
     save_fails="newer",
 )
-EGLOT_19 = replace(EGLOT_117, client="", encodings=(), version_when_told=False, error_code=32603, thinks=3.0)
+EGLOT_19 = replace(
+    EGLOT_117,
+    client="",
+    encodings=(),
+    version_when_told=False,
+    error_code=32603,
+    thinks=3.0,
+    creates="said",
+)
 EGLOT_OURS = replace(
     EGLOT_117,
     told_before_edit=True,

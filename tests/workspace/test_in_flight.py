@@ -215,6 +215,33 @@ def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Pa
     play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
 
 
+def test_an_edit_misplaced_in_a_document_that_was_saved_closed_and_opened_again(tmp_path: Path) -> None:
+    """Before the editor has answered: what the edit took away comes back in the document that is open now."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO\nmore")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n", at=4)
+        await asyncio.sleep(0.3)
+        assert "typed" not in editor.text("a.txt")
+        editor.saves("a.txt")
+        editor.closes("a.txt")
+        await asyncio.sleep(0.1)
+        editor.opens("a.txt")
+        editor.types("a.txt", "zero\n", at=0)
+        await write
+        await asyncio.sleep(5)
+        text = editor.text("a.txt")
+        assert text.startswith("zero\none\n")
+        assert "typed\n" in text
+        assert text.endswith("three\nfour\nfive\n")
+
+    play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
+
+
 def test_what_a_misplaced_edit_took_away_is_no_agents_work_once_it_is_back(tmp_path: Path) -> None:
     """Saved with the edit in it, closed, and put right on the disk: nothing is left there for anybody to review."""
     journal = MemoryJournal()
