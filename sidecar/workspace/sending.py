@@ -271,9 +271,9 @@ class Sender:
     def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
         """A document was opened, with `text`; `edits` of it were told already."""
         for sending in self._under_way:
-            if sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri:
-                if not sending.goes_on_in(tracked, text, edits):
-                    sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
+            same = sending.tracked.closed and sending.tracked.document.uri == tracked.document.uri
+            if same and not sending.goes_on_in(tracked, text, edits):
+                sending.moves_to(tracked, *self._opened_with(sending, tracked, text, edits))
         for sending in [s for s in self._unseen if s.tracked.document.uri == tracked.document.uri]:
             self._unseen.remove(sending)
             self._seen_at_last(sending, tracked, text, edits)
