@@ -69,7 +69,7 @@ def test_typing_during_the_turn_survives(window: Window, file: Path) -> None:
 def test_permission(window: Window, file: Path, answer: str) -> None:
     fast = session(window, ASKING)
     turn = window.begin(fast_agent.write(file, WRITTEN), fast)
-    window.notification("asks for your permission").get_by_role("button", name="Show").click(timeout=30_000)
+    window.answer("asks for your permission", "Show")
     panel = Panel(window)
     expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
     assert window.text(file) == TYPED

@@ -346,8 +346,7 @@ def test_a_conflict_is_compared_and_the_agents_side_taken(window: Window) -> Non
     expect(view(window).nth(1)).to_have_attribute(
         "aria-label", re.compile("a.txt: you and scripted changed the same")
     )
-    message = window.notification("scripted wanted to change the same lines")
-    message.get_by_role("button", name="Compare").click()
+    window.answer("scripted wanted to change the same lines", "Compare")
     eventually(
         lambda: any("scripted ↔ mine" in t["label"] and t["active"] for t in window.tabs()), "a diff is shown"
     )
@@ -428,8 +427,7 @@ def test_a_conflict_with_the_disk_is_decided_and_can_be_saved(
 
 def test_the_agent_is_asked_about_a_conflict_with_the_disk(window: Window) -> None:
     file, mine = conflict_with_the_disk(window)
-    message = window.notification("says something else in lines that you changed")
-    message.get_by_role("button", name="Ask Agent Again").click()
+    window.answer("says something else in lines that you changed", "Ask Agent Again")
     (session,) = window.command("sidecar.status")["sessions"]
 
     def asked() -> str:

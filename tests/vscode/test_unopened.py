@@ -37,7 +37,7 @@ def test_fifty_files_leave_no_tab_and_nothing_active_changes(window: Window) -> 
     assert window.active() == mine
     window.type("!")
     assert window.text(mine) == "typed meanwhile!mine\n"
-    assert [tab["label"] for tab in window.tabs()] == ["mine.txt"]
+    until_tabs(window, "mine.txt")
     # opened later, one Ctrl+Z takes the agent's edit back
     window.open(files[7])
     window.undo()
@@ -63,7 +63,7 @@ def test_a_tab_of_the_users_stays(window: Window) -> None:
     window.open(second)
     window.prompt(scripted.steps(scripted.read(first), scripted.write(first, "first\nmore\n")))
     assert first.read_text() == "first\nmore\n"
-    assert [tab["label"] for tab in window.tabs()] == ["first.txt", "second.txt"]
+    until_tabs(window, "first.txt", "second.txt")
     assert window.active() == second
 
 

@@ -287,6 +287,13 @@ class Window:
         """One with these words; its buttons are `.get_by_role("button", name=…)`."""
         return self.page.locator(".notifications-toasts .notification-list-item").filter(has_text=words)
 
+    def answer(self, words: str, button: str) -> None:
+        """Presses a button of the notification with these words, also when it is not shown any more: warnings are for 12 s, and after that
+        they are in the list behind the bell."""
+        self.command("notifications.showList")
+        listed = self.page.locator(".notifications-center .notification-list-item").filter(has_text=words)
+        listed.get_by_role("button", name=button).click()
+
     def screenshot(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=path)
