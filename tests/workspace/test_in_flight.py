@@ -21,7 +21,7 @@ from tests.support.editor_habits import (
     Habits,
 )
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_writes import BASE, done, play, refused
+from tests.workspace.test_writes import BASE, done, play, play_seen, refused
 
 LATE = replace(WELL_BEHAVED, lag=0.5, version_when_told=True, order="answer first")
 """Takes edits for a text that it has left already, and tells that later."""
@@ -42,11 +42,8 @@ def tool(bench: Bench, call: str, kind: str, path: str = "", status: str = "in_p
 @pytest.mark.parametrize("habits", [LATE, EGLOT_117, replace(LATE, lag_restarts=True)])
 def test_a_misplaced_edit_is_put_right_once_it_is_told(tmp_path: Path, habits: Habits) -> None:
     """Not two seconds later: the user types on."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(1.1)
@@ -54,15 +51,11 @@ def test_a_misplaced_edit_is_put_right_once_it_is_told(tmp_path: Path, habits: H
         assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
         done(await write)
 
-    play(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case)
 
 
 def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_back(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         editor.types("a.txt", "typed ", at=4)
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO\nand more")))
         await asyncio.sleep(0.1)
@@ -75,16 +68,12 @@ def test_what_was_typed_into_a_misplaced_edit_stays_and_what_that_took_away_is_b
         assert "TWO" not in text
         assert any("typing" in message for _, message in editor.shown)
 
-    play(tmp_path, LATE, case)
+    play_seen(tmp_path, LATE, case)
 
 
 @pytest.mark.parametrize("undone", [1, 2])
 def test_a_misplaced_edit_that_the_user_undid_is_not_made_again(tmp_path: Path, undone: int) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(0.1)
@@ -94,15 +83,11 @@ def test_a_misplaced_edit_that_the_user_undid_is_not_made_again(tmp_path: Path, 
         assert editor.text("a.txt") == ("typed\n" + BASE if undone == 1 else BASE)
         assert not hunks(bench)
 
-    play(tmp_path, LATE, case)
+    play_seen(tmp_path, LATE, case)
 
 
 def test_a_correction_that_newer_typing_refuses_is_tried_again(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(0.65)
@@ -112,23 +97,20 @@ def test_a_correction_that_newer_typing_refuses_is_tried_again(tmp_path: Path) -
         done(await write)
         assert editor.text("a.txt") == "more\ntyped\n" + BASE.replace("four", "FOUR")
 
-    play(tmp_path, LATE, case, arrives_after=0.1)
+    play_seen(tmp_path, LATE, case, arrives_after=0.1)
 
 
 def test_whole_texts_are_told_apart_too(tmp_path: Path) -> None:
     """An editor that tells whole texts and compares no version: what was typed is known, and so is what our edit took of it."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
         await asyncio.sleep(0.05)
         editor.types("a.txt", "typed\n", at=0)
         done(await write)
         assert editor.text("a.txt") == "typed\n" + BASE.replace("two", "TWO")
 
-    play(tmp_path, replace(UNCHECKED, full_text=True), case, arrives_after=0.3)
+    play_seen(tmp_path, replace(UNCHECKED, full_text=True), case, arrives_after=0.3)
 
 
 @pytest.mark.parametrize("saves_twice", [False, True])
@@ -197,11 +179,7 @@ def test_a_file_that_the_editor_never_makes(tmp_path: Path) -> None:
 
 
 def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR\nmore")))
         await asyncio.sleep(0.05)
         editor.types("a.txt", "typed\n", at=0)
@@ -212,16 +190,13 @@ def test_an_edit_misplaced_and_saved_before_the_document_was_closed(tmp_path: Pa
         done(await write)
         assert (tmp_path / "a.txt").read_text() == "typed\n" + BASE.replace("four", "FOUR\nmore")
 
-    play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
+    play_seen(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
 
 
 def test_an_edit_misplaced_in_a_document_that_was_saved_closed_and_opened_again(tmp_path: Path) -> None:
     """Before the editor has answered: what the edit took away comes back in the document that is open now."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO\nmore")))
         await asyncio.sleep(0.05)
         editor.types("a.txt", "typed\n", at=4)
@@ -239,7 +214,7 @@ def test_an_edit_misplaced_in_a_document_that_was_saved_closed_and_opened_again(
         assert "typed\n" in text
         assert text.endswith("three\nfour\nfive\n")
 
-    play(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
+    play_seen(tmp_path, replace(UNCHECKED, answers_after=3.0), case, arrives_after=0.2)
 
 
 def test_what_a_misplaced_edit_took_away_is_no_agents_work_once_it_is_back(tmp_path: Path) -> None:
@@ -267,15 +242,12 @@ def test_what_a_misplaced_edit_took_away_is_no_agents_work_once_it_is_back(tmp_p
 
 def test_an_edit_made_where_nobody_sees_it(tmp_path: Path) -> None:
     """Closed in the moment, taken all the same, and nothing told: neither done nor refused."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         refused(await bench.write("a.txt", BASE.replace("two", "TWO")), Kind.OUTCOME_UNKNOWN)
         assert (tmp_path / "a.txt").read_text() == BASE
 
-    play(tmp_path, replace(LSP_MODE, closes_first=True), case)
+    play_seen(tmp_path, replace(LSP_MODE, closes_first=True), case)
 
 
 @pytest.mark.parametrize("unopened", ["hidden", "change first", "untold"])
@@ -308,11 +280,8 @@ def test_an_edit_that_opens_its_document_again_elsewhere(tmp_path: Path, unopene
 
 def test_an_edit_is_not_made_again_while_its_user_types_on(tmp_path: Path) -> None:
     """The editor tells nothing until they pause, not even that it made the edit."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR\nmore")))
         await asyncio.sleep(0.1)
         assert "FOUR" in editor.text("a.txt")
@@ -323,7 +292,7 @@ def test_an_edit_is_not_made_again_while_its_user_types_on(tmp_path: Path) -> No
         assert editor.text("a.txt") == 50 * "x" + BASE.replace("four", "FOUR\nmore")
         assert len(editor.sent) == 1
 
-    play(tmp_path, replace(LATE, lag_restarts=True), case)
+    play_seen(tmp_path, replace(LATE, lag_restarts=True), case)
 
 
 @pytest.mark.parametrize("typed", ["", "typed\n"])

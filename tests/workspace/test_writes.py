@@ -55,6 +55,18 @@ def play(
     return run(main())
 
 
+def play_seen(folder: Path, habits: Habits, case: Case, **more: Any) -> FakeEditor:
+    """The same with a file of `BASE` that the user has open and the agent has read."""
+    (folder / "a.txt").write_text(BASE)
+
+    async def begun(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        await case(bench, editor)
+
+    return play(folder, habits, begun, **more)
+
+
 def lines(text: str) -> list[str]:
     return text.splitlines()
 
@@ -92,26 +104,19 @@ def test_an_edit_arrives_as_one_undo_step_and_is_saved(tmp_path: Path, habits: H
 
 @every_editor
 def test_typing_elsewhere_since_the_read_survives(tmp_path: Path, habits: Habits) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         editor.types("a.txt", "typed\n", at=0)
         done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
         assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
 
-    play(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case)
 
 
 @every_editor
 def test_typing_while_the_edit_is_on_its_way_survives(tmp_path: Path, habits: Habits) -> None:
     """The document moves on between sending and arriving: refused, ignored or misapplied, as each editor does."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
         await asyncio.sleep(0.05)
         editor.types("a.txt", "typed\n", at=0)
@@ -119,7 +124,7 @@ def test_typing_while_the_edit_is_on_its_way_survives(tmp_path: Path, habits: Ha
         await asyncio.sleep(3)
         assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
 
-    play(tmp_path, habits, case, arrives_after=0.1)
+    play_seen(tmp_path, habits, case, arrives_after=0.1)
 
 
 @every_editor
@@ -146,18 +151,14 @@ def test_both_on_one_line_is_a_conflict_with_three_texts(tmp_path: Path, habits:
 
 @every_editor
 def test_a_second_write_without_reading_again_keeps_the_users_line(tmp_path: Path, habits: Habits) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(1)
         done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
         done(await bench.write("a.txt", BASE.replace("four", "FOUR").replace("five", "FIVE")))
         assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR").replace("five", "FIVE")
 
-    play(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case)
 
 
 @every_editor
@@ -299,25 +300,17 @@ def test_an_unanswered_edit_is_never_planned_again(tmp_path: Path) -> None:
 
 
 def test_an_edit_that_is_never_answered(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         refused(await bench.write("a.txt", "x\n"), Kind.OUTCOME_UNKNOWN)
         refused(await bench.write("a.txt", "y\n"), Kind.OUTCOME_UNKNOWN)
         assert len(editor.sent) == 1
         assert editor.text("a.txt") == BASE
 
-    play(tmp_path, replace(WELL_BEHAVED, thinks=NEVER), case)
+    play_seen(tmp_path, replace(WELL_BEHAVED, thinks=NEVER), case)
 
 
 def test_the_users_undo_right_after_is_not_a_failure(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
         await asyncio.sleep(0.1)
         assert editor.text("a.txt") != BASE
@@ -326,7 +319,7 @@ def test_the_users_undo_right_after_is_not_a_failure(tmp_path: Path) -> None:
         done(await write)
         assert editor.text("a.txt") == "newer\n" + BASE
 
-    play(tmp_path, replace(WELL_BEHAVED, answers_after=0.3), case)
+    play_seen(tmp_path, replace(WELL_BEHAVED, answers_after=0.3), case)
 
 
 # Files that are not open
@@ -421,11 +414,7 @@ def test_a_file_on_disk_changed_by_somebody_else_is_merged(tmp_path: Path) -> No
     ],
 )
 def test_after_write(tmp_path: Path, policy: str, dirty: bool, saved: bool) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         if dirty:
             editor.types("a.txt", "typed\n", at=0)
         answer = done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
@@ -433,21 +422,17 @@ def test_after_write(tmp_path: Path, policy: str, dirty: bool, saved: bool) -> N
         assert ("FOUR" in (tmp_path / "a.txt").read_text()) is saved
         assert bool(answer.note) is not saved
 
-    play(tmp_path, VSCODE, case, settings={"afterWrite": policy})
+    play_seen(tmp_path, VSCODE, case, settings={"afterWrite": policy})
 
 
 def test_a_save_that_fails_is_still_a_write_that_succeeded(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         answer = done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
         assert answer.saved is False
         assert "could not save" in answer.note
         assert "FOUR" in editor.text("a.txt")
 
-    play(tmp_path, replace(VSCODE, save_fails="always"), case)
+    play_seen(tmp_path, replace(VSCODE, save_fails="always"), case)
 
 
 def test_save_participants_do_not_disturb_the_next_write(tmp_path: Path) -> None:
@@ -471,11 +456,7 @@ def test_save_participants_do_not_disturb_the_next_write(tmp_path: Path) -> None
 
 @every_editor
 def test_pipelined_write_write_read(tmp_path: Path, habits: Habits) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         first = asyncio.ensure_future(bench.write("a.txt", BASE + "first\n"))
         second = asyncio.ensure_future(bench.write("a.txt", BASE + "second\n"))
         read = asyncio.ensure_future(bench.read("a.txt"))
@@ -483,7 +464,7 @@ def test_pipelined_write_write_read(tmp_path: Path, habits: Habits) -> None:
         assert read.result() == BASE + "second\n"
         assert editor.text("a.txt") == BASE + "second\n"
 
-    play(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case)
 
 
 def test_two_agents_on_one_file(tmp_path: Path) -> None:
@@ -620,16 +601,12 @@ def test_a_failed_save_is_tried_again_at_the_end_of_the_turn(tmp_path: Path) -> 
 
 
 def test_the_user_is_told_of_a_conflict_once_a_turn(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         editor.replaces("a.txt", "two", "mine")
         for _ in range(3):
             refused(await bench.write("a.txt", BASE.replace("two", "agent's")), Kind.CONFLICT)
 
-    editor = play(tmp_path, VSCODE, case)
+    editor = play_seen(tmp_path, VSCODE, case)
     ((_, words),) = editor.shown
     assert "near line 2" in words
     assert "Your text stands" in words
@@ -680,11 +657,8 @@ def test_typing_on_another_line_inside_the_lag_leaves_one_undo_step(tmp_path: Pa
 
 def test_typing_into_an_editor_that_refuses_every_edit_is_not_a_conflict(tmp_path: Path) -> None:
     """A conflict would make the agent read and write for ever."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
 
         async def typist() -> None:
             while True:
@@ -695,17 +669,14 @@ def test_typing_into_an_editor_that_refuses_every_edit_is_not_a_conflict(tmp_pat
         refused(await bench.write("a.txt", BASE + "six\n"), Kind.EDITOR_REFUSED)
         typing.cancel()
 
-    play(tmp_path, KATE, case, custom=False)
+    play_seen(tmp_path, KATE, case, custom=False)
 
 
 @every_editor
 def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, habits: Habits) -> None:
     """fast-agent reads the file once more by itself, just before it writes what its model made of an earlier read."""
-    (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(1)
         await bench.read("a.txt")
@@ -714,4 +685,4 @@ def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, 
         done(await bench.write("a.txt", BASE))
         assert editor.text("a.txt") == "typed\n" + BASE, "its own change it may take back"
 
-    play(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case)
