@@ -22,6 +22,10 @@ _SHOWN = 6
 _MOST_OPTIONS = 64
 _LONGEST_ID = 4096
 """Characters of an option's id."""
+_LONGEST_PATH = 4096
+_MOST_PATHS = 1000
+_LARGEST_DETAIL = 1024 * 1024
+"""Characters, about; a larger diff is not shown beside its question."""
 _KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 _MEANS = {
     "allow_once": "allows it",
@@ -161,15 +165,20 @@ def question(
         lines.append(f"In its words: “{plain(title, 200)}”")
     if call_id is not None:
         lines.append(f"Tool call {plain(call_id, 60)}")
-    details: dict[str, object] = {"toolCallId": call_id, "kind": call.get("kind"), "paths": paths}
+    named = [path for path in paths if len(path) <= _LONGEST_PATH][:_MOST_PATHS]
+    details: dict[str, object] = {"toolCallId": call_id, "kind": call.get("kind"), "paths": named}
     if title is not None:
         details["title"] = plain(title, 200)
-    if paths:
+    if paths and paths[0] in named:
         details["target"] = paths[0]
     if command is not None:
         details["argv"] = [command] if isinstance(command, str) else command
     if diffs:
         details["diff"] = [{key: item.get(key) for key in ("path", "oldText", "newText")} for item in diffs]
+    for name in ("argv", "diff"):
+        # a question must arrive: 64 of them with a whole film each would end the connection to a slow editor
+        if size_of(details.get(name)) > _LARGEST_DETAIL:
+            del details[name]
     return Question(
         question_id,
         session_id,

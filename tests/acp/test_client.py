@@ -636,6 +636,34 @@ QUESTIONS: list[tuple[dict[str, Any], str, list[str], list[str]]] = [
 ]  # fmt: skip
 
 
+# tool call · what goes to the editor beside the text
+LARGE = "x" * 2_000_000
+DETAILS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"content": [{"type": "diff", "path": "/a", "oldText": None, "newText": "n"}]}, {"target": "/a", "diff": [{"path": "/a", "oldText": None, "newText": "n"}]}),
+    ({"content": [{"type": "diff", "path": "/a", "oldText": "", "newText": LARGE}]}, {"target": "/a"}),
+    ({"content": [{"type": "diff", "path": "/a", "newText": ""}] * 50_000}, {"target": "/a"}),
+    ({"rawInput": {"command": ["ls", "-l"]}}, {"argv": ["ls", "-l"]}),
+    ({"rawInput": {"command": LARGE}}, {}),
+    ({"rawInput": {"command": "ls", "args": ["x"] * 200_000}}, {}),
+    ({"locations": [{"path": "/" + LARGE}, {"path": "/b"}]}, {}),
+    ({"locations": [{"path": f"/{n}"} for n in range(20_000)]}, {"target": "/0"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "expected"), DETAILS, ids=lambda value: str(value)[:50])
+async def test_what_goes_along_with_a_question_is_bounded(
+    call: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    async with opened() as side:
+        side.workspace.choose = lambda question: None
+        ask(side, call=call)
+        await side.wire.answered(1)
+        (question,) = side.workspace.questions
+        sent = {key: question.details[key] for key in ("target", "argv", "diff") if key in question.details}
+        assert sent == expected
+        assert len(json.dumps(question.details["paths"])) < 100_000
+
+
 @pytest.mark.parametrize(("call", "action", "holds", "lacks"), QUESTIONS, ids=lambda value: str(value)[:60])
 async def test_questions(call: dict[str, Any], action: str, holds: list[str], lacks: list[str]) -> None:
     async with opened() as side:

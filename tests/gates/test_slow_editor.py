@@ -4,6 +4,7 @@ editor reads again everything it asked is answered."""
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,8 @@ BLOCKED = size(0.0, 30.0)
 """Seconds the editor does not read at least; in CI until the agent is at its end."""
 KILOBYTES = size(20_000, 200_000)
 """That the agent says meanwhile: many times what all pipes and queues on the way hold."""
+LARGE = size(6, 20)
+"""Questions with 30 MB each: more than may wait for an editor."""
 MEGABYTES = 100.0
 HANGS = 120.0
 
@@ -85,6 +88,37 @@ async def test_agents_go_on(tmp_path: Path, client: tuple[str, ...], record_prop
     record_property("MB said", KILOBYTES // 1000)
     record_property("MB more", round(more, 1))
     assert wrong == []
+
+
+async def test_large_questions_do_not_end_the_connection(tmp_path: Path) -> None:
+    """Questions must arrive; of what an agent attaches to them no more than a person looks at."""
+    steps: list[dict[str, object]] = []
+    for n in range(LARGE):
+        head = {
+            "jsonrpc": "2.0",
+            "id": f"q{n}",
+            "method": "session/request_permission",
+            "params": {
+                "sessionId": "$session",
+                "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}],
+                "toolCall": {
+                    "toolCallId": f"t{n}",
+                    "content": [{"type": "diff", "path": "/x", "newText": ""}],
+                },
+            },
+        }
+        text = json.dumps(head)
+        at = text.index('"newText": "') + len('"newText": "')
+        steps += [{"raw": text[:at]}, {"fill": 30_000_000, "with": "x"}, {"raw": text[at:] + "\n"}]
+    script: Script = {"turns": [[*steps, {"pid": "$folder/done"}, {"await": f"q{LARGE - 1}"}]]}
+    client = ("sessionUpdates", "permissions")
+    async with a_product(tmp_path, {"it": in_folder(script, tmp_path)}, client=client) as product:
+        session = await product.session("it")
+        reading(product, False)
+        turn = asyncio.ensure_future(product.prompt(session))
+        await until_written(tmp_path / "done", 1, HANGS)
+        reading(product, True)
+        assert (await turn).get("stopReason") == "end_turn"
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:
