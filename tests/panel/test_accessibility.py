@@ -24,6 +24,9 @@ from tests.panel.panel import (
     user,
 )
 
+pytestmark = pytest.mark.timeout(400)
+"""Seconds; axe looks at every element of every scene."""
+
 AXE = EXTENSION / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ['violations'] });
