@@ -110,7 +110,9 @@ async def test_large_questions_do_not_end_the_connection(tmp_path: Path) -> None
         text = json.dumps(head)
         at = text.index('"newText": "') + len('"newText": "')
         steps += [{"raw": text[:at]}, {"fill": 30_000_000, "with": "x"}, {"raw": text[at:] + "\n"}]
-    script: Script = {"turns": [[*steps, {"pid": "$folder/done"}, {"await": f"q{LARGE - 1}"}]]}
+    (tmp_path / "a.txt").write_text("inside\n")
+    heard: list[dict[str, object]] = [{"read": "$folder/a.txt"}] * 3  # by then the questions are on their way
+    script: Script = {"turns": [[*steps, *heard, {"pid": "$folder/done"}, {"await": f"q{LARGE - 1}"}]]}
     client = ("sessionUpdates", "permissions")
     async with a_product(tmp_path, {"it": in_folder(script, tmp_path)}, client=client) as product:
         session = await product.session("it")
