@@ -34,6 +34,8 @@ class FoundFiles:
         self._behind = behind
         self._evidence = evidence
         self._starts = TurnStarts(journal)
+        self._told: set[str] = set()
+        """Folders of which the user knows that nobody looks there."""
 
     async def note(self, session: Session) -> None:
         """The session's turn is about to begin."""
@@ -74,6 +76,7 @@ class FoundFiles:
         """The session's turn is about to end."""
         if not self._evidence.has_acted(session):
             return
+        self._tell_unseen(session)
         changed = await self._starts.changed(session.id)
         active = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
         running = [s for s in self._evidence.active() if s is not session and s.running]
@@ -101,6 +104,17 @@ class FoundFiles:
                 elif gone and place.uri in session.touched:
                     removed.append(file.path)
         self._tell(session, removed, left)
+
+    def _tell_unseen(self, session: Session) -> None:
+        """Once a folder."""
+        unseen = [folder for folder in self._starts.unseen(session) if folder not in self._told]
+        if unseen:
+            self._told.update(unseen)
+            self._behind.tell(
+                "warning",
+                f"In {_list(unseen)} there is too much to see what commands of {session.agent} change: it is neither listed nor can it "
+                "be taken back. What it writes through the editor, and the files its tool calls name, can.",
+            )
 
     def _tell(self, session: Session, removed: Sequence[str], left: dict[str, str]) -> None:
         if removed:

@@ -85,6 +85,8 @@ class TurnStarts:
         """By path: the object id of what it held when its stat was this."""
         self._too_large: set[str] = set()
         """Folders that were, or took git too long: once is enough."""
+        self._unseen: dict[str, list[str]] = {}
+        """By session: its folders in which nobody looks for what changes in the running turn."""
 
     async def take(self, session: Session) -> None:
         """The session's turn is about to begin."""
@@ -97,6 +99,8 @@ class TurnStarts:
                 start = await anyio.to_thread.run_sync(self._take, root.path, left, abandon_on_cancel=True)
                 if start is not None:
                     starts.append(start)
+        seen = {start.folder for start in starts}
+        self._unseen[session.id] = [root.path for root in session.roots.roots if root.path not in seen]
         if wait.cancelled_caught:
             log.warning(
                 "looking at the files of a session took too long; not all that commands change is found"
@@ -126,6 +130,10 @@ class TurnStarts:
         starts = self._starts.pop(session_id, [])
         return await anyio.to_thread.run_sync(self._changed, starts) if starts else []
 
+    def unseen(self, session: Session) -> list[str]:
+        """Folders of the session that are not looked at in this turn: too large, too many, or there was no time."""
+        return self._unseen.get(session.id, [])
+
     async def over(self, session: Session) -> None:
         """The session's turn has ended, and what it changed is known."""
         self.forget(session.id)
@@ -147,6 +155,7 @@ class TurnStarts:
 
     def forget(self, session_id: str) -> None:
         self._starts.pop(session_id, None)
+        self._unseen.pop(session_id, None)
 
     def _take(self, folder: str, left: _Left) -> _Start | None:
         names = None if folder in self._too_large else folder_files.names(folder)

@@ -186,6 +186,28 @@ def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.Mo
     assert turn_starts.TurnStarts(MemoryJournal())._take(str(tmp_path), _all()) is not None
 
 
+@pytest.mark.parametrize("acts", [True, False])
+def test_that_nobody_looks_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acts: bool) -> None:
+    monkeypatch.setattr(folder_files, "MAX_FILES_WITHOUT_GIT", 2)
+    for name in "abc":
+        (tmp_path / name).write_text(name)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute" if acts else "read")
+        if acts:
+            (tmp_path / "a").write_text("changed\n")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == []
+        await bench.workspace.start_prompt(bench.session, [])[2]
+
+    editor = play(tmp_path, VSCODE, script, after=after, custom=False)
+    warnings = [words for level, words in editor.shown if level == "warning"]
+    assert len(warnings) == acts
+    if acts:
+        assert f"In {tmp_path.name} there is too much to see what commands of agent change" in warnings[0]
+
+
 @pytest.mark.parametrize("which", ["cwd", "additional", "beneath another"])
 def test_every_folder_of_the_session_is_looked_at(tmp_path: Path, which: str) -> None:
     folders = {
