@@ -114,6 +114,18 @@ class Evidence:
         for path in list(paths)[:MAX_PATHS]:
             self._name(session, named, call, path, diffs)
 
+    def asked(self, session: Session, details: Json) -> None:
+        """A question of the agent's with what it is about: `diff`, as of a tool call."""
+        for item in list(_objects(details.get("diff")))[:MAX_PATHS]:
+            path, old = item.get("path"), item.get("oldText")
+            if not isinstance(path, str) or not path or "\0" in path or not isinstance(old, str):
+                continue
+            state, full = self._state, os.path.join(session.cwd, path)
+            place = locate(state.storage, state.documents, session.roots, full, "read")
+            if not isinstance(place, Refusal):
+                with place:
+                    self._knows(session, place, [old])
+
     def command_started(self, session: Session) -> None:
         """A command of its in a terminal of ours."""
         self._acts(session, session.current_tool_call())
@@ -184,6 +196,7 @@ class Evidence:
         if isinstance(place, Refusal):
             return
         with place:
+            self._knows(session, place, [old for to, old, _ in diffs if to == path and old is not None])
             if place.uri in named:
                 named[place.uri].call = call
                 named.move_to_end(place.uri)
@@ -195,6 +208,15 @@ class Evidence:
                     state.documents.disk.seen(place.uri, normal(pre_image.text))
         if len(named) > MAX_NAMED:
             named.popitem(last=False)
+
+    def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
+        """A diff whose old text is all of the buffer shows that the agent knows it, whoever gave it that; of a file that is not
+        open the disk's text counts anyway. A part of the text proves nothing of the rest."""
+        if place.tracked is None or place.tracked.document.desynchronised is not None or not olds:
+            return
+        text = normal(str(place.tracked.document.snapshot()))
+        if any(normal(old) == text for old in olds):
+            self._state.beliefs.mentioned(session.id, place.uri, text)
 
     def _look(self, place: Place, call: str) -> Named:
         if isinstance(place.on_disk, Missing):

@@ -342,6 +342,9 @@ class Workspace:
 
     async def ask(self, question: Question) -> str | None:
         """Puts a question of an agent's to the user; None when dismissed or withdrawn."""
+        session = self.state.sessions.get(question.session_id)
+        if session is not None:
+            self._evidence.asked(session, question.details)
         question = await self._prompting.question(question)
         answer = await self._consent.ask(question)
         session = self.state.sessions.get(question.session_id)

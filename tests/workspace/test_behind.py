@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports import Journal
+from sidecar.workspace.ports import Journal, Option, Question
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, HELIX, VSCODE, WELL_BEHAVED, Habits
@@ -447,3 +447,49 @@ def test_a_look_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
 
     play(tmp_path, HELIX, script, before=before)
     assert texts == [CHANGED.replace("one", "mine")]
+
+
+MINE = BASE.replace("two", "mine")
+
+
+async def tells(turn: Turn, old: str) -> None:
+    turn.says("edit", "a.txt", content=[_diff(turn, old)])
+
+
+async def asks(turn: Turn, old: str) -> None:
+    option = Option("no", "reject_once", "No")
+    await turn.bench.workspace.ask(
+        Question("q", turn.session, "write", "May I?", (option,), details={"diff": [_diff(turn, old)]})
+    )
+
+
+def _diff(turn: Turn, old: str) -> dict[str, Any]:
+    return {"type": "diff", "path": turn.bench.path("a.txt"), "oldText": old, "newText": "NEW"}
+
+
+@pytest.mark.parametrize("how", [tells, asks])
+@pytest.mark.parametrize(
+    ("old", "known"),
+    [(MINE, True), (MINE.replace("\n", "\r\n"), True), (MINE[:-6], False), ("mine\n", False)],
+    ids=["all", "other line ends", "not all", "a part"],
+)
+def test_a_diff_of_the_whole_buffer_shows_which_text_an_agent_knows(
+    tmp_path: Path, how: Callable[[Turn, str], Awaitable[None]], old: str, known: bool
+) -> None:
+    """It was given the buffer by somebody else (its user pasted it); what is typed after that is not taken for something it left out."""
+    answers: list[object] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        editor.replaces("a.txt", "two", "mine")
+        await asyncio.sleep(1)
+        await how(turn, old)
+        editor.replaces("a.txt", "mine", "mine too")
+        await asyncio.sleep(1)
+        answers.append(await turn.bench.write("a.txt", MINE.replace("four", "FOUR")))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        typed = BASE.replace("two", "mine too")
+        assert editor.text("a.txt") == (typed.replace("four", "FOUR") if known else typed)
+        assert isinstance(answers[0], Refusal) is not known
+
+    play(tmp_path, HELIX, script, before=opened, after=after)
