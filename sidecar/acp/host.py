@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sidecar.acp import process
-from sidecar.acp.command import Command, environment, resolve, runs_packages
+from sidecar.acp.command import Command, environment, resolve
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.service import AnyService
+from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
-from sidecar.state_folder import make_private, state_folder
 from sidecar.workspace.ports import AgentFailed
 
 if TYPE_CHECKING:  # importing it imports the SDK
@@ -99,7 +99,7 @@ class Host:
         env = environment(command.env)
         argv = resolve(agent, command, env)
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads what it needs
-        running = await _started(agent, argv, env, _folder(argv, cwd), ladder)
+        running = await _started(agent, argv, env, starting_folder(argv, cwd), ladder)
         host = None
         try:
             await asyncio.shield(loading)
@@ -167,19 +167,6 @@ class Host:
         if self._ready:
             self._on_death(self, ending.sentence(self.agent))
         await self._stop()
-
-
-def _folder(argv: Sequence[str], cwd: str) -> str:
-    """Where it is started. A runner of packages takes what lies there for what it was asked for, so it gets an empty folder of ours;
-    where the session works an agent is told anyhow (ACP, "session/new")."""
-    if not runs_packages(argv):
-        return cwd
-    try:
-        return str(make_private(state_folder("runner")))
-    except OSError as error:
-        raise AgentFailed(
-            "start_failed", f"{plain(argv[0])} cannot be started outside of the folder that is open: {error}."
-        ) from error
 
 
 async def _started(

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from sidecar.acp.command import Command, environment, resolve
 from sidecar.acp.facts import at
+from sidecar.acp.starting_folder import starting_folder
 from sidecar.config import AgentCommand
 from sidecar.core.escape import plain
 from sidecar.workspace.ports import AgentFailed
@@ -94,10 +95,13 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
         more = at(told, "env")
     env = {**command.env, **_texts(more)}
     line = plain(shlex.join([program, *args]), 600)
+    terminal: dict[str, object] = {"command": program, "args": args, "env": env}
+    if folder := starting_folder([program, *args], ""):
+        terminal["cwd"] = folder
     return {
         "agent": agent,
         "state": "terminal",
-        "terminal": {"command": program, "args": args, "env": env},
+        "terminal": terminal,
         "message": f"Log in to {agent} in a terminal, with: {line}",
     }
 

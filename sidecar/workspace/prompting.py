@@ -150,6 +150,7 @@ class Prompting:
         sent: list[Json] = []
         told: list[str] = []
         left_out: list[str] = []
+        news = False
         room = MAX_TOGETHER
         for tracked in unsaved:
             document = tracked.document
@@ -165,6 +166,8 @@ class Prompting:
             sent.append({"type": "resource", "resource": resource})
             self._state.beliefs.mentioned(session.id, document.uri, normal(text))
             told.append(_shown(tracked))
+            news = news or document.uri not in session.went_along
+            session.went_along.add(document.uri)
         words: list[str] = []
         if told:
             words.append(f"Your unsaved text of {_list(told)} went along with the prompt.")
@@ -172,8 +175,12 @@ class Prompting:
             words.append(
                 f"{_list(left_out)}: too large to go along; save it if {session.agent} should see it."
             )
-        if words:
-            self._editor.show("warning" if left_out else "info", " ".join(words))
+        if left_out:
+            self._editor.show("warning", " ".join(words))
+        elif news:
+            self._editor.show("info", " ".join(words))
+        elif words:  # known: at every prompt it would be in the way
+            self._editor.log("info", " ".join(words))
         return sent
 
     def _open_documents(self, session: Session, paths: Iterable[str]) -> list[Tracked]:

@@ -66,6 +66,8 @@ class Session:
     """Documents about whose conflicts the user was told in this turn."""
     unsaved: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents whose save failed after a write of this session."""
+    went_along: set[DocumentUri] = field(default_factory=set[DocumentUri])
+    """Documents of which the user was told that their unsaved text goes along with prompts."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
     changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])

@@ -301,6 +301,22 @@ def test_terminal_logins(what: str, tmp_path: Path) -> None:
     assert str(answer["message"]).endswith(" ".join(here(argv)))
 
 
+@pytest.mark.parametrize(("program", "elsewhere"), [("npx", True), ("agent", False)])
+def test_a_package_runner_s_login_is_not_started_in_the_open_folder(
+    tmp_path: Path, program: str, elsewhere: bool
+) -> None:
+    (tmp_path / program).write_text("#!/bin/sh\n")
+    (tmp_path / program).chmod(0o755)
+    command = AgentCommand(str(tmp_path / program), ("some-agent",))
+    answer = logins.by_person("fake", command, {"id": "t", "type": "terminal", "args": ["login"]})
+    assert answer is not None
+    terminal: Any = answer["terminal"]
+    folder = terminal.get("cwd")
+    assert (folder is not None) is elsewhere
+    if folder is not None:
+        assert not any(Path(folder).iterdir())
+
+
 def test_a_terminal_login_of_an_agent_that_is_not_there() -> None:
     with pytest.raises(AgentFailed, match="no-such-agent"):
         logins.by_person("fake", AgentCommand("no-such-agent"), {"id": "t", "type": "terminal"})

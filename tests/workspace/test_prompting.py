@@ -73,6 +73,29 @@ def test_unsaved_text_goes_along_and_secrets_do_not(tmp_path: Path) -> None:
     assert editor.shown == [("info", "Your unsaved text of a.txt went along with the prompt.")]
 
 
+def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -> None:
+    agents = Listening(embedded=True)
+
+    async def main() -> FakeEditor:
+        fake = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, fake, agents) as bench:
+            fake.attach(bench.workspace.apply)
+            await dirty(bench, fake)
+            for typed in ("", "", "b.txt"):
+                if typed:
+                    fake.types(typed, "typed ", at=0)
+                await bench.workspace.start_prompt(bench.session, [ASKED])[2]
+        return fake
+
+    editor = run(main())
+    assert [len(heard) for heard in agents.heard] == [2, 2, 3]
+    assert [words for _, words in editor.shown] == [
+        "Your unsaved text of a.txt went along with the prompt.",
+        "Your unsaved text of a.txt, b.txt went along with the prompt.",
+    ]
+    assert [words for _, words in editor.logged if "went along" in words] == [editor.shown[0][1]]
+
+
 @pytest.mark.parametrize(("policy", "embedded"), [("nothing", True), ("embed", False)])
 def test_nothing_goes_along(tmp_path: Path, policy: str, embedded: bool) -> None:
     sent, editor = prompt(tmp_path, dirty, policy, embedded=embedded)

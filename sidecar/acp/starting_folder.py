@@ -1,0 +1,23 @@
+"""Where an agent's own program is started: to work, or in a terminal to log in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sidecar.acp.command import runs_packages
+from sidecar.core.escape import plain
+from sidecar.state_folder import make_private, state_folder
+from sidecar.workspace.ports import AgentFailed
+
+
+def starting_folder(argv: Sequence[str], cwd: str) -> str:
+    """`cwd`; but a runner of packages takes what lies there for what it was asked for, so it gets an empty folder of ours: where the
+    session works an agent is told anyhow (ACP, "session/new"). Raises AgentFailed."""
+    if not runs_packages(argv):
+        return cwd
+    try:
+        return str(make_private(state_folder("runner")))
+    except OSError as error:
+        raise AgentFailed(
+            "start_failed", f"{plain(argv[0])} cannot be started outside of the folder that is open: {error}."
+        ) from error
