@@ -222,11 +222,20 @@ class Ledger:
         return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
 
     def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
-        """The rejection's changes were made: they led from `before`, the current text, to `after`."""
+        """The rejection's changes were made: they led from `before`, the current text, to `after`. What was kept while the editor
+        made them stays kept."""
         self._steps += 1
         self._remember(before)
-        self.hunks = rejection.hunks
+        self.hunks = _effective(
+            [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
+        )
         self._remember(after)
+
+    def _unkept(self, hunk: Hunk) -> Hunk | None:
+        def kept(author: Author) -> bool:
+            return (hunk.id, author.write) in self._kept
+
+        return _keep_versions(hunk, kept) if any(kept(v.author) for v in hunk.versions) else hunk
 
     def ids(self, whose: AuthorFilter = _anybody) -> list[int]:
         """Hunks with a version of such an author."""

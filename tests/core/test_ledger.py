@@ -93,6 +93,19 @@ class Reviewed(RuleBasedStateMachine):
         assert str(self.text) == before[: hunk.start] + hunk.old + before[hunk.end :]
         assert self.ledger.base(str(self.text)) == base
 
+    @rule(pick=PLACE, agent=AGENT)
+    def keeps_while_a_rejection_is_made(self, pick: int, agent: str) -> None:
+        """The editor takes its time; what is decided meanwhile is decided."""
+        ids = self.ledger.ids()
+        rejection = self.ledger.reject(len(self.text), [ids[pick % len(ids)]] if ids else [])
+        self.ledger.keep(ids, lambda author: author.session == agent)
+        self.past.append(self.text)
+        after = Text.of(rejection.changes.apply(self.text))
+        self.around |= {str(self.text), str(after)}
+        self.ledger.rejected(self.text, rejection, after)
+        self.text = after
+        assert not self.ledger.ids(lambda author: author.session == agent)
+
     @rule(agent=AGENT)
     def rejects_one_agents_work(self, agent: str) -> None:
         rejection = self.ledger.reject(

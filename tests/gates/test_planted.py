@@ -35,6 +35,9 @@ def test_text_fuzz_notices_units_taken_for_code_points(monkeypatch: pytest.Monke
 
 def test_paths_table_notices_names_compared_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "fold", lambda path: path)
+    monkeypatch.setattr(
+        policy, "_spellings", policy._spellings.__wrapped__
+    )  # else what earlier tests asked is known
     missed = 0
     for spelling in test_policy.SPELLINGS:
         try:

@@ -95,6 +95,25 @@ def test_the_users_lines_inside_a_hunk_become_theirs(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, case)
 
 
+@every_editor
+def test_what_is_kept_while_a_rejection_is_made_stays_kept(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        first, second = bench.workspace.review.changes(ALL)
+        rejection = asyncio.ensure_future(bench.workspace.review.reject(only(first)))
+        while editor.text("a.txt") == WANTED:  # noqa: ASYNC110 - virtual time
+            await asyncio.sleep(0.001)
+        assert bench.workspace.review.keep(only(second)).done == [second["changeId"]]
+        assert (await rejection).done == [first["changeId"]]
+        assert texts(bench) == []
+        assert editor.text("a.txt") == BASE.replace("five", "FIVE")
+
+    play(tmp_path, habits, case)
+
+
 def test_kept_hunks_leave_the_review_and_stay(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 
