@@ -39,8 +39,10 @@ class Reader:
         if isinstance(found, Refusal):
             return found
         with found as place:
-            if isinstance(place.on_disk, Missing) and place.tracked is None:
+            missing = isinstance(place.on_disk, Missing) and place.tracked is None
+            if missing and not self._consent.must_ask(place, "read"):
                 return not_found(ticket.path)
+            # of a secret not even whether there is one is told unasked
             refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
             if refused is not None:
                 return refused

@@ -270,6 +270,25 @@ async def test_secrets_are_asked_for(tmp_path: Path, answer: str | None, served:
         assert first.kind is Kind.DENIED_BY_USER
 
 
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [("allow", Kind.NOT_FOUND), ("reject", Kind.DENIED_BY_USER), (None, Kind.DENIED_BY_USER)],
+)
+async def test_whether_there_is_a_secret_is_asked_for_too(
+    tmp_path: Path, answer: str | None, kind: Kind
+) -> None:
+    editor = QuietEditor()
+    editor.answer = answer
+    async with a_workspace(tmp_path, editor) as bench:
+        read = await bench.read(".env")
+        assert await bench.read("none.txt") == Refusal(
+            Kind.NOT_FOUND, "Resource not found", {"path": str(tmp_path / "none.txt")}
+        )
+    assert isinstance(read, Refusal)
+    assert read.kind is kind
+    assert len(editor.questions) == 1
+
+
 async def test_a_read_sees_what_the_disk_says_now_when_the_clean_file_changed_behind_the_editor(
     tmp_path: Path,
 ) -> None:
