@@ -34,6 +34,8 @@ from sidecar.workspace.state import State
 
 WAIT_SECONDS = 2.0
 """How long a look at a file waits for a write of it that is under way."""
+SETTLE_SECONDS = 2.0
+"""How long an edit that is on its way may take until a change on the disk is entered beside it."""
 MAX_NOTED = 1024
 """Files of which it is remembered what they said when a change of them was entered."""
 
@@ -89,8 +91,10 @@ class Behind:
                     if tracked.hunks_when_clean is None:
                         return None  # it came through the editor as well
                     raw, hunks = _without(diff(before, now.text), now, before), tracked.hunks_when_clean
-                    if any(raw[h.start : h.end] != h.text for h in hunks):
-                        return None
+                    if len(raw) != tracked.length_when_clean or any(
+                        raw[h.start : h.end] != h.text for h in hunks
+                    ):
+                        return None  # line ends that nobody knows any more
                     changes = diff(before, disk)
                     now = Normal(raw)
                 changes = now.changes_in_raw(changes)
@@ -112,8 +116,10 @@ class Behind:
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
+        # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
+        at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         together = tracked.saved == disk and tracked.stat is not None
-        if seen.changes is not None and (not together or tracked.agents_edits != seen.writes):
+        if seen.changes is not None and not (together and at_rest and tracked.agents_edits == seen.writes):
             await self._recorder.finish(seen.author, "failed" if tracked.stat is None else "unknown")
             return
         if seen.changes is not None and not tracked.closed:

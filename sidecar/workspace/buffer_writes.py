@@ -194,9 +194,12 @@ class BufferWriter:
         if whose == "agents" and mark is not None and not answer.typed:
             self._aftermath(tracked, mark, raw)
         await self._reconciler.look(tracked)
-        # At the very save: what the user typed since is nothing the agent could know.
+        # At the very save: what the user typed since is nothing the agent could know, nor is what was typed until then.
         after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
-        if after != before and not (exact and document.snapshot() == raw):  # else it was put back as it was
+        # One that was closed and opened again has the same version, so that it was saved all the same.
+        by_itself = not answer.typed and not tracked.closed
+        put_back = exact and document.snapshot() == raw
+        if after != before and by_itself and not put_back:
             self._state.beliefs.formatted(document.uri, before, after)
         return WriteDone(saved=True)
 

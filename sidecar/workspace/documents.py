@@ -67,6 +67,8 @@ class Tracked:
     """The ledger's, now."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
     """The ledger's when text and disk were last equal; None when an agent's edit came since."""
+    length_when_clean: int = 0
+    """Of the text that those hunks lie in, in code points."""
     last_author: Author | None = None
     """Of the newest write for an agent."""
     agents_edits: int = 0
@@ -76,6 +78,7 @@ class Tracked:
         if not self.edited:
             if self.watch is None:
                 self.hunks_when_clean = self.hunks()
+                self.length_when_clean = len(document.rope) - edit.growth
             if self.first_edit is not None:
                 self.first_edit(self)
         self.edited = True

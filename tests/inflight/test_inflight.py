@@ -24,6 +24,21 @@ def test_nothing_is_lost_or_written_twice(seed: int) -> None:
     assert not report.problems, report
 
 
+FOUND = {
+    301904: "line ends that a change on the disk took away moved the hunks below",
+    303932: "the same change, on the disk and on its way through the editor, was entered twice",
+    305557: "what the user typed, saved and closed while a save was asked for was taken for what the save had formatted",
+    308107: "a change on the disk that was still on its way into the buffer was entered twice",
+}
+"""Runs beyond the first that found something, and what."""
+
+
+@pytest.mark.parametrize("seed", FOUND, ids=str)
+def test_what_was_found_is_not_there_any_more(seed: int) -> None:
+    report = play(seed)
+    assert not report.problems, report
+
+
 def test_a_seed_is_the_same_run_every_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:
