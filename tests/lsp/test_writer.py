@@ -66,14 +66,17 @@ class Pipe:
 
 @pytest.fixture
 def pipe() -> Iterator[Pipe]:
+    others = set(threading.enumerate())
     pipe = Pipe()
     yield pipe
-    for fd in (pipe.reading, pipe.writing):
-        if fd >= 0:
-            try:
-                os.close(fd)
-            except OSError:
-                pass  # closed by the test
+    if pipe.reading >= 0:
+        os.close(pipe.reading)
+    # Until its thread has noticed: what hung in the middle of a message goes on with the number, which may be the next test's pipe.
+    for thread in set(threading.enumerate()) - others:
+        thread.join(TIMEOUT)
+        assert not thread.is_alive(), thread
+    if pipe.writing >= 0:
+        os.close(pipe.writing)
 
 
 Step = tuple[str, str | None]
