@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { PermissionParams, TranscriptResult } from "../../src/lsp_ext";
 import type { Entry } from "../../src/panel/model";
 import type { Live } from "../../src/panel/host/live";
-import { Sessions, titleOf, type Server } from "../../src/panel/host/sessions";
+import type { Server } from "../../src/panel/host/ports";
+import { Sessions, titleOf } from "../../src/panel/host/sessions";
 
 /** A server that notes what it is asked; answers are the test's. */
 class FakeServer {
@@ -174,24 +175,24 @@ test("sessions: edited and sent again, the turn undone first; not sent when that
 test("sessions: a question is answered once, by an option that was offered, in its own session", async () => {
   const { sessions, live, heard } = await started();
   await sessions.send(live, "1", []);
-  const answer = sessions.ask(asked("q"), () => undefined);
+  const answer = sessions.questions.ask(asked("q"), () => undefined);
   assert.equal(live.state, "waiting");
   assert.deepEqual(heard.news, ["asks"]);
-  assert.equal(sessions.answer("s1", "q", "always"), false);
-  assert.equal(sessions.answer("s2", "q", "yes"), false);
-  assert.equal(sessions.answer("s1", "other", "yes"), false);
-  assert.equal(sessions.answer("s1", "q", "yes"), true);
-  assert.equal(sessions.answer("s1", "q", "yes"), false);
+  assert.equal(sessions.questions.answer("s1", "q", "always"), false);
+  assert.equal(sessions.questions.answer("s2", "q", "yes"), false);
+  assert.equal(sessions.questions.answer("s1", "other", "yes"), false);
+  assert.equal(sessions.questions.answer("s1", "q", "yes"), true);
+  assert.equal(sessions.questions.answer("s1", "q", "yes"), false);
   assert.deepEqual(await answer, { optionId: "yes" });
   assert.equal(live.state, "running");
 });
 
 test("sessions: one that was begun elsewhere is told of, and asks here", async () => {
   const { sessions, heard } = await started();
-  const answer = sessions.ask({ ...asked("q"), sessionId: "other" }, () => undefined);
+  const answer = sessions.questions.ask({ ...asked("q"), sessionId: "other" }, () => undefined);
   sessions.updated("other", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hi" } }, false);
   assert.deepEqual(heard.adopted, ["other"]);
-  assert.equal(sessions.answer("other", "q", "yes"), true);
+  assert.equal(sessions.questions.answer("other", "q", "yes"), true);
   assert.deepEqual(await answer, { optionId: "yes" });
   sessions.ended({ ...end(1), sessionId: "other" });
   assert.deepEqual(kinds(sessions.all.get("other")!), ["question", "agent", "end"]);
@@ -201,18 +202,18 @@ test("sessions: a withdrawn question", async () => {
   const { sessions, live } = await started();
   await sessions.send(live, "1", []);
   let withdraw = (): void => undefined;
-  const answer = sessions.ask(asked("q"), (then) => (withdraw = then));
+  const answer = sessions.questions.ask(asked("q"), (then) => (withdraw = then));
   withdraw();
   assert.deepEqual(await answer, { cancelled: true });
-  assert.equal(sessions.answer("s1", "q", "yes"), false);
+  assert.equal(sessions.questions.answer("s1", "q", "yes"), false);
 });
 
 test("sessions: what is asked while a session starts is asked in it", async () => {
   const { sessions } = await started();
   const { live, ready } = sessions.begin("a");
-  const answer = sessions.ask({ ...asked("q"), sessionId: "not told yet" }, () => undefined);
+  const answer = sessions.questions.ask({ ...asked("q"), sessionId: "not told yet" }, () => undefined);
   assert.deepEqual(kinds(live), ["question"]);
-  assert.equal(sessions.answer(live.id, "q", "yes"), true);
+  assert.equal(sessions.questions.answer(live.id, "q", "yes"), true);
   assert.deepEqual(await answer, { optionId: "yes" });
   await ready;
 });
@@ -220,7 +221,7 @@ test("sessions: what is asked while a session starts is asked in it", async () =
 test("sessions: when the server goes, turns are interrupted and questions withdrawn", async () => {
   const { sessions, live } = await started();
   await sessions.send(live, "1", []);
-  const answer = sessions.ask(asked("q"), () => undefined);
+  const answer = sessions.questions.ask(asked("q"), () => undefined);
   sessions.gone();
   assert.deepEqual(await answer, { cancelled: true });
   assert.ok(live.recorded);
@@ -350,12 +351,12 @@ test("sessions: an agent that wants a login says so in one sentence with one but
 test("sessions: a page that was opened for the agent has ended", async () => {
   const { sessions, live } = await started();
   const url = { requestId: "r", agent: "a", sessionId: "s1", mode: "url" as const, message: "Sign in", url: "https://x.example/", elicitationId: "e1" };
-  const answer = sessions.elicit(url, () => undefined);
-  sessions.finished("b", "e1");
-  sessions.submit("r", { action: "accept" });
+  const answer = sessions.questions.elicit(url, () => undefined);
+  sessions.questions.finished("b", "e1");
+  sessions.questions.submit("r", { action: "accept" });
   assert.deepEqual(await answer, { action: "accept" });
   assert.equal((live.conversation.entries[0] as { state?: string }).state, "answered");
-  sessions.finished("a", "e1");
+  sessions.questions.finished("a", "e1");
   assert.equal((live.conversation.entries[0] as { state?: string }).state, "finished");
 });
 

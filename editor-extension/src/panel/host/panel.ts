@@ -14,7 +14,8 @@ import type { Live } from "./live";
 import { Memory } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
 import { Outbox } from "./outbox";
-import { message, Sessions, type Server } from "./sessions";
+import type { Server } from "./ports";
+import { message, Sessions } from "./sessions";
 import { Tour } from "./tour";
 
 export const VIEW = "acpSidecar.panel";
@@ -91,10 +92,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (one.state === "failed") this.sessions.agentFailed(one.sessions, one.message);
       }),
       client.onRequest(lsp.requestPermission, (params, token) =>
-        this.sessions.ask(params, (then) => void token.onCancellationRequested(then)),
+        this.sessions.questions.ask(params, (then) => void token.onCancellationRequested(then)),
       ),
-      client.onNotification(lsp.elicitationComplete, (one) => this.sessions.finished(one.agent, one.elicitationId)),
-      client.onRequest(lsp.elicitation, (params, token) => this.sessions.elicit(params, (then) => void token.onCancellationRequested(then))),
+      client.onNotification(lsp.elicitationComplete, (one) => this.sessions.questions.finished(one.agent, one.elicitationId)),
+      client.onRequest(lsp.elicitation, (params, token) => this.sessions.questions.elicit(params, (then) => void token.onCancellationRequested(then))),
       client.onDidChangeState((state) => {
         if (state === "running") void this.refresh();
         else if (state === "stopped" || state === "failed") this.sessions.gone();
@@ -304,12 +305,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         else await sessions.review(live, one.turn, one.verdict);
         return;
       case "answer":
-        sessions.answer(live.id, one.requestId, one.optionId);
+        sessions.questions.answer(live.id, one.requestId, one.optionId);
         return;
       case "submit": {
-        const address = sessions.address(live.id, one.requestId);
+        const address = sessions.questions.address(live.id, one.requestId);
         if (address !== undefined && one.action === "accept" && !(await vscode.env.openExternal(vscode.Uri.parse(address)))) return;
-        sessions.submit(one.requestId, one.action === "accept" ? { action: "accept", ...(address === undefined ? { content: one.values } : {}) } : { action: one.action });
+        sessions.questions.submit(one.requestId, one.action === "accept" ? { action: "accept", ...(address === undefined ? { content: one.values } : {}) } : { action: one.action });
         return;
       }
       case "continueSession":

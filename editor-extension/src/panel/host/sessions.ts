@@ -1,87 +1,21 @@
 /**
- * The sessions of the panel, kept equal to the server's: prompts, turns, questions, records. Knows no VS Code, so that its rules
- * can be tested against a server of the test's own; what needs the editor goes through `Editor`.
+ * The sessions of the panel, kept equal to the server's: prompts, turns, records; what agents ask is questions.ts. Knows no VS Code,
+ * so that its rules can be tested against a server of the test's own; what needs the editor goes through `Editor`.
  */
 
-import type {
-  AgentInfo,
-  AuthenticateResult,
-  ElicitationAnswer,
-  ElicitationParams,
-  PermissionParams,
-  Rejected,
-  SessionRow,
-  TranscriptResult,
-  TurnEnded,
-} from "../../lsp_ext";
+import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded } from "../../lsp_ext";
 import type { Attachment, ChangedFile, Summary } from "../model";
-import { fields, MODE, promptOf, promptWords } from "./acp";
-import { list, object, type DiffTexts } from "./conversation";
+import { MODE, promptOf, promptWords } from "./acp";
+import { object } from "./conversation";
 import { countLines } from "./preview";
 import { Live } from "./live";
-
-export interface Hunk {
-  turn: number;
-  uri: string;
-  oldText: string;
-  newText: string;
-}
-
-/** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
-export interface Server {
-  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
-  prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
-  cancel(sessionId: string): Promise<unknown>;
-  close(sessionId: string): Promise<unknown>;
-  listAgents(): Promise<AgentInfo[]>;
-  listSessions(): Promise<SessionRow[]>;
-  /** `replay`: the agent's own record is told as updates, for a conversation that has no record here. */
-  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
-  remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
-  transcript(sessionId: string): Promise<TranscriptResult>;
-  setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
-  setOption(sessionId: string, configId: string, value: string | boolean): Promise<{ configOptions: unknown }>;
-  revertTurn(sessionId: string, turn: number): Promise<Rejected>;
-  keep(sessionId: string, turn: number): Promise<unknown>;
-  reject(sessionId: string, turn: number): Promise<Rejected>;
-  changes(sessionId: string): Promise<Hunk[]>;
-  authenticate(agent: string, methodId?: string, finished?: boolean): Promise<AuthenticateResult>;
-}
-
-/** What the sessions need of the editor. */
-export interface Editor {
-  /** Something of this session changed: what is shown around it, or with `content` the conversation itself. */
-  changed(session: Live | null): void;
-  /** A turn ended, or an agent asks: for those who look elsewhere. */
-  news(session: Live, what: "ended" | "asks"): void;
-  /** A session that was not begun in the panel is told of. */
-  adopted(session: Live): void;
-  /** What was queued is not sent after all: back to the user. */
-  returned(session: Live, text: string): void;
-  label(uri: string): string;
-  words: Words;
-  /** What lasts longer than the window. */
-  remember(): void;
-  now(): number;
-}
-
-export interface Words {
-  mode: string;
-  /** {0} is the number of changes that could not be put back, {1} why. */
-  undoIncomplete(count: number, reason: string): string;
-  allowed(label: string): string;
-  cancelled: string;
-  signIn: string;
-  signInFirst(agent: string): string;
-  lost: string;
-}
+import type { Editor, Hunk, Server } from "./ports";
+import { Questions } from "./questions";
 
 /** Milliseconds between two looks for a prompt that was sent elsewhere. */
 const READ_AGAIN = 500;
 /** Updates that only a turn has. Modes and commands change at any time. */
 const OF_A_TURN = new Set(["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]);
-
-type Answer = { optionId: string } | { cancelled: true };
 
 export class Sessions {
   readonly all = new Map<string, Live>();
@@ -90,10 +24,7 @@ export class Sessions {
   agents: AgentInfo[] = [];
   /** Titles that the user gave. */
   titles: Record<string, string> = {};
-  private readonly questions = new Map<string, { session: Live; options: Map<string, string>; answer: (answer: Answer) => void }>();
-  private readonly forms = new Map<string, { session: Live; answer: (answer: ElicitationAnswer) => void }>();
-  /** Addresses whose end the agent may tell of, by agent and its own id of them. */
-  private readonly pages = new Map<string, { session: Live; requestId: string }>();
+  readonly questions: Questions;
   /** What went along with prompts, by the entry: pictures are not carried to the page again. */
   private readonly sent = new WeakMap<Live, Map<string, Attachment[]>>();
   /** Sessions whose record is being read for a prompt; true: and once more afterwards. */
@@ -105,7 +36,10 @@ export class Sessions {
   constructor(
     private readonly server: Server,
     private readonly editor: Editor,
-  ) {}
+  ) {
+    const newest = (agent: string): Live | undefined => [...this.all.values()].findLast((one) => one.agentId === agent && !one.recorded);
+    this.questions = new Questions(editor, { session: (id) => this.find(id), ofAgent: (agent) => this.starting() ?? newest(agent) });
+  }
 
   // --- Lists
 
@@ -472,8 +406,7 @@ export class Sessions {
       this.giveBack(live);
       this.editor.changed(live);
     }
-    for (const id of [...this.questions.keys()]) this.withdraw(id);
-    for (const id of [...this.forms.keys()]) this.submit(id, { action: "cancel" }, true);
+    this.questions.withdrawAll();
   }
 
   /** An agent's process failed; its sessions have lost their conversations. */
@@ -484,91 +417,6 @@ export class Sessions {
       if (words) live.conversation.notice("error", words);
       this.editor.changed(live);
     }
-  }
-
-  // --- Questions
-
-  ask(params: PermissionParams, withdrawn: (then: () => void) => void): Promise<Answer> {
-    const live = this.find(params.sessionId);
-    const { sessionId: _, diff, ...question } = params;
-    live.conversation.question(question, diffsOf(diff));
-    live.settleState();
-    const asked = new Promise<Answer>((answer) => {
-      const options = new Map(params.options.map((one) => [one.optionId, one.label]));
-      this.questions.set(params.requestId, { session: live, options, answer });
-    });
-    withdrawn(() => this.withdraw(params.requestId));
-    this.editor.news(live, "asks");
-    this.editor.changed(live);
-    return asked;
-  }
-
-  /** Only an option that was offered, of a question that is open, in the session that asked. */
-  answer(sessionId: string, requestId: string, optionId: string): boolean {
-    const asked = this.questions.get(requestId);
-    const label = asked?.options.get(optionId);
-    if (!asked || label === undefined || asked.session.id !== sessionId) return false;
-    this.questions.delete(requestId);
-    asked.session.conversation.settle(requestId, this.editor.words.allowed(label));
-    asked.session.settleState();
-    asked.answer({ optionId });
-    this.editor.changed(asked.session);
-    return true;
-  }
-
-  private withdraw(requestId: string): void {
-    const asked = this.questions.get(requestId);
-    if (!asked) return;
-    this.questions.delete(requestId);
-    asked.session.conversation.settle(requestId, null);
-    asked.session.settleState();
-    asked.answer({ cancelled: true });
-    this.editor.changed(asked.session);
-  }
-
-  elicit(params: ElicitationParams, withdrawn: (then: () => void) => void): Promise<ElicitationAnswer> {
-    const live =
-      params.sessionId === undefined
-        ? (this.starting() ?? [...this.all.values()].findLast((one) => one.agentId === params.agent && !one.recorded))
-        : this.find(params.sessionId);
-    if (!live) return Promise.resolve({ action: "cancel" });
-    live.conversation.form(params.requestId, params.message, fields(params.requestedSchema), params.url);
-    live.settleState();
-    const asked = new Promise<ElicitationAnswer>((answer) => this.forms.set(params.requestId, { session: live, answer }));
-    withdrawn(() => this.submit(params.requestId, { action: "cancel" }, true));
-    if (params.elicitationId !== undefined) this.pages.set(`${params.agent}\0${params.elicitationId}`, { session: live, requestId: params.requestId });
-    this.editor.news(live, "asks");
-    this.editor.changed(live);
-    return asked;
-  }
-
-  /** The address that the form asks to open; undefined for one with fields. */
-  address(sessionId: string, requestId: string): string | undefined {
-    const form = this.forms.get(requestId);
-    if (!form || form.session.id !== sessionId) return undefined;
-    const entry = form.session.conversation.entries.findLast((one) => one.kind === "form" && one.requestId === requestId);
-    return entry?.kind === "form" ? entry.url : undefined;
-  }
-
-  /** What happened at an address has ended. */
-  finished(agent: string, elicitationId: string): void {
-    const key = `${agent}\0${elicitationId}`;
-    const page = this.pages.get(key);
-    if (!page) return;
-    this.pages.delete(key);
-    page.session.conversation.finished(page.requestId);
-    this.editor.changed(page.session);
-  }
-
-  submit(requestId: string, answer: ElicitationAnswer, withdrawn = false): boolean {
-    const form = this.forms.get(requestId);
-    if (!form) return false;
-    this.forms.delete(requestId);
-    form.session.conversation.settle(requestId, withdrawn ? null : "");
-    form.session.settleState();
-    form.answer(answer);
-    this.editor.changed(form.session);
-    return true;
   }
 
   waiting(): Live[] {
@@ -676,12 +524,4 @@ export function message(error: unknown): string {
 export function titleOf(text: string): string {
   const line = text.trim().split("\n")[0]?.trim() ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
-}
-
-function diffsOf(diff: unknown): DiffTexts[] {
-  return list(Array.isArray(diff) ? diff : diff === undefined ? [] : [diff]).flatMap((raw) => {
-    const { path, oldText, newText } = object(raw);
-    if (typeof path !== "string" || typeof newText !== "string") return [];
-    return [{ path, oldText: typeof oldText === "string" ? oldText : null, newText }];
-  });
 }

@@ -1,0 +1,60 @@
+/** What the panel's sessions need of the server and of the editor, so that tests can be both. */
+
+import type { AgentInfo, AuthenticateResult, Rejected, SessionRow, TranscriptResult } from "../../lsp_ext";
+import type { Live } from "./live";
+
+export interface Hunk {
+  turn: number;
+  uri: string;
+  oldText: string;
+  newText: string;
+}
+
+/** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
+export interface Server {
+  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
+  prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
+  cancel(sessionId: string): Promise<unknown>;
+  close(sessionId: string): Promise<unknown>;
+  listAgents(): Promise<AgentInfo[]>;
+  listSessions(): Promise<SessionRow[]>;
+  /** `replay`: the agent's own record is told as updates, for a conversation that has no record here. */
+  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
+  remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
+  transcript(sessionId: string): Promise<TranscriptResult>;
+  setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
+  setOption(sessionId: string, configId: string, value: string | boolean): Promise<{ configOptions: unknown }>;
+  revertTurn(sessionId: string, turn: number): Promise<Rejected>;
+  keep(sessionId: string, turn: number): Promise<unknown>;
+  reject(sessionId: string, turn: number): Promise<Rejected>;
+  changes(sessionId: string): Promise<Hunk[]>;
+  authenticate(agent: string, methodId?: string, finished?: boolean): Promise<AuthenticateResult>;
+}
+
+/** What the sessions need of the editor. */
+export interface Editor {
+  /** Something of this session changed: what is shown around it, or with `content` the conversation itself. */
+  changed(session: Live | null): void;
+  /** A turn ended, or an agent asks: for those who look elsewhere. */
+  news(session: Live, what: "ended" | "asks"): void;
+  /** A session that was not begun in the panel is told of. */
+  adopted(session: Live): void;
+  /** What was queued is not sent after all: back to the user. */
+  returned(session: Live, text: string): void;
+  label(uri: string): string;
+  words: Words;
+  /** What lasts longer than the window. */
+  remember(): void;
+  now(): number;
+}
+
+export interface Words {
+  mode: string;
+  /** {0} is the number of changes that could not be put back, {1} why. */
+  undoIncomplete(count: number, reason: string): string;
+  allowed(label: string): string;
+  cancelled: string;
+  signIn: string;
+  signInFirst(agent: string): string;
+  lost: string;
+}
