@@ -1,5 +1,5 @@
-"""Sessions over the real program and scripted agents in processes of their own: restarts, history, several at once, choices,
-logins, forms. Each with agents that support a thing and agents that do not."""
+"""Sessions over the real program and scripted agents in processes of their own: restarts, history, several at once,
+choices. Each with agents that support a thing and agents that do not."""
 
 from __future__ import annotations
 
@@ -11,39 +11,10 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import AgentCommand
 from sidecar.demo.wire import ErrorAnswer
+from tests.lsp.sessions_process import PLAIN, an_editor, initialize, refused
 from tests.support.agents import command, received
 from tests.support.talking_editor import TalkingEditor
-
-PLAIN = {"turns": [[{"say": "one "}, {"say": "two"}]]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def an_editor(tmp_path: Path, agents: dict[str, AgentCommand] | None = None, **how: Any) -> TalkingEditor:
-    return TalkingEditor(tmp_path / "state", tmp_path / "project", agents or {"fake": command(PLAIN)}, **how)
-
-
-def initialize(**capabilities: Any) -> list[Any]:
-    """The answer of an agent that can do these things; `auth_methods` beside them."""
-    methods = capabilities.pop("authMethods", [])
-    info = {"name": "fake", "version": "1"}
-    answer = {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": capabilities}
-    return [{"reply": {**answer, "authMethods": methods}}]
-
-
-async def refused(editor: TalkingEditor, name: str, argument: object) -> str:
-    with pytest.raises(ErrorAnswer) as raised:
-        await editor.execute(name, argument)
-    assert "Traceback" not in str(raised.value)
-    return str(raised.value)
-
 
 # the record survives
 
@@ -406,79 +377,6 @@ async def test_an_agent_without_choices(tmp_path: Path, folder: Path) -> None:
         assert "fake has no options" in await refused(editor, "sidecar.setConfigOption", wrong)
 
 
-# logging in
-
-DENIED = {"fail": {"code": -32000, "message": "Authentication required"}}
-LOGIN = {"id": "browser", "name": "Browser"}
-BEFORE = [{"before": "authenticate", "steps": [DENIED]}, {"reply": {"sessionId": "s1"}}]
-
-
-async def test_login_required_then_prompts_work(tmp_path: Path, folder: Path) -> None:
-    trace = tmp_path / "trace"
-    script = {
-        **PLAIN,
-        "initialize": initialize(authMethods=[LOGIN], auth={"logout": {}}),
-        "session/new": BEFORE,
-    }
-    async with an_editor(tmp_path, {"fake": command(script, trace)}) as editor:
-        with pytest.raises(ErrorAnswer) as raised:
-            await editor.execute("sidecar.newSession")
-        assert "wants you to log in first. It offers: Browser." in str(raised.value)
-        await editor.execute("sidecar.prompt", "go")
-        await editor.wait_for(lambda: editor.turns)
-        assert editor.turns[0]["errorKind"] == "auth_required"
-        assert editor.turns[0]["methods"] == [{"id": "browser", "name": "Browser", "type": "agent"}]
-        assert await editor.execute("sidecar.listSessions") == [], "what never began leaves nothing"
-        assert await editor.execute("sidecar.authenticate", "fake") == {"agent": "fake", "state": "done"}
-        assert (await editor.prompt("go"))["stopReason"] == "end_turn"
-        assert await editor.execute("sidecar.logout", "fake") is None
-    methods = [message["method"] for message in received(trace) if "method" in message]
-    assert methods[-2:] == ["session/prompt", "logout"]
-    assert [m["params"] for m in received(trace) if m.get("method") == "authenticate"] == [
-        {"methodId": "browser"}
-    ]
-
-
-TERMINAL = {"id": "tui", "type": "terminal", "name": "In a terminal", "args": ["login"], "env": {"TUI": "1"}}
-KEY = {
-    "id": "key", "type": "env_var", "name": "Key", "link": "https://keys.example/",
-    "vars": [{"name": "FAKE_KEY", "label": "The key"}, {"name": "FAKE_HOST", "optional": True, "secret": False}],
-}  # fmt: skip
-
-
-async def test_other_ways_to_log_in(tmp_path: Path, folder: Path) -> None:
-    trace = tmp_path / "trace"
-    script = {"initialize": initialize(authMethods=[LOGIN, TERMINAL, KEY])}
-    agent = command(script, trace)
-    async with an_editor(tmp_path, {"fake": agent}, flags={"terminalLogin": True}) as editor:
-        choose = await editor.execute("sidecar.authenticate", {"agent": "fake"})
-        assert choose["state"] == "choose"
-        assert [(one["id"], one["type"]) for one in choose["methods"]] == [
-            ("browser", "agent"), ("tui", "terminal"), ("key", "env_var")
-        ]  # fmt: skip
-        login = await editor.execute("sidecar.authenticate", {"agent": "fake", "methodId": "tui"})
-        assert login["state"] == "terminal"
-        assert login["terminal"]["command"] == agent.command
-        assert login["terminal"]["args"] == [*agent.args, "login"]
-        assert login["terminal"]["env"]["TUI"] == "1"
-        finished = {"agent": "fake", "methodId": "tui", "finished": True}
-        assert (await editor.execute("sidecar.authenticate", finished))["state"] == "done"
-        key = await editor.execute("sidecar.authenticate", {"agent": "fake", "methodId": "key"})
-        assert (key["state"], key["link"]) == ("env", "https://keys.example/")
-        assert key["vars"] == [
-            {"name": "FAKE_KEY", "label": "The key", "secret": True, "optional": False},
-            {"name": "FAKE_HOST", "secret": False, "optional": True},
-        ]
-        assert "set FAKE_KEY under" in key["message"]
-        words = await refused(editor, "sidecar.authenticate", {"agent": "fake", "methodId": "no"})
-        assert 'no way to log in called "no" (browser, tui, key)' in words
-        assert "cannot be logged out from here" in await refused(editor, "sidecar.logout", "fake")
-        assert 'no agent "nobody"' in await refused(editor, "sidecar.authenticate", "nobody")
-    first = received(trace)[0]["params"]["clientCapabilities"]
-    assert (first["auth"], first["_meta"]) == ({"terminal": True}, {"terminal-auth": True})
-    assert not [m for m in received(trace) if m.get("method") == "authenticate"]
-
-
 @pytest.mark.parametrize("image", [True, False, "yes"])
 async def test_whether_an_agent_takes_pictures(tmp_path: Path, folder: Path, image: object) -> None:
     script = {**PLAIN, "initialize": initialize(promptCapabilities={"image": image}, loadSession=True)}
@@ -492,106 +390,6 @@ async def test_whether_an_agent_takes_pictures(tmp_path: Path, folder: Path, ima
     async with an_editor(tmp_path, {"fake": command(script)}) as editor:
         loaded = await editor.execute("sidecar.loadSession", opened["sessionId"])
         assert loaded.get("promptCapabilities") == expected
-
-
-async def test_an_agent_without_logins(tmp_path: Path, folder: Path) -> None:
-    async with an_editor(tmp_path) as editor:
-        assert "offers no way to log in from here" in await refused(editor, "sidecar.authenticate", "fake")
-
-
-# forms
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"name": {"type": "string", "title": "Name"}, "deep": {"type": "boolean"}},
-    "required": ["name"],
-}
-FORM = {"sessionId": "s1", "mode": "form", "message": "Which\u202e one?", "requestedSchema": SCHEMA}
-PAGE = {
-    "sessionId": "s1",
-    "mode": "url",
-    "message": "Sign in",
-    "url": "https://x.example/a",
-    "elicitationId": "e1",
-}
-NAMED = {"action": "accept", "content": {"name": "core", "deep": True, "other": "left out"}}
-# what the agent asks · what the user does · what the agent hears
-FORMS: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
-    "filled in": (FORM, NAMED, {"action": "accept", "content": {"name": "core", "deep": True}}),
-    "declined": (FORM, {"action": "decline", "content": {"name": "x"}}, {"action": "decline"}),
-    "closed": (FORM, {"action": "cancel"}, {"action": "cancel"}),
-    "left empty": (FORM, {"action": "accept", "content": {}}, {"action": "cancel"}),
-    "of wrong types": (FORM, {"action": "accept", "content": {"name": {"a": 1}}}, {"action": "cancel"}),
-    "nonsense": (FORM, {"action": "maybe"}, {"action": "cancel"}),
-    "a page": (PAGE, {"action": "accept", "content": {"x": 1}}, {"action": "accept"}),
-    "a page of another kind": ({**PAGE, "url": "file:///etc/passwd"}, NAMED, -32602),
-    "no such session": ({**FORM, "sessionId": "s9"}, NAMED, -32602),
-    "no schema": ({**FORM, "requestedSchema": None}, NAMED, -32602),
-    "another mode": ({**FORM, "mode": "dance"}, NAMED, -32602),
-}
-
-
-async def test_forms_and_pages(tmp_path: Path, folder: Path) -> None:
-    trace = tmp_path / "trace"
-    async with an_editor(tmp_path, {"fake": command({"prompted": True}, trace)}) as editor:
-        for what, (asked, answer, expected) in FORMS.items():
-            editor.forms.clear()
-            editor.told.clear()
-            editor.fill = lambda params, answer=answer: answer
-            steps = [
-                {"request": "elicitation/create", "params": asked, "as": what},
-                {"say": {"answer": what}},
-            ]
-            session = (await editor.prompt(json.dumps(steps)))["sessionId"]
-            heard = json.loads(editor.said(session))
-            if isinstance(expected, int):
-                assert heard["error"]["code"] == expected, what
-                assert editor.forms == [], what
-                continue
-            assert heard["result"] == expected, what
-            (form,) = editor.forms
-            assert (form["agent"], form["sessionId"], form["mode"]) == ("fake", session, asked["mode"])
-            assert "\u202e" not in form["message"]
-            assert form.get("requestedSchema") == asked.get("requestedSchema")
-            assert form.get("url") == asked.get("url")
-        done = [{"notify": "elicitation/complete", "params": {"elicitationId": "e1"}}]
-        await editor.prompt(json.dumps(done))
-        complete = "sidecar/elicitationComplete", {"agent": "fake", "elicitationId": "e1"}
-        await editor.wait_for(lambda: complete in editor.notifications)
-    capabilities = received(trace)[0]["params"]["clientCapabilities"]
-    assert capabilities["elicitation"] == {"form": {}, "url": {}}
-    log = (tmp_path / "state" / "audit" / "audit.jsonl").read_text()
-    assert '"event": "elicitation"' in log
-    assert "left out" not in log  # what was filled in is nobody else's
-
-
-async def test_forms_are_not_announced_where_nobody_shows_them(tmp_path: Path, folder: Path) -> None:
-    turn = [{"request": "elicitation/create", "params": FORM, "as": "it"}, {"say": {"answer": "it"}}]
-    trace = tmp_path / "trace"
-    agent = command({"turns": [turn]}, trace)
-    async with an_editor(tmp_path, {"fake": agent}, flags={"elicitation": False}) as editor:
-        session = (await editor.prompt("go"))["sessionId"]
-        assert json.loads(editor.said(session))["error"]["code"] == -32601
-        assert editor.forms == []
-    assert "elicitation" not in received(trace)[0]["params"]["clientCapabilities"]
-
-
-async def test_a_form_is_withdrawn_with_its_turn(tmp_path: Path, folder: Path) -> None:
-    turn = [
-        {"request": "elicitation/create", "params": FORM, "as": "it", "wait": False},
-        {"wait_for": "session/cancel"},
-        {"await": "it"},
-        {"say": {"answer": "it"}},
-        {"stop": "cancelled"},
-    ]
-    async with an_editor(tmp_path, {"fake": command({"turns": [turn]})}) as editor:
-        editor.fill = lambda params: asyncio.get_running_loop().create_future()  # nobody answers
-        session = (await editor.execute("sidecar.prompt", "go"))["sessionId"]
-        await editor.wait_for(lambda: editor.forms)
-        await editor.execute("sidecar.cancel", session)
-        await editor.wait_for(lambda: editor.turns)
-        assert editor.turns[0]["stopReason"] == "cancelled"
-        assert json.loads(editor.said(session))["result"] == {"action": "cancel"}
 
 
 # agents and servers

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,8 @@ from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_time import run
-from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, QuietEditor, a_workspace
-from tests.workspace.test_writes import BASE, Case, done, every_editor, play
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.workspace.test_writes import BASE, done, every_editor, play
 
 ALL = Selector(everything=True)
 WANTED = BASE.replace("two", "TWO").replace("five", "FIVE")
@@ -179,20 +178,6 @@ def test_rejecting_the_second_agents_work_gives_the_firsts_back(tmp_path: Path) 
     play(tmp_path, VSCODE, case)
 
 
-@pytest.mark.parametrize("custom", [True, False])
-def test_files_that_are_not_open(tmp_path: Path, custom: bool) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        await agent_writes(bench, WANTED)
-        assert texts(bench) == [("two", "TWO"), ("five", "FIVE")]
-        (tmp_path / "a.txt").write_text("zero\n" + WANTED)  # somebody goes on working on the disk
-        assert not (await bench.workspace.review.reject(ALL)).impossible
-        assert (tmp_path / "a.txt").read_text() == "zero\n" + BASE
-
-    play(tmp_path, VSCODE, case, custom=custom)
-
-
 def test_a_turn_is_taken_back_and_a_running_one_is_cancelled_first(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 
@@ -304,138 +289,6 @@ def test_the_journal_knows_what_was_kept_and_rejected(tmp_path: Path) -> None:
     run(main())
 
 
-def test_files_that_are_not_open_come_back_under_review_with_the_sidecar(tmp_path: Path) -> None:
-    """Each brought up to the disk's text; what is gone, elsewhere or open is left alone."""
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    for name in ("a.txt", "gone.txt", "open.txt"):
-        (inside / name).write_text(BASE)
-    journal = MemoryJournal()
-
-    async def first() -> None:
-        async with a_workspace(inside, QuietEditor(), journal=journal) as bench:
-            for name in ("a.txt", "gone.txt", "open.txt"):
-                await bench.read(name)
-                done(await bench.write(name, WANTED))
-            await asyncio.sleep(1)
-
-    async def second() -> None:
-        (inside / "a.txt").write_text("zero\n" + WANTED)
-        (inside / "gone.txt").unlink()
-        journal.ledgers[from_path(str(tmp_path / "elsewhere.txt"))] = next(iter(journal.ledgers.values()))
-        (tmp_path / "elsewhere.txt").write_text(WANTED)
-        editor = TellingEditor()
-        async with a_workspace(inside, editor, journal=journal) as bench:
-            bench.open("open.txt", WANTED)
-            await bench.workspace.restore_reviews()
-            await asyncio.sleep(1)
-            rows = sorted(bench.workspace.review.changes(ALL), key=lambda row: str(row["uri"]))
-            assert [(Path(str(r["uri"])).name, r["agent"], r.get("version")) for r in rows] == [
-                ("a.txt", "agent", None),
-                ("a.txt", "agent", None),
-                ("open.txt", "agent", 1),
-                ("open.txt", "agent", 1),
-            ]
-            assert rows[0]["range"] == {
-                "start": {"line": 2, "character": 0},
-                "end": {"line": 2, "character": 3},
-            }
-            assert editor.moved == {bench.uri("a.txt"), bench.uri("open.txt")}
-            bench.type("open.txt", 2, 0, 0, "mine\n")  # the ledger of the open one is told of changes
-            opened = Selector(uri=DocumentUri(bench.uri("open.txt")))
-            assert bench.workspace.review.changes(opened)[0]["range"] == rows[0]["range"]
-
-    run(first())
-    run(second())
-    assert from_path(str(inside / "gone.txt")) in journal.ledgers, "it may be on another branch"
-
-
-class TellingEditor(QuietEditor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.moved: set[str] = set()
-
-    def changes_moved(self, client_uris: Sequence[str]) -> None:
-        self.moved |= set(client_uris)
-
-
-@pytest.mark.parametrize(
-    ("there", "left"),
-    [
-        (BASE, []),
-        (BASE + "typed\n", []),
-        ("zero\n" + BASE.replace("two", "TWO"), ["TWO"]),
-        (None, []),
-        ("\0\0", ["TWO", "FOUR"]),
-    ],
-    ids=["put back", "put back and edited", "one of two put back", "removed", "not text: left alone"],
-)
-def test_what_somebody_does_to_a_file_that_is_not_open_is_seen_in_the_list(
-    tmp_path: Path, there: str | None, left: list[str]
-) -> None:
-    wanted = BASE.replace("two", "TWO").replace("four", "FOUR")
-    path = tmp_path / "a.txt"
-    path.write_text(BASE)
-
-    async def main() -> None:
-        journal, editor = MemoryJournal(), TellingEditor()
-        async with a_workspace(tmp_path, editor, journal=journal) as bench:
-            await agent_writes(bench, wanted)
-            assert [row["newText"] for row in await bench.workspace.review.listed(ALL)] == ["TWO", "FOUR"]
-            await asyncio.sleep(1)
-            if there is None:
-                path.unlink()
-            else:
-                path.write_text(there)
-            assert [row["newText"] for row in await bench.workspace.review.listed(ALL)] == left
-            await asyncio.sleep(1)
-            kept = journal.ledgers.get(from_path(str(path)))
-            assert (kept is not None) == (there is None or bool(left)), "gone, it may be on another branch"
-            path.write_text(wanted)
-            bench.workspace.files_changed([from_path(str(path))])
-            await asyncio.sleep(1)
-            assert editor.moved == {bench.uri("a.txt")}
-            back = [row["newText"] for row in bench.workspace.review.changes(ALL)]
-            assert back == ["TWO", "FOUR"], "there again as it was"
-
-    run(main())
-
-
-def test_a_file_that_is_not_open_is_not_looked_at_while_an_agent_works(tmp_path: Path) -> None:
-    """What changes then may be the agent's, and is noted as that."""
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def main() -> None:
-        async with a_workspace(tmp_path, QuietEditor()) as bench:
-            await agent_writes(bench, WANTED)
-            bench.workspace.state.sessions.get(bench.session).running = True
-            (tmp_path / "a.txt").write_text(BASE)
-            assert await bench.workspace.review.listed(ALL)
-            bench.workspace.state.sessions.get(bench.session).running = False
-            assert not await bench.workspace.review.listed(ALL)
-
-    run(main())
-
-
-def test_rejecting_what_somebody_put_back_writes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text(BASE)
-
-    async def main() -> None:
-        journal = MemoryJournal()
-        async with a_workspace(tmp_path, QuietEditor(), journal=journal) as bench:
-            await agent_writes(bench, WANTED)
-            path.write_text(BASE)
-            before = path.stat().st_mtime_ns
-            result = await bench.workspace.review.reject(ALL)
-            assert not result.impossible
-            assert (path.read_text(), path.stat().st_mtime_ns) == (BASE, before)
-            assert not bench.workspace.review.changes(ALL)
-            assert len(journal.entries) == 1
-
-    run(main())
-
-
 def test_a_review_of_a_journal_without_agents_names_is_still_read() -> None:
     raw = b'[{"id": 1, "start": 0, "end": 1, "old": "", "versions": [["s", 2, "w", null, true, "x"]]}]'
     (hunk,) = from_json(raw)
@@ -528,148 +381,6 @@ def test_which_changes_a_command_names(argument: object, ids: set[str] | None) -
 def test_a_command_that_names_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="all: true"):
         selector(parse(ext.KEEP, ext.Changes, {}))
-
-
-# What a save does by itself
-
-
-TIDY = "one\ntwo\nthree\nfour\nfive\n"
-UNTIDY = "one  \ntwo\nthree\nfour\nfive"
-AGENTS = "one  \ntwo  \nthree\nFOUR  \nfive"
-
-
-def tidies(text: str) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-
-
-def tidying(**habits: object) -> Habits:
-    return replace(VSCODE, on_save=tidies, **habits)
-
-
-def test_what_a_save_changed_is_nobodys_and_goes_back_with_the_last_of_the_agents(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await agent_writes(bench, AGENTS)
-        assert editor.text("a.txt") == tidies(AGENTS)
-        rows = bench.workspace.review.changes(ALL)
-        assert [(row["oldText"], row["newText"]) for row in rows] == [("four", "FOUR")]
-        result = await bench.workspace.review.reject(only(*rows))
-        assert (result.done, result.impossible) == ([rows[0]["changeId"]], [])
-        assert editor.text("a.txt") == UNTIDY
-        assert (tmp_path / "a.txt").read_text() == UNTIDY
-        assert texts(bench) == []
-
-    play(tmp_path, tidying(), case)
-
-
-@pytest.mark.parametrize("opened", [True, False])
-def test_a_turn_taken_back_takes_back_what_its_saves_changed(tmp_path: Path, opened: bool) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        if opened:
-            editor.opens("a.txt")
-        await agent_writes(bench, AGENTS)
-        done(await bench.write("a.txt", AGENTS.replace("three", "THREE")))
-        assert (tmp_path / "a.txt").read_text() == tidies(AGENTS.replace("three", "THREE"))
-        assert (await bench.workspace.review.revert_turn(bench.session, 0)).impossible == []
-        assert (tmp_path / "a.txt").read_text() == UNTIDY
-
-    play(tmp_path, tidying(), case)
-
-
-def test_what_a_save_changed_stays_while_some_of_the_agents_is_under_review(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await agent_writes(bench, AGENTS.replace("two  ", "TWO"))
-        first, second = bench.workspace.review.changes(ALL)
-        await bench.workspace.review.reject(only(first))
-        assert editor.text("a.txt") == "one\ntwo\nthree\nFOUR\nfive\n"
-        bench.workspace.review.keep(only(second))
-        assert editor.text("a.txt") == "one\ntwo\nthree\nFOUR\nfive\n"
-        assert texts(bench) == []
-        assert bench.workspace.state.ledgers.get(from_path(str(tmp_path / "a.txt"))).ledger.hunks == ()  # type: ignore[union-attr]
-
-    play(tmp_path, tidying(), case)
-
-
-def test_what_is_typed_while_a_save_works_is_the_users(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.typing = lambda: editor.types("a.txt", "mine ", 0)
-        await agent_writes(bench, AGENTS)
-        assert texts(bench) == [], "every line was changed by somebody who may be the user"
-        await bench.workspace.review.reject(ALL)
-        assert editor.text("a.txt") == "mine one\ntwo\nthree\nFOUR\nfive\n"
-
-    play(tmp_path, tidying(), case)
-
-
-def test_undo_and_redo_of_what_a_save_changed(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await agent_writes(bench, AGENTS)
-        for text, hunks in ((AGENTS, 2), (UNTIDY, 0)):
-            editor.undoes("a.txt")
-            await asyncio.sleep(1)
-            assert editor.text("a.txt") == text
-            assert len(texts(bench)) == hunks
-        for text, hunks in ((AGENTS, 2), (tidies(AGENTS), 1)):
-            editor.redoes("a.txt")
-            await asyncio.sleep(1)
-            assert editor.text("a.txt") == text
-            assert len(texts(bench)) == hunks
-
-    play(tmp_path, tidying(), case)
-
-
-def test_what_a_save_changed_survives_a_restart_as_nobodys(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(UNTIDY)
-    journal = MemoryJournal()
-
-    async def first(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await agent_writes(bench, AGENTS)
-
-    async def second(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await asyncio.sleep(1)
-        assert texts(bench) == [("four", "FOUR")]
-        await bench.workspace.review.reject(ALL)
-        assert editor.text("a.txt") == UNTIDY
-
-    async def main(case: Case) -> None:
-        editor = FakeEditor(tidying(), tmp_path)
-        async with a_workspace(tmp_path, editor, journal=journal) as bench:
-            editor.attach(bench.workspace.apply)
-            await case(bench, editor)
-
-    run(main(first))
-    run(main(second))
-
-
-def test_hunks_that_touch_are_put_back_by_one_edit(tmp_path: Path) -> None:
-    """An editor tells what touches as one change, which would look as if it had been made over typing."""
-    (tmp_path / "a.txt").write_text("one\n")
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await agent_writes(bench, "one\ntwo  \nthree")
-        assert editor.text("a.txt") == "one\ntwo\nthree\n"
-        assert (await bench.workspace.review.reject(ALL)).impossible == []
-        label, sent = editor.sent[-1]
-        assert (label, len(sent.edits)) == ("reject", 1)
-        assert editor.text("a.txt") == "one\n"
-
-    play(tmp_path, tidying(), case)
 
 
 def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path) -> None:
