@@ -242,6 +242,18 @@ def test_a_recorded_conversation_is_read_only_with_a_way_on(panel: Panel) -> Non
     assert panel.got("continueSession")[0]["sessionId"] == "s"
 
 
+def test_a_conversation_that_comes_by_itself_does_not_pull_a_list_away(panel: Panel) -> None:
+    panel.send(*talk(user("hi")), {"type": "show", "what": "agents"})
+    choice = panel.page.get_by_role("heading", name="New conversation with")
+    expect(choice).to_be_visible()
+    other = {"id": "other", "name": "Other", "source": "configured", "installed": True}
+    panel.send(*talk(user("hi"), agent("done meanwhile")), overview(agents=[other], current=current()))
+    expect(panel.page.get_by_role("button", name="Start with Other")).to_be_visible()  # it was drawn again
+    expect(choice).to_be_visible()
+    panel.send({"type": "show", "what": "conversation"})
+    expect(panel.page.get_by_text("done meanwhile")).to_be_visible()
+
+
 def test_the_reader_who_scrolled_up_is_left_in_peace(panel: Panel) -> None:
     long = "\n\n".join(f"paragraph {number}" for number in range(200))
     panel.send(*talk(agent(long, done=False), state="running"))

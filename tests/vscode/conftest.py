@@ -16,9 +16,10 @@ from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from tests.e2e import fast_agent, scripted
 from tests.support import agents, tools
-from tests.vscode import vsix
+from tests.vscode import able_agent, vsix
 from tests.vscode.browser import Browser
 from tests.vscode.code_server import RECEIVED, USER, CodeServer
+from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
 HERE = Path(__file__).parent
@@ -55,6 +56,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
                 window.screenshot(FAILURES / f"{name}.png")
             except (PlaywrightError, OSError) as problem:  # the test's own failure is the one to see
                 report.sections.append(("no picture", str(problem)))
+            report.sections.append(("what the panel shows", Panel.words(window)))
             report.sections.append(("the workbench's logs", window.server.last_words()))
     return report
 
@@ -93,10 +95,15 @@ ASKING = "fast-agent that asks"
 
 
 def default_settings(folder: Path) -> dict[str, Any]:
-    """Machine settings: the scripted agent (default) and, where it is installed, fast-agent; this Python for the bundled server."""
+    """Machine settings: the scripted agent (default), the able one and, where it is installed, fast-agent; this Python for the
+    bundled server."""
     script = agents.command({"prompted": True}, folder / RECEIVED)
+    able = [able_agent.__file__, str(folder / able_agent.RECEIVED)]
     settings: dict[str, Any] = {
-        "acpSidecar.agents": {scripted.NAME: {"command": script.command, "args": list(script.args)}},
+        "acpSidecar.agents": {
+            scripted.NAME: {"command": script.command, "args": list(script.args)},
+            able_agent.NAME: {"command": sys.executable, "args": able},
+        },
         "acpSidecar.defaultAgent": scripted.NAME,
         "acpSidecar.python": sys.executable,
     }

@@ -36,6 +36,18 @@ class Panel:
 
         return eventually(look, "the panel's page", within=60, otherwise=self._window.server.last_words)
 
+    @staticmethod
+    def words(window: Window) -> str:
+        """All there is to read in the pages of panels that are there now."""
+        found: list[str] = []
+        for frame in window.page.frames:
+            try:
+                if page := frame.query_selector("#app .app"):
+                    found.append(page.inner_text())
+            except PlaywrightError as problem:
+                found.append(str(problem))
+        return "\n---\n".join(found) or "nothing"
+
     @property
     def box(self) -> Locator:
         return self.page.get_by_label("Message to the agent")

@@ -6,6 +6,8 @@ import type { Live } from "./live";
 /** Milliseconds that messages wait: two frames. */
 const WAIT = 32;
 
+export type Page = "conversation" | "sessions";
+
 export interface Out {
   post(message: ToWebview): void;
   overview(): ToWebview;
@@ -17,6 +19,7 @@ export class Outbox {
   private shown: Live | null = null;
   private shownId: string | null = null;
   private stale = true;
+  private turnTo: Page | undefined;
   private open = false;
 
   constructor(private readonly out: Out) {}
@@ -24,7 +27,8 @@ export class Outbox {
   /** The page is there, or there anew: it knows nothing. */
   opened(): void {
     this.open = true;
-    this.show(this.shown);
+    this.stale = true;
+    this.soon();
   }
 
   closed(): void {
@@ -33,9 +37,11 @@ export class Outbox {
     this.timer = undefined;
   }
 
-  show(live: Live | null): void {
+  /** `page`: what the user turned to. Without it a list that is open stays open, and the conversation is there when it is closed. */
+  show(live: Live | null, page?: Page): void {
     this.shown = live;
     this.stale = true;
+    this.turnTo = page;
     this.soon();
   }
 
@@ -60,6 +66,8 @@ export class Outbox {
       if (ops.length > 0) this.out.post({ type: "ops", sessionId: live.id, ops });
     }
     this.out.post(this.out.overview());
+    if (this.turnTo) this.out.post({ type: "show", what: this.turnTo });
+    this.turnTo = undefined;
   }
 
   private soon(): void {

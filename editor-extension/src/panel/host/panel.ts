@@ -13,7 +13,7 @@ import { fileAttachment, insert, label, openLink, openLocation, Told } from "./l
 import type { Live } from "./live";
 import { Memory } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
-import { Outbox } from "./outbox";
+import { Outbox, type Page } from "./outbox";
 import type { Server } from "./ports";
 import { message, Sessions } from "./sessions";
 import { Tour } from "./tour";
@@ -46,7 +46,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       changed: (live) => this.changed(live),
       news: (live, what) => this.news(live, what),
       adopted: (live) => {
-        if (!this.current) this.show(live);
+        if (!this.current) this.show(live, null);
       },
       returned: (live, text) => {
         if (live === this.current) this.tell({ type: "compose", text, attachments: [], focus: false });
@@ -372,13 +372,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return begun;
   }
 
-  private show(live: Live | null, page?: "sessions"): void {
+  /** `page`: none where it is not the user who turns to it: a list that is open is not pulled away. */
+  private show(live: Live | null, page: Page | null = "conversation"): void {
     this.current = live;
     if (live) live.unseen = false;
-    this.outbox.show(live);
+    this.outbox.show(live, page ?? undefined);
     this.remember();
     this.look();
-    if (page) this.tell({ type: "show", what: page });
   }
 
   private remember(): void {
@@ -395,7 +395,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       if (!this.restored) {
         this.restored = true;
         if (last !== undefined && this.current === null && this.sessions.rows.some((row) => row.sessionId === last)) {
-          this.show(await this.sessions.open(last));
+          const opened = await this.sessions.open(last);
+          if (this.current === null) this.show(opened, null); // else the user has begun another one meanwhile
         }
       }
     } catch (error) {

@@ -1,11 +1,11 @@
 /** The prompt box: text, what was added to it, completion of `@` and `/`, history, queue, pickers, send and stop. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Attachment, Current, Overview, Picker } from "../model";
 import type { Candidate } from "../protocol";
 import { attachmentIcon } from "./entries";
 import { Icon, IconButton, useGrowing } from "./parts";
-import type { Store } from "./store";
+import { added, merged, type Store } from "./store";
 import { t } from "./strings";
 
 /** Milliseconds after the last keystroke until the draft is kept. */
@@ -34,8 +34,8 @@ interface Menu {
 }
 
 export function Prompt({ store, overview, current, agent }: Props) {
-  const [text, setText] = useState("");
-  const [attachments, setAttachments] = useState<Attachment[]>([]);
+  const [text, setText] = useState(store.box.text);
+  const [attachments, setAttachments] = useState<Attachment[]>(store.box.attachments);
   const [menu, setMenu] = useState<Menu | null>(null);
   const [chosen, setChosen] = useState(0);
   const [past, setPast] = useState<{ at: number; own: string } | null>(null);
@@ -45,9 +45,14 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const box = useGrowing(text);
   const compose = store.compose;
 
+  useLayoutEffect(() => {
+    store.box = { text, attachments };
+  }, [text, attachments]);
+
   useEffect(() => {
-    if (!compose) return;
-    setText((before) => (compose.replace || !before ? compose.text : compose.text ? `${before.trimEnd()}\n${compose.text}` : before));
+    if (!compose || compose.serial === store.composed) return;
+    store.composed = compose.serial;
+    setText((before) => (compose.replace ? compose.text : added(before, compose.text)));
     setAttachments((before) => (compose.replace ? compose.attachments : merged(before, compose.attachments)));
     if (compose.focus) box.current?.focus();
   }, [compose?.serial]);
@@ -296,11 +301,6 @@ export function menuAt(text: string, caret: number, slashes: boolean): Menu | nu
   const mention = /(?:^|\s)@([^\s@]{0,200})$/.exec(before);
   if (!mention) return null;
   return { kind: "mention", from: caret - mention[1]!.length - 1, to: caret, query: mention[1]! };
-}
-
-function merged(before: Attachment[], more: Attachment[]): Attachment[] {
-  const fresh = more.filter((one) => !before.some((other) => other.id === one.id));
-  return fresh.length ? [...before, ...fresh] : before;
 }
 
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;

@@ -28,6 +28,10 @@ export class Store {
   entries: Entry[] = [];
   page: Page = "conversation";
   compose: Compose | null = null;
+  /** The serial of the last of those that is in the box. */
+  composed = 0;
+  /** What is in the prompt box; it outlives the box, which is not there while a list is shown or the server is gone. */
+  box: { text: string; attachments: Attachment[] } = { text: "", attachments: [] };
   candidates: { request: number; candidates: Candidate[] } = { request: 0, candidates: [] };
   /** Counts up when the user asked to be brought to the open question. */
   revealQuestion = 0;
@@ -64,7 +68,6 @@ export class Store {
         this.entries = message.entries;
         this.blocks.clear();
         for (const entry of this.entries) this.parse(entry);
-        this.page = "conversation";
         this.revision += 1;
         break;
       case "ops":
@@ -116,8 +119,17 @@ export class Store {
     return this.blocks.get(id);
   }
 
+  /** Two that come before the box is drawn are one: a draft, say, and what a command adds to it. */
   private fill(text: string, attachments: Attachment[], focus: boolean, replace: boolean): void {
-    this.compose = { text, attachments, focus, replace, serial: (this.compose?.serial ?? 0) + 1 };
+    const serial = (this.compose?.serial ?? 0) + 1;
+    const waiting = !replace && this.compose && this.compose.serial !== this.composed ? this.compose : null;
+    this.compose = {
+      text: waiting ? added(waiting.text, text) : text,
+      attachments: waiting ? merged(waiting.attachments, attachments) : attachments,
+      focus: focus || waiting?.focus === true,
+      replace: replace || waiting?.replace === true,
+      serial,
+    };
   }
 
   /** One a message or question that is complete; the list itself is silent, or streaming would be read out word by word. */
@@ -159,4 +171,15 @@ export class Store {
     blocks.append(entry.text);
     this.blocks.set(entry.id, blocks);
   }
+}
+
+/** A text below what was there. */
+export function added(before: string, text: string): string {
+  if (!before || !text) return before || text;
+  return `${before.trimEnd()}\n${text}`;
+}
+
+export function merged(before: Attachment[], more: Attachment[]): Attachment[] {
+  const fresh = more.filter((one) => !before.some((other) => other.id === one.id));
+  return fresh.length ? [...before, ...fresh] : before;
 }
