@@ -32,10 +32,10 @@ def problem():
     sys.path[:0] = libraries()
     try:
         # What has machine code in it: of another processor or C library it cannot be loaded
-        import sqlite3  # noqa: F401
+        import sqlite3  # noqa: F401 - whether it can be
 
-        import msgspec._core  # noqa: F401
-        import pydantic_core._pydantic_core  # noqa: F401
+        import msgspec._core  # noqa: F401 - as above
+        import pydantic_core._pydantic_core  # noqa: F401 - as above
     except ImportError as error:
         return "library", str(error)
     return None

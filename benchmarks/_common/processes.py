@@ -181,7 +181,7 @@ class Server:
                 raise RuntimeError(f"{self.process.args} ended:\n{self._last_words()}")
             self._framing.feed(data)
         if isinstance(item, Fault):
-            raise RuntimeError(f"{self.process.args} wrote no LSP: {item.reason}")  # noqa: TRY004
+            raise RuntimeError(f"{self.process.args} wrote no LSP: {item.reason}")  # noqa: TRY004 - a value that came, not a type that was passed
         return item
 
     def agent(self, start: str = "sidecar.newSession") -> AgentEnd:

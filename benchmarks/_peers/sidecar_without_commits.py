@@ -21,5 +21,5 @@ async def finish(journal: SqliteJournal, *_: Any, **__: Any) -> None:
 
 if __name__ == "__main__":
     setattr(SqliteJournal, "begin", begin)  # noqa: B010 - a method of another class
-    setattr(SqliteJournal, "finish", finish)  # noqa: B010
+    setattr(SqliteJournal, "finish", finish)  # noqa: B010 - as above
     raise SystemExit(main(["lsp"]))

@@ -46,7 +46,7 @@ class Side:
         raise AssertionError("never starts")
 
     def pids(self) -> list[int]:
-        return [row["pid"] for row in self.agents.status() if row["pid"]]  # type: ignore[misc]
+        return [row["pid"] for row in self.agents.status() if row["pid"]]
 
 
 @asynccontextmanager

@@ -107,7 +107,7 @@ async def test_what_goes_wrong_inside_stays_inside() -> None:
         async def read(*_: Any) -> str:
             raise RuntimeError("/home/me/.ssh/id_rsa")
 
-        side.workspace.read = read  # type: ignore[method-assign]
+        side.workspace.read = read
         side.wire.request(1, READ, {"sessionId": "a1", "path": "/f"})
         answer = await side.wire.answered(1)
         assert answer["error"] == {

@@ -253,7 +253,7 @@ async def test_death_withdraws_questions() -> None:
 
         async def asked(question: object) -> str | None:
             side.workspace.changed.set()
-            side.workspace.questions.append(question)  # type: ignore[arg-type]
+            side.workspace.questions.append(question)
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
@@ -261,7 +261,7 @@ async def test_death_withdraws_questions() -> None:
                 raise
             return "y"
 
-        side.workspace.ask = asked  # type: ignore[method-assign]
+        side.workspace.ask = asked
         ask(side)
         await side.workspace.until(lambda: side.workspace.questions)
         side.wire.sent.clear()

@@ -25,7 +25,7 @@ def journalled_after_the_change() -> None:
     def late_finish(self: Store, entry_id: str, state: Any, after: str | None = None) -> None:
         finish(self, begin(self, waiting[entry_id]), state, after)
 
-    Store.begin, Store.finish = late_begin, late_finish  # type: ignore[method-assign]
+    Store.begin, Store.finish = late_begin, late_finish
 
 
 def never_committed() -> None:
@@ -44,7 +44,7 @@ def never_committed() -> None:
         db.connection.execute("BEGIN IMMEDIATE")
         yield
 
-    writing.transaction = transaction  # type: ignore[assignment]
+    writing.transaction = transaction
 
 
 def saved_by_overwriting() -> None:

@@ -83,7 +83,7 @@ class Steps:
         def connect(*arguments: Any, **more: Any) -> sqlite3.Connection:
             return real_connect(*arguments, **more, factory=Connection)
 
-        sqlite3.connect = connect  # type: ignore[assignment]
+        sqlite3.connect = connect
 
     def _hook_call(self, name: str) -> None:
         real = getattr(os, name, None)

@@ -87,7 +87,7 @@ async def test_claude_asks_with_a_form(
             choices = [one["const"] for one in shape["oneOf"]]
             return {"action": "accept", "content": {field: choices[1]}}
 
-        product.handle = fill  # type: ignore[method-assign]
+        product.handle = fill
         turn = await product.prompt(session, script(ask))
         assert turn.get("stopReason") == "end_turn", turn
         (form,) = forms

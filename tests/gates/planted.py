@@ -18,7 +18,7 @@ def impatient() -> None:
 
     # the first two are for a program to start in, on a machine with other work
     quick = Limits(initialize=8.0, silence=8.0, cancel=0.5, wire=WireLimits(stalled=1.5))
-    connection.HostedAgents = functools.partial(connection.HostedAgents, limits=quick)  # type: ignore[misc,assignment]
+    connection.HostedAgents = functools.partial(connection.HostedAgents, limits=quick)
 
 
 def nobody_is_given_up() -> None:
@@ -99,7 +99,7 @@ def nobody_waits() -> None:
     """Requests are served as they come to be scheduled, as where every one has a task and nothing else."""
     from sidecar.workspace.queues import Queues
 
-    Queues.blocked = lambda self, ticket: False  # type: ignore[method-assign]
+    Queues.blocked = lambda self, ticket: False
 
 
 def everything_is_kept() -> None:
@@ -138,7 +138,7 @@ def the_writer_blocks() -> None:
     def send(self: Writer, body: bytes, key: object = None) -> None:
         self._write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
-    Writer.send = send  # type: ignore[method-assign,assignment]
+    Writer.send = send
 
 
 def no_reaper() -> None:
@@ -165,7 +165,7 @@ def words_of_others_are_shown_as_they_are() -> None:
 def whoever_is_configured_is_started() -> None:
     from sidecar.approvals import Approvals
 
-    Approvals.knows = lambda self, command: True  # type: ignore[method-assign]
+    Approvals.knows = lambda self, command: True
 
 
 DEFECTS: Mapping[str, Callable[[], None]] = {

@@ -45,7 +45,7 @@ SAYS: Script = {
 
 def reading(product: Product, on: bool) -> None:
     assert product._process is not None
-    pipe = product._process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+    pipe = product._process._transport.get_pipe_transport(1)
     (pipe.resume_reading if on else pipe.pause_reading)()
 
 

@@ -182,7 +182,7 @@ class Scene:
 
             request(edit, replied)
 
-        model.request_edit = requested  # type: ignore[method-assign]
+        model.request_edit = requested
 
     def _watch_closing(self) -> None:
         """Closing without saving drops text by the user's own will, also when a habit does it."""
@@ -199,4 +199,4 @@ class Scene:
                     gone |= self.account.missing(name, buffer.text)
                 self.account.user(name, gone, tokens(self.disk.text(self.path(name))))
 
-        model.close = closing  # type: ignore[method-assign]
+        model.close = closing

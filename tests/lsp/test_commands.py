@@ -239,9 +239,9 @@ async def test_the_chat_without_arguments(commands: Commands, wire: FakeWire) ->
 
 async def test_the_chat_of_the_session_in_use(commands: Commands) -> None:
     await commands.execute(PROMPT, "fix it")
-    assert (await commands.execute("sidecar.openChat"))["sessionId"] == "s1"  # type: ignore[index]  # a dict, as above
+    assert (await commands.execute("sidecar.openChat"))["sessionId"] == "s1"
     await commands.execute("sidecar.closeSession", "s1")
-    assert "sessionId" not in (await commands.execute("sidecar.openChat"))  # type: ignore[operator]  # a dict, as above
+    assert "sessionId" not in (await commands.execute("sidecar.openChat"))
 
 
 async def test_commands_can_be_added(commands: Commands) -> None:

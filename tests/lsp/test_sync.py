@@ -53,7 +53,7 @@ UNDERSTOOD: list[tuple[str, str, Any, Modification]] = [
 ]  # fmt: skip
 
 ONLY_SLOWLY: list[tuple[str, str, Any, Modification]] = [
-    ("whole numbers written with a point", sync.DID_CHANGE, {"textDocument": {"uri": URI, "version": 7.0}, "contentChanges": [{"range": at(1.0, 2.0, 3, 4), "text": "x"}]}, changed(INSERTED)),  # type: ignore[arg-type]
+    ("whole numbers written with a point", sync.DID_CHANGE, {"textDocument": {"uri": URI, "version": 7.0}, "contentChanges": [{"range": at(1.0, 2.0, 3, 4), "text": "x"}]}, changed(INSERTED)),
     ("lone surrogates", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": "\ud800x\udc00"}}, Modification(HERE, Action.OPEN, None, (), "\ud800x\udc00", "", URI)),
 ]  # fmt: skip
 
@@ -61,7 +61,7 @@ LOST: list[tuple[str, str, Any]] = [
     ("changes missing", sync.DID_CHANGE, {"textDocument": DOCUMENT}),
     ("text missing", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(0, 0, 0, 0)}]}),
     ("half a range", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": {"start": {"line": 0, "character": 0}}, "text": ""}]}),
-    ("a place between characters", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(0, 0, 0, 1.5), "text": ""}]}),  # type: ignore[arg-type]
+    ("a place between characters", sync.DID_CHANGE, {"textDocument": DOCUMENT, "contentChanges": [{"range": at(0, 0, 0, 1.5), "text": ""}]}),
     ("text a number", sync.DID_OPEN, {"textDocument": {"uri": URI, "text": 5}}),
     ("saved text a list", sync.DID_SAVE, {"textDocument": {"uri": URI}, "text": []}),
 ]  # fmt: skip

@@ -494,7 +494,7 @@ async def test_a_question_before_the_session_is_there_is_put_into_its_transcript
         answers.append(await desk.editor.ask(replace(QUESTION, session_id="s1", action="start")))
         return await make(*given)
 
-    desk.service.new_session = asking_first  # type: ignore[method-assign]  # this once it asks
+    desk.service.new_session = asking_first
     desk.opened()
     desk.buffers.type(desk.uri, "do it")
     desk.transcripts.send()

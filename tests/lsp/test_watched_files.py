@@ -46,7 +46,7 @@ async def test_it_is_asked_for_where_it_can_be_had(can: bool, refuses: bool) -> 
 
 def test_what_changed_is_told_in_normal_form() -> None:
     told: list[str] = []
-    watched = WatchedFiles(Client(refuses=False), None, told.extend)  # type: ignore[arg-type]  # starts nothing
+    watched = WatchedFiles(Client(refuses=False), None, told.extend)
     event = types.FileEvent("file:///C%3A/a%20b.txt", types.FileChangeType.Changed)
     watched.told(types.DidChangeWatchedFilesParams([event]))
     assert len(told) == 1

@@ -183,7 +183,7 @@ def test_purge(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shell.run("changes", "--purge", "--yes", "sub") == 0
     assert shell.out == "Deleted from the journal: 1.\n"
     terminal = io.StringIO("n\ny\n")
-    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", terminal)
     assert shell.run("changes", "--purge") == 1
     assert "one change will be deleted" in shell.out
@@ -233,7 +233,7 @@ def test_narrow_and_ascii_terminals(shell: Shell) -> None:
     console = Console(file=stream, width=60, highlight=False, emoji=False, markup=False)
     Screen(console).changes(shell.store.entries(), str(shell.folder), [], time.time())
     stream.flush()
-    shown = stream.buffer.getvalue().decode("ascii").splitlines()  # type: ignore[attr-defined]
+    shown = stream.buffer.getvalue().decode("ascii").splitlines()
     (write,) = shell.store.entries()
     assert shown == [
         f"{write.short}  just now  somebody's agent  abcdef12:1  +1 -1  done",

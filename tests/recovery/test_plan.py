@@ -62,7 +62,7 @@ WANTED = [
     ("now", "writes", "wanted"), [row[1:] for row in WANTED], ids=[row[0] for row in WANTED]
 )
 def test_what_it_becomes(now: str | None, writes: list, wanted: object) -> None:
-    expected = wanted if isinstance(wanted, Already) else Becomes(wanted)  # type: ignore[arg-type]
+    expected = wanted if isinstance(wanted, Already) else Becomes(wanted)
     assert take_back(now, [Texts(*write) for write in writes]) == expected
 
 

@@ -207,7 +207,7 @@ class FakeWorkspace:
     def said(self, session_id: str | None = None) -> str:
         """The texts of the message chunks."""
         return "".join(
-            update["content"]["text"]  # type: ignore[index]
+            update["content"]["text"]
             for session, update in self.updates
             if update["sessionUpdate"] == "agent_message_chunk" and session_id in (None, session)
         )

@@ -58,7 +58,7 @@ time.sleep(600)
 class FakeAgent:
     def __init__(self, script: dict, trace: str | None) -> None:
         self.script = script
-        self.trace = open(trace, "ab", buffering=0) if trace else None  # noqa: SIM115
+        self.trace = open(trace, "ab", buffering=0) if trace else None  # noqa: SIM115 - open as long as the process lives
         self.stdin = sys.stdin.buffer
         self.lock = threading.Lock()
         self.arrived = threading.Condition()

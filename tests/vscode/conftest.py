@@ -110,7 +110,7 @@ def default_settings(folder: Path) -> dict[str, Any]:
     found = tools.find("fast-agent")
     if isinstance(found, tools.Tool):
         for name, options in {fast_agent.NAME: ["--no-permissions"], ASKING: []}.items():
-            (agent,) = fast_agent.settings(found, folder / name, *options)["agents"].values()  # type: ignore[attr-defined]
+            (agent,) = fast_agent.settings(found, folder / name, *options)["agents"].values()
             settings["acpSidecar.agents"][name] = agent
     return settings
 

@@ -70,7 +70,7 @@ class Panel:
         seen: list[object] = []
         for _ in range(80):
             seen.append(self.page.evaluate(look))
-            if name in seen[-1]:  # type: ignore[operator]
+            if name in seen[-1]:
                 return
             self._window.page.keyboard.press("Tab")
         raise AssertionError(f"Tab never came to {name}: {seen}")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from fake_agent import FakeAgent  # type: ignore[import-not-found]
+from fake_agent import FakeAgent
 
 TERMINAL = {"id": "tui", "type": "terminal", "name": "In a terminal", "args": ["login"]}
 ABOUT = {

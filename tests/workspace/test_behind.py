@@ -147,7 +147,7 @@ def test_a_clean_document_says_it_and_it_is_listed_and_rejected(tmp_path: Path, 
 
     journal = MemoryJournal()
     editor = play(tmp_path, habits, edits, before=opened, after=after, journal=journal)
-    ((uri, counts),) = [(c["uri"], (c["added"], c["removed"])) for c in editor.outcomes[0]["changes"]]  # type: ignore[attr-defined]  # Json
+    ((uri, counts),) = [(c["uri"], (c["added"], c["removed"])) for c in editor.outcomes[0]["changes"]]
     assert uri.endswith("a.txt")
     assert counts == (1, 1)
     entry = journal.entries["w1"]
@@ -433,7 +433,7 @@ def test_a_look_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
     async def script(turn: Turn, editor: FakeEditor) -> None:
         turn.says("edit", "a.txt")
         turn.puts("a.txt", CHANGED)
-        tracked = turn.bench.workspace.state.documents.get(turn.bench.uri("a.txt"))  # type: ignore[arg-type]  # a URI in its normal form
+        tracked = turn.bench.workspace.state.documents.get(turn.bench.uri("a.txt"))
         assert tracked is not None
         while not tracked.looking.locked():  # noqa: ASYNC110 - virtual time
             await asyncio.sleep(0.01)
@@ -443,7 +443,7 @@ def test_a_look_that_is_under_way_is_waited_for(tmp_path: Path) -> None:
     async def before(bench: Bench, editor: FakeEditor) -> None:
         await opened_and_typed(bench, editor)
         told = editor.turn_ended
-        editor.turn_ended = lambda outcome: (texts.append(editor.text("a.txt")), told(outcome))  # type: ignore[method-assign, assignment]
+        editor.turn_ended = lambda outcome: (texts.append(editor.text("a.txt")), told(outcome))
 
     play(tmp_path, HELIX, script, before=before)
     assert texts == [CHANGED.replace("one", "mine")]

@@ -119,7 +119,7 @@ def test_a_later_change_of_the_disk_is_the_same_conflict(tmp_path: Path) -> None
 
 async def takes_it_back(bench: Bench, editor: FakeEditor) -> None:
     Path(bench.path("a.txt")).write_text(BASE.replace("five", "FIVE"))
-    bench.workspace.files_changed([bench.uri("a.txt")])  # type: ignore[list-item]  # a URI in its normal form
+    bench.workspace.files_changed([bench.uri("a.txt")])
     await bench.read("a.txt")
 
 
@@ -238,7 +238,7 @@ def test_the_agent_is_asked_once_its_turn_is_over(tmp_path: Path, script: Any) -
             prompts.append(blocks)
             return await heard(session_id, blocks)
 
-        agents.prompt = hears  # type: ignore[method-assign]
+        agents.prompt = hears
         (row,) = turn.bench.workspace.conflicts.rows()
         answer = await turn.bench.workspace.resolve_conflict(str(row["conflictId"]), "ask")
         assert answer["outcome"] == "asked"

@@ -66,7 +66,7 @@ class Agents(IdleAgents):
         self.tell: Callable[[str], None] = lambda session_id: None
         self.one: dict[str, AgentCommand] = {}
 
-    def list(self) -> list[AgentInfo]:  # type: ignore[override]
+    def list(self) -> list[AgentInfo]:
         return [AgentInfo(name, name, "found", True) for name in self.one] or [
             AgentInfo(name, name, "configured", True) for name in ("agent", "other")
         ]
@@ -160,7 +160,7 @@ async def test_history_is_not_evidence_until_the_next_prompt(tmp_path: Path) -> 
         side.agents.stop.set_result("end_turn")
         await outcome
         entries = (await side.workspace.transcript(name))["entries"]
-        assert [entry["type"] for entry in entries] == ["prompt", "update", "prompt", "update", "end"]  # type: ignore[index, union-attr]
+        assert [entry["type"] for entry in entries] == ["prompt", "update", "prompt", "update", "end"]
         assert side.agents.loaded[0][1:] == ("theirs", True)
 
 
@@ -187,7 +187,7 @@ async def test_what_nobody_has_a_record_of_is_recorded_without_being_shown(tmp_p
         loaded = await side.workspace.load_session(name, replay=False)
         assert (loaded["history"], loaded["remembers"]) == ("none", True)
         assert side.editor.history == []
-        (entry,) = (await side.workspace.transcript(name))["entries"]  # type: ignore[misc]
+        (entry,) = (await side.workspace.transcript(name))["entries"]
         assert entry["update"] == text("of old")
 
 
@@ -221,7 +221,7 @@ async def test_what_is_being_loaded_is_left_alone(tmp_path: Path) -> None:
             await go.wait()
             return await load(request, reference, replay=replay)
 
-        side.agents.load_session = slowly  # type: ignore[method-assign]
+        side.agents.load_session = slowly
         loading = asyncio.ensure_future(side.workspace.load_session(name))
         await told.wait()
         with pytest.raises(AgentFailed, match="being loaded already"):
@@ -345,7 +345,7 @@ async def test_records_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCap
         async def fails() -> Any:
             raise PermissionError(13, "Permission denied")
 
-        side.records.list = fails  # type: ignore[method-assign]
+        side.records.list = fails
         assert [row["sessionId"] for row in await side.workspace.list_sessions()] == [side.bench.session]
         assert "Permission denied" in caplog.text
 
@@ -365,7 +365,7 @@ async def test_everything_is_forgotten_but_what_is_open(tmp_path: Path) -> None:
     async with a_side(tmp_path) as side:
         names = [await side.recorded(f"session{number:05}") for number in range(3)]
         await side.workspace.load_session(names[0])
-        assert sorted((await side.workspace.delete_sessions(None))["deleted"]) == names[1:]  # type: ignore[call-overload]
+        assert sorted((await side.workspace.delete_sessions(None))["deleted"]) == names[1:]
         assert side.agents.deleted == [], "agents' own copies are theirs"
         assert [about.session_id for about in await side.records.list()] == names[:1]
 

@@ -64,7 +64,7 @@ async def _by_the_system(bench: Bench) -> None:
 
 async def _by_the_editor(bench: Bench) -> None:
     await asyncio.sleep(0.05)
-    bench.workspace.files_changed([bench.uri("a.txt")])  # type: ignore[list-item]  # a DocumentUri
+    bench.workspace.files_changed([bench.uri("a.txt")])
 
 
 async def _by_all_of_them(bench: Bench) -> None:
@@ -102,7 +102,7 @@ def test_looked_at_when_it_is_told(
         turn.says("edit", *(["a.txt"] if named else []))
         await asyncio.sleep(4)
         turn.puts("a.txt", CHANGED)
-        await tell(turn.bench)  # type: ignore[misc]  # a coroutine
+        await tell(turn.bench)
         await asyncio.sleep(MOMENT)
         seen.append(editor.text("a.txt") == CHANGED)
         await asyncio.sleep(disk_watch.WATCHED_SECONDS)
@@ -143,7 +143,7 @@ def test_written_told_and_sent_counts_once(tmp_path: Path, watches: list[Watch],
 
     journal = MemoryJournal()
     editor = play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, watch=Watch)
-    assert [(c["added"], c["removed"]) for c in editor.outcomes[0]["changes"]] == [(1, 1)]  # type: ignore[attr-defined]  # Json
+    assert [(c["added"], c["removed"]) for c in editor.outcomes[0]["changes"]] == [(1, 1)]
     done = [journal.entries[i] for i, state in journal.states.items() if state == "done"]
     assert [(e.before, e.after) for e in done if e.before != e.after] == [(BASE, CHANGED)]
 

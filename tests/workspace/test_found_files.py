@@ -72,7 +72,7 @@ def test_is_listed_and_rejected(tmp_path: Path, custom: bool, in_git: bool) -> N
     journal = MemoryJournal()
     editor = play(tmp_path, VSCODE, script, after=after, journal=journal, custom=custom)
     assert {e.tool_call for e in list(journal.entries.values())[:3]} == {"c1"}
-    assert len(editor.outcomes[0]["changes"]) == 3  # type: ignore[arg-type]  # Json
+    assert len(editor.outcomes[0]["changes"]) == 3
 
 
 def test_new_and_removed_files(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_is_nobodys(tmp_path: Path, case: Callable[[Turn], object], told: bool) 
     (tmp_path / "a.txt").write_text(COMMITTED)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
-        await case(turn)  # type: ignore[misc]  # a coroutine
+        await case(turn)
         (tmp_path / "a.txt").write_text("changed\n")
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
@@ -285,7 +285,7 @@ def test_what_an_agent_changed_before_it_died(tmp_path: Path) -> None:
 
     editor = play(tmp_path, VSCODE, script, after=after)
     assert editor.outcomes[0]["stopReason"] == "failed"
-    assert len(editor.outcomes[0]["changes"]) == 1  # type: ignore[arg-type]  # Json
+    assert len(editor.outcomes[0]["changes"]) == 1
 
 
 def test_bounded_in_number(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_what_a_save_changed_stays_while_some_of_the_agents_is_under_review(tmp_
         bench.workspace.review.keep(only(second))
         assert editor.text("a.txt") == "one\ntwo\nthree\nFOUR\nfive\n"
         assert texts(bench) == []
-        assert bench.workspace.state.ledgers.get(from_path(str(tmp_path / "a.txt"))).ledger.hunks == ()  # type: ignore[union-attr]
+        assert bench.workspace.state.ledgers.get(from_path(str(tmp_path / "a.txt"))).ledger.hunks == ()
 
     play(tmp_path, tidying(), case)
 

@@ -73,7 +73,7 @@ async def test_an_approved_agent_is_not_asked_about_until_its_command_changes(tm
     editor = QuietEditor()
     async with a_workspace(tmp_path, editor, settings=CANARY, approvals=approvals):
         assert not editor.questions
-    changed = {"agents": {"agent": {**CANARY["agents"]["agent"], "args": ["a b"]}}}  # type: ignore[index]  # a table of tables
+    changed = {"agents": {"agent": {**CANARY["agents"]["agent"], "args": ["a b"]}}}
     editor.answer = "allow"
     async with a_workspace(tmp_path, editor, settings=changed, approvals=approvals):
         assert len(editor.questions) == 1

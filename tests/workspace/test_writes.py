@@ -138,7 +138,7 @@ def test_both_on_one_line_is_a_conflict_with_three_texts(tmp_path: Path, habits:
         await asyncio.sleep(1)
         answer = refused(await bench.write("a.txt", BASE.replace("two", "agent's")), Kind.CONFLICT)
         assert editor.text("a.txt") == BASE.replace("two", "mine")
-        (hunk,) = answer.data["hunks"]  # type: ignore[misc]  # a list of one
+        (hunk,) = answer.data["hunks"]
         assert (hunk["base"].strip(), hunk["ours"].strip(), hunk["theirs"].strip()) == (
             "two",
             "mine",
