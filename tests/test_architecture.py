@@ -1,0 +1,64 @@
+"""ARCHITECTURE.md names what there is: every part of the package, and no file, class or test that is gone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+EXTENSION = ROOT / "editor-extension"
+
+
+def files(*suffixes: str) -> list[Path]:
+    folders = (ROOT / "sidecar", ROOT / "tests", ROOT / "scripts", EXTENSION / "src")
+    found = [path for folder in folders for path in folder.rglob("*") if path.suffix in suffixes]
+    return [*found, *(path for path in EXTENSION.iterdir() if path.suffix in suffixes)]
+
+
+def names(kind: type[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef], path: Path) -> set[str]:
+    return {one.name for one in ast.walk(ast.parse(path.read_bytes())) if isinstance(one, kind)}
+
+
+@pytest.mark.parametrize(
+    "part", sorted(path.name for path in (ROOT / "sidecar").iterdir() if not path.name.startswith("_"))
+)
+def test_every_part_is_in_the_table(part: str) -> None:
+    if part == "py.typed":
+        return
+    assert f"`{part}`" in TEXT or f"`{part}/`" in TEXT
+
+
+def test_every_file_it_names_is_there() -> None:
+    there = [path.as_posix() for path in files(".py", ".ts", ".toml")]
+    named = set(re.findall(r"`([\w/*-]+(?:\.py|\.ts|\.toml))", TEXT))
+    assert len(named) > 15
+    patterns = {
+        name: re.compile("(^|/)" + name.replace(".", r"\.").replace("*", r"\w*") + "$") for name in named
+    }
+    assert not [name for name, pattern in patterns.items() if not any(map(pattern.search, there))]
+
+
+def test_every_test_it_names_is_there() -> None:
+    tests = {
+        path.as_posix(): names(ast.FunctionDef, path) | names(ast.AsyncFunctionDef, path)
+        for path in (ROOT / "tests").rglob("test_*.py")
+    }
+    named = re.findall(r"`([\w/]+\.py)::(\w+)(…?)", TEXT)
+    assert len(named) > 10
+    for file, name, more in named:
+        found = [one for path, all_of_it in tests.items() if path.endswith("/" + file) for one in all_of_it]
+        assert any(one.startswith(name) if more else one == name for one in found), f"{file}::{name}"
+
+
+def test_every_class_it_names_is_there() -> None:
+    there = {name for path in (ROOT / "sidecar").rglob("*.py") for name in names(ast.ClassDef, path)}
+    there |= set(
+        re.findall(r"(?:class|interface) (\w+)", "".join(p.read_text("utf-8") for p in files(".ts")))
+    )
+    named = set(re.findall(r"`([A-Z]\w+)(?:\.\w+)?`", TEXT))
+    assert len(named) > 15
+    assert named <= there
