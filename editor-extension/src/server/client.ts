@@ -7,8 +7,10 @@ import * as vscode from "vscode";
 import {
   CloseAction,
   ErrorAction,
+  ErrorCodes,
   ExecuteCommandRequest,
   LanguageClient,
+  ResponseError,
   RevealOutputChannelOn,
   type GenericRequestHandler,
   type InitializeResult,
@@ -27,6 +29,13 @@ export type ServerState = "stopped" | "starting" | "running" | "failed";
 export class NotRunning extends Error {
   constructor() {
     super(vscode.l10n.t("acp-sidecar is not running. Start it with the command “ACP Sidecar: Restart Server”."));
+  }
+}
+
+/** The server went away with the question; the message says so to a person. */
+export class WentAway extends Error {
+  constructor() {
+    super(vscode.l10n.t("acp-sidecar went away before it answered. It is started again by itself: try once more when it runs."));
   }
 }
 
@@ -71,15 +80,15 @@ export class Client implements vscode.Disposable {
     merge([...this.middleware, textsInOrder()]); // a clash is loud at once
   }
 
-  /** Throws NotRunning, or the server's ResponseError, whose message is for people. */
+  /** Throws NotRunning, WentAway, or the server's ResponseError, whose message is for people. */
   async request<P, R, E>(type: RequestType<P, R, E>, params: P, token?: vscode.CancellationToken): Promise<R> {
-    return this.running().sendRequest<R>(type.method, params, token);
+    return inWords(this.running().sendRequest<R>(type.method, params, token));
   }
 
   /** Runs a server command; throws as `request`. */
   async command<A, R>(command: ServerCommand<A, R>, argument: A, token?: vscode.CancellationToken): Promise<R> {
     const params = { command: command.name, arguments: [argument] };
-    return (await this.running().sendRequest(ExecuteCommandRequest.type, params, token)) as R;
+    return (await inWords(this.running().sendRequest(ExecuteCommandRequest.type, params, token))) as R;
   }
 
   /** Dropped while no server runs: parts tell the state again at "running". */
@@ -211,6 +220,16 @@ export class Client implements vscode.Disposable {
       this.state_ = state;
       this.states.fire(state);
     }
+  }
+}
+
+/** The library's own words for a connection that ended are about connections. */
+async function inWords<R>(answer: Promise<R>): Promise<R> {
+  try {
+    return await answer;
+  } catch (error) {
+    const code = error instanceof ResponseError ? error.code : undefined;
+    throw code === ErrorCodes.PendingResponseRejected || code === ErrorCodes.ConnectionInactive ? new WentAway() : error;
   }
 }
 
