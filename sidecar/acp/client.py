@@ -29,7 +29,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.quirks import quirks_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
-from sidecar.acp.transport import LineTransport, Sink
+from sidecar.acp.transport import LineTransport, Sink, Source
 from sidecar.core.escape import plain
 from sidecar.workspace.ports import AgentFailed, Json, SessionRequest
 
@@ -57,7 +57,7 @@ class AgentConnection:
     def __init__(
         self,
         agent: str,
-        reader: asyncio.StreamReader,
+        reader: Source,
         sink: Sink,
         service: AnyService,
         *,

@@ -1,4 +1,4 @@
-"""Our ends of an agent's pipes: readers are asyncio's StreamReaders, writers are PipeWriters. Unix only.
+"""Our ends of an agent's pipes: what it says is read by a PipeReader, other readers are asyncio's; writers are PipeWriters. Unix only.
 
 asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged; these are pipes, made as large as
 Linux allows without privilege, because a file of a megabyte then crosses in one switch of processes instead of sixteen.
@@ -14,6 +14,8 @@ from itertools import islice
 
 _ROOM = 1024 * 1024
 """Bytes in a pipe on Linux (the limit for the unprivileged), and bytes waiting before a writer counts as full."""
+_LAST_WORDS = 2 * 1024 * 1024
+"""Bytes that a process may write while it ends before it has to wait: to its end, mostly."""
 _AT_ONCE = 512
 """Pieces of one system call; the least that systems allow is 16, Linux, macOS and the BSDs allow 1024."""
 
@@ -113,6 +115,72 @@ class PipeWriter:
         for future in waiting:
             if not future.done():
                 future.set_result(None)
+
+
+class PipeReader:
+    """A `transport.Source` over the read end `fd` of a pipe, for one reader at a time.
+
+    asyncio's own puts what it reads behind what is there and takes it out of it again. Here it is read when it is wanted and
+    handed over as the system gave it; what is not wanted yet stays in the pipe."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._loop = asyncio.get_running_loop()
+        self._wanted = 0
+        self._ignored = 0
+        self._waiting: asyncio.Future[bytes] | None = None
+        self._watched = False
+        self._closed = False
+
+    async def read(self, most: int) -> bytes:
+        """What there is, up to `most` bytes, once there is something; b"" at the end. Other tasks always run before."""
+        if self._closed:
+            return b""
+        self._wanted, self._waiting = most, self._loop.create_future()
+        self._watch()
+        return await self._waiting
+
+    def ignore(self) -> None:
+        """Nobody reads any more; what still comes is dropped, so that who writes it gets to its end."""
+        if not self._closed:
+            self._ignored = _LAST_WORDS
+            self._watch()
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._unwatch()
+        self._closed = True
+        os.close(self._fd)
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(b"")
+
+    def _readable(self) -> None:
+        waiting = None if self._waiting is None or self._waiting.done() else self._waiting
+        if waiting is None and self._ignored <= 0:  # not yet; who reads and answers in turns is never here
+            self._unwatch()
+            return
+        try:
+            data = os.read(self._fd, self._ignored if waiting is None else self._wanted)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:  # as good as the end
+            data = b""
+        if waiting is None:
+            self._ignored = self._ignored - len(data) if data else 0
+        else:
+            waiting.set_result(data)
+
+    def _watch(self) -> None:
+        if not self._watched:
+            self._loop.add_reader(self._fd, self._readable)
+            self._watched = True
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._loop.remove_reader(self._fd)
+            self._watched = False
 
 
 async def reader(fd: int, *, limit: int = _ROOM) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:

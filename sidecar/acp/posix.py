@@ -53,13 +53,14 @@ async def start(
         os.close(fd)
     os.set_blocking(to_reaper, False)
     sink = await pipes.writer(to_agent)
-    output, output_end = await pipes.reader(from_agent)
+    output = pipes.PipeReader(from_agent)
     stderr_reader, stderr_end = await pipes.reader(errors)
     reports, reports_end = await pipes.reader(from_reaper)
     process = AgentProcess(child.pid, sink, output, Tail(name))
 
     def hurry(how: str) -> None:
         if not how:
+            output.ignore()
             return
         try:
             os.write(to_reaper, how.encode())
@@ -70,8 +71,8 @@ async def start(
 
     def cleanup() -> None:
         os.close(to_reaper)  # a reaper that is still there takes it as our end
-        for transport in (output_end, stderr_end, reports_end):
-            transport.close()
+        for end in (output, stderr_end, reports_end):
+            end.close()
         if child.returncode is None:  # it does not do its work: the agent keeps it from it
             for pid in reaper_module.descendants(child.pid):
                 try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sidecar.acp.limits import Ladder
 from sidecar.acp.noise import Noise
-from sidecar.acp.transport import Sink
+from sidecar.acp.transport import Sink, Source
 from sidecar.core.escape import plain
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Tail:
 class AgentProcess:
     """Made by `start` below. `stdin`, `stdout` are for the transport; stderr is read here, always."""
 
-    def __init__(self, pid: int, stdin: Sink, stdout: asyncio.StreamReader, errors: Tail) -> None:
+    def __init__(self, pid: int, stdin: Sink, stdout: Source, errors: Tail) -> None:
         self.pid = pid
         """The agent's own, not the reaper's."""
         self.stdin = stdin

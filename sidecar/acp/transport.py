@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 Message: TypeAlias = dict[str, Any]
 RequestId: TypeAlias = int | str | None
 
-_CHUNK = 256 * 1024
+_CHUNK = 1024 * 1024
+"""Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
 _DEEPEST = 200
 """Arrays and objects within each other."""
@@ -50,6 +51,14 @@ _VALUES = 500_000
 """Of one message: a whole file is one."""
 _IN_ONE_LINE = 100
 """Messages that are taken from one line; some agents forget a line end, none forgets so many."""
+
+
+class Source(Protocol):
+    """The agent's output."""
+
+    async def read(self, most: int, /) -> bytes:
+        """What there is, up to `most` bytes, once there is something; b"" at the end. Raises ConnectionError like the end."""
+        ...
 
 
 class Sink(Protocol):
@@ -143,7 +152,7 @@ class LineTransport:
 
     def __init__(
         self,
-        reader: asyncio.StreamReader,
+        reader: Source,
         sink: Sink,
         admit: Admit,
         *,
@@ -354,7 +363,7 @@ class LineTransport:
                 self._end(f"sent a line of more than {self._limits.line} bytes")
                 return False
             try:
-                data = await self._reader.read(_CHUNK)
+                data = await self._reader.read(_CHUNK if self._partial_size >= _SMALL else _SMALL)
             except ConnectionError:  # a pipe that broke says the same as one that ended
                 data = b""
             if data:

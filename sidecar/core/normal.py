@@ -13,6 +13,7 @@ from bisect import bisect_left
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.lineends import dominant, expand, fold
+from sidecar.core.text import Text
 
 BOM = "\ufeff"
 
@@ -20,6 +21,14 @@ BOM = "\ufeff"
 def normal(raw: str) -> str:
     """`raw` without a leading byte order mark and with every LSP line end as one "\\n"."""
     return fold(raw.removeprefix(BOM))
+
+
+def says(text: Text, compared: str) -> bool:
+    """Whether `compared` is the compared form of `text`, found without making that where it is the text itself."""
+    chunks = text.chunks
+    if chunks[0].startswith(BOM) or any("\r" in chunk for chunk in chunks):
+        return normal(str(text)) == compared
+    return text.says(compared)
 
 
 class Normal:
@@ -30,13 +39,13 @@ class Normal:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.text = normal(raw)
-        self.terminator = dominant(raw)
+        self.terminator = "\n" if self.text is raw else dominant(raw)
         self._shift = 1 if raw.startswith(BOM) else 0
         # offset in `text` of each "\n" that stands for two characters of `raw`
         self._marks = (
-            [m.start() - self._shift - i for i, m in enumerate(re.finditer("\r\n", raw))]
-            if "\r" in raw
-            else []
+            []
+            if self.text is raw
+            else [m.start() - self._shift - i for i, m in enumerate(re.finditer("\r\n", raw))]
         )
 
     def offset_in_raw(self, offset: int) -> int:
@@ -47,7 +56,7 @@ class Normal:
         """The same changes for the raw text; new lines take the raw text's majority terminator."""
         if changes.length != len(self.text):
             raise ValueError(f"changes for a text of {changes.length}, this one has {len(self.text)}")
-        if "\r" not in self.raw and not self._shift:
+        if self.text is self.raw:
             return changes
         edits = tuple(
             Edit(self.offset_in_raw(e.start), self.offset_in_raw(e.end), expand(e.new, self.terminator))

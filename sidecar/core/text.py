@@ -93,6 +93,17 @@ class Text:
             return True
         return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
 
+    def says(self, text: str) -> bool:
+        """Whether these are its characters, found without joining the chunks."""
+        if len(text) != self._length:
+            return False
+        at = 0
+        for chunk in self._chunks:
+            if not text.startswith(chunk, at):
+                return False
+            at += len(chunk)
+        return True
+
     def __hash__(self) -> int:
         return hash(str(self))
 

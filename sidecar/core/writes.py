@@ -38,6 +38,8 @@ class EditText:
 
     changes: ChangeSet
     base: str
+    after: str | None = None
+    """The text it leads to, where that is known without making it."""
 
 
 Plan = NoChange | EditText | Conflict
@@ -90,7 +92,7 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
 def conflicting_base(candidates: Sequence[Candidate], current: str, new: str) -> str | None:
     """The base from which `new` is a conflict with `current`, when `plan_write` says that it is one."""
     newest = sorted(candidates, key=lambda c: -c.serial)
-    texts = dict.fromkeys([closest(candidates, new), *(c.text for c in newest)])
+    texts = _different([closest(candidates, new), *(c.text for c in newest)])
     return next((text for text in texts if isinstance(merge(text, current, new), Conflict)), None)
 
 
@@ -110,7 +112,7 @@ def closest(candidates: Iterable[Candidate], new: str) -> str:
 
 def _plan(base: str, current: str, new: str) -> Plan:
     if base == current:
-        return EditText(diff(current, new), base)
+        return EditText(diff(current, new), base, new)
     merged = merge(base, current, new)
     match merged:
         case Merged():
@@ -125,8 +127,17 @@ def _doubtful(known: Sequence[Candidate], base: str, new: str) -> list[str]:
     A line of `base` that the other lacks, and that came back, is proof. Length alone is not: a line that was replaced
     says nothing about whose it was."""
     given = [c.text for c in known if not c.from_disk][-1:]
-    texts = dict.fromkeys(given + [c.text for c in reversed(known) if c.from_disk])
+    texts = _different(given + [c.text for c in reversed(known) if c.from_disk])
     return [text for text in texts if text != base and not _is_proof(base, text, new)]
+
+
+def _different(texts: Iterable[str]) -> list[str]:
+    """Each once, in their order. There are few, and to compare them costs less than to hash them: mostly their lengths tell."""
+    found: list[str] = []
+    for text in texts:
+        if text not in found:
+            found.append(text)
+    return found
 
 
 def _is_proof(base: str, other: str, new: str) -> bool:

@@ -81,6 +81,8 @@ class _Planned(NamedTuple):
     """The text as the editor has it."""
     changes: ChangeSet
     """Of it."""
+    after: str
+    """What they lead to."""
 
 
 class BufferWriter:
@@ -239,13 +241,11 @@ class BufferWriter:
             planned = self._plan(task, place, tracked)
             if not isinstance(planned, _Planned):
                 return planned
-            before, changes = planned
+            before, changes, after = planned
             if not (capabilities.apply_edit and capabilities.document_changes):
                 return Untaken(tracked.is_clean(), reason)
             moment = _moment(tracked)
-            author = await self._recorder.begin(
-                task.session, place.path, before, changes.apply(before), "editor"
-            )
+            author = await self._recorder.begin(task.session, place.path, before, after, "editor")
             if isinstance(author, Refusal):
                 return author
             if _moment(tracked) != moment or tracked.watch is not None:
@@ -308,7 +308,10 @@ class BufferWriter:
                 changes = now.changes_in_raw(plan.changes)
                 if self._editor.capabilities.keeps_lines:
                     changes = keep_final_end(now.raw, changes)
-                return None if changes.is_empty else _Planned(now.raw, changes)
+                if changes.is_empty:
+                    return None
+                known = plan.after if changes is plan.changes else None
+                return _Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
             case _:
                 assert_never(plan)
 

@@ -13,7 +13,7 @@ import anyio
 
 from sidecar.core.change import Edit
 from sidecar.core.ledger import Author, Hunk
-from sidecar.core.normal import normal
+from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -95,11 +95,15 @@ class Tracked:
     def text(self) -> str:
         return normal(str(self.document.snapshot()))
 
+    def says(self, text: str) -> bool:
+        """Whether its compared form is `text`."""
+        return says(self.document.snapshot(), text)
+
     async def becomes(self, text: str, seconds: float) -> bool:
         """Whether the document says `text` (compared form), waiting for it at most that long."""
         watch = Watch(self.document, Text.of(text))
         try:
-            return self.text() == text or await watch.wait(seconds)
+            return self.says(text) or await watch.wait(seconds)
         finally:
             watch.close()
 
@@ -115,7 +119,7 @@ class Tracked:
         """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
         if not self.edited:
             return self.saved is not None
-        if self.saved is not None and self.text() == self.saved:
+        if self.saved is not None and self.says(self.saved):
             self.edited = self.user_dirty = False
             return True
         return False

@@ -103,7 +103,7 @@ class Reconciler:
             tracked.on_disk(saved, None)
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
-        if tracked.text() == saved:
+        if tracked.says(saved):
             tracked.edited = tracked.user_dirty = False
 
     async def _peek(self, tracked: Tracked, path: str) -> OnDisk | None:
@@ -157,7 +157,7 @@ class Reconciler:
         if known is not None and on_disk.text == before:
             return  # touched only
         if on_disk.text is not None and tracked.was_saved(on_disk.text):
-            if tracked.text() == on_disk.text:
+            if tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = False
             return  # by the editor: where its text differs now, that was done since
         behind = self.behind
@@ -287,7 +287,7 @@ class Reconciler:
 
     async def _reloaded(self, tracked: Tracked, text: str) -> bool:
         """Whether the editor takes the disk's text by itself, given a moment."""
-        if tracked.text() == text:
+        if tracked.says(text):
             tracked.edited = tracked.user_dirty = False
             return True
         watch = Watch(tracked.document, Text.of(text))

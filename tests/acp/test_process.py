@@ -196,12 +196,19 @@ async def test_a_reaper_that_fails_is_told_in_words(tmp_path: Path) -> None:
             await start({}, tmp_path, reaper=reaper)
 
 
+async def all_of(agent: process.AgentProcess) -> bytes:
+    parts: list[bytes] = []
+    while part := await agent.stdout.read(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
 async def test_the_environment_is_exactly_what_was_given(tmp_path: Path) -> None:
     script = "import os, sys; sys.stdout.write(repr(sorted(os.environ)))"
     env = {"PATH": os.environ["PATH"], "PYTHONCOERCECLOCALE": "0", "ONLY": "this"}
     agent = await posix.start([sys.executable, "-S", "-c", script], env, str(tmp_path), "fake")
     async with asyncio.timeout(HANGS):
-        assert eval(await agent.stdout.read()) == sorted(env)
+        assert eval(await all_of(agent)) == sorted(env)
     await agent.stop(QUICK)
 
 
@@ -212,7 +219,7 @@ async def test_the_agent_has_no_descriptors_of_ours(tmp_path: Path) -> None:
     agent = await posix.start([sys.executable, "-S", "-c", script], ENV, str(tmp_path), "fake")
     async with asyncio.timeout(HANGS):
         # 3 is the listing's own
-        assert set(eval(await agent.stdout.read())) <= {0, 1, 2, 3}
+        assert set(eval(await all_of(agent))) <= {0, 1, 2, 3}
     await agent.stop(QUICK)
 
 

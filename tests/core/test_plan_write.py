@@ -139,6 +139,7 @@ def test_plan_write(candidates: list[Candidate], now: str, sent: str, then: str 
             found: str | None = now
         case EditText():
             found = plan.changes.apply(now)
+            assert plan.after in (None, found)
         case Conflict():
             found = None
     assert found == then

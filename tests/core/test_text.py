@@ -203,6 +203,14 @@ def test_equality_and_hash_are_by_content_however_it_is_divided() -> None:
     assert {edited: 1}[whole] == 1
 
 
+@given(TEXTS, TEXTS, st.sampled_from([1, 3, 4096]))
+def test_it_says_its_characters_however_it_is_divided(text: str, other: str, size: int) -> None:
+    with chunk_size(size):
+        divided = Text.of(text)
+    for said in (text, other, text + "a", text[:-1], "b" + text[1:], text[:-1] + "b"):
+        assert divided.says(said) == (text == said)
+
+
 @given(TEXTS, st.sampled_from([1, 3, 4096]))
 def test_escaped_json_says_the_text(text: str, size: int) -> None:
     with chunk_size(size):
