@@ -5,6 +5,7 @@ import type { ClientFlags } from "../lsp_ext";
 import type { Session } from "../session";
 import { showMenu } from "./menu";
 import { newSession, prompt, stop } from "./prompts";
+import { openSettings } from "./settings_page";
 import { withWords } from "./words";
 
 export const flags: Partial<ClientFlags> = {};
@@ -17,6 +18,7 @@ export function register(session: Session): vscode.Disposable {
     command("prompt", (text) => prompt(session, typeof text === "string" ? text : undefined)),
     command("stop", () => stop(session)),
     command("menu", () => showMenu(session)),
+    command("openSettings", (name) => openSettings(session.context.extension.id, typeof name === "string" ? name : undefined)),
     command("showLog", () => session.log.show()),
     command("toggleProtocolLog", () => toggleProtocolLog(session)),
   );

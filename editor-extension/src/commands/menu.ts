@@ -5,7 +5,7 @@ import type { Session } from "../session";
 
 export async function showMenu({ client, context }: Session): Promise<void> {
   const running = client.state === "running";
-  const commands = [...(running ? ["prompt", "newSession", "stop"] : []), "restart", "showLog", "toggleProtocolLog"];
+  const commands = [...(running ? ["prompt", "newSession", "stop"] : []), "restart", "showLog", "toggleProtocolLog", "openSettings"];
   const titles = new Map(
     (context.extension.packageJSON as { contributes: { commands: { command: string; title: string }[] } }).contributes.commands.map(
       ({ command, title }) => [command, title],
@@ -13,11 +13,8 @@ export async function showMenu({ client, context }: Session): Promise<void> {
   );
   const panel = { label: vscode.l10n.t("Open Panel"), command: "acpSidecar.panel.focus" };
   const items = commands.map((name) => ({ label: titles.get(`acpSidecar.${name}`) ?? name, command: `acpSidecar.${name}` }));
-  const settings = { label: vscode.l10n.t("Open Settings"), command: "workbench.action.openSettings" };
-  const picked = await vscode.window.showQuickPick([panel, ...items, settings], { title: "ACP Sidecar" });
-  if (picked === settings) {
-    await vscode.commands.executeCommand(settings.command, `@ext:${context.extension.id}`);
-  } else if (picked !== undefined) {
+  const picked = await vscode.window.showQuickPick([panel, ...items], { title: "ACP Sidecar" });
+  if (picked !== undefined) {
     await vscode.commands.executeCommand(picked.command);
   }
 }

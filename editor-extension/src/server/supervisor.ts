@@ -231,11 +231,11 @@ const showLog: Way = { label: () => vscode.l10n.t("Show Log"), go: () => run("ac
 const getPython: Way = { label: () => vscode.l10n.t("Get Python…"), go: () => run("acpSidecar.getPython") };
 const chooseIt: Way = {
   label: () => vscode.l10n.t("Choose Python…"),
-  go: () => run("workbench.action.openSettings", "acpSidecar.python"),
+  go: () => run("acpSidecar.openSettings", "acpSidecar.python"),
 };
 const openSettings: Way = {
   label: () => vscode.l10n.t("Open Settings"),
-  go: () => run("workbench.action.openSettings", "@ext:acp-sidecar.acp-sidecar"),
+  go: () => run("acpSidecar.openSettings"),
 };
 
 function run(command: string, ...args: unknown[]): Thenable<unknown> {

@@ -25,7 +25,7 @@ export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
 export async function remedy(id: string): Promise<void> {
   if (id === "node") await vscode.env.openExternal(vscode.Uri.parse("https://nodejs.org/en/download"));
   else if (id === "uv") await vscode.env.openExternal(vscode.Uri.parse("https://docs.astral.sh/uv/getting-started/installation/"));
-  else await vscode.commands.executeCommand("workbench.action.openSettings", "acpSidecar.agents");
+  else await vscode.commands.executeCommand("acpSidecar.openSettings", "acpSidecar.agents");
 }
 
 interface Choice extends vscode.QuickPickItem {
@@ -124,7 +124,7 @@ export async function signIn({ client }: Session, agent: string, name: string): 
   if (answer.state === "env") {
     const settings = vscode.l10n.t("Open settings");
     const chosen = await vscode.window.showInformationMessage(answer.message ?? vscode.l10n.t("{0} needs variables in its settings.", name), settings);
-    if (chosen === settings) await vscode.commands.executeCommand("workbench.action.openSettings", "acpSidecar.agents");
+    if (chosen === settings) await vscode.commands.executeCommand("acpSidecar.openSettings", "acpSidecar.agents");
     return false;
   }
   if (answer.state === "done") void vscode.window.showInformationMessage(vscode.l10n.t("Signed in to {0}.", name));
