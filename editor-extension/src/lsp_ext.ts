@@ -116,6 +116,8 @@ export interface SessionRow {
   transcript: boolean;
   /** Its agent says that it keeps it. */
   listed: boolean;
+  /** Its agent said that it can take conversations up again. */
+  loads: boolean;
   modes?: unknown;
   configOptions?: unknown;
   promptCapabilities?: { image?: boolean };

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sidecar.acp import listing, logins
 from sidecar.acp.command import Command, environment, find, missing
 from sidecar.acp.host import Host, load_sdk
+from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.service import AnyService
@@ -315,6 +316,7 @@ class HostedAgents:
             opened.agent_session_id,
             replayed,
             host.connection.facts.images,
+            host.connection.facts.load or host.connection.facts.resume,
         )
 
     def _live(self, session_id: str) -> tuple[_Session, Host]:
@@ -489,9 +491,10 @@ class HostedAgents:
 
     def _info(self, agent: _Agent) -> AgentInfo:
         installed = find(agent.command.command, environment(agent.command.env).get("PATH")) is not None
+        known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it said how it is called
         return AgentInfo(
             agent.id,
-            agent.name or agent.id,
+            agent.name or known or agent.id,
             agent.source,
             installed,
             agent.version,

@@ -77,6 +77,8 @@ KNOWN = (
     ),
 )
 
+NAMES = {agent.id: agent.name for agent in KNOWN}
+
 
 def on_path(env: Mapping[str, str] | None = None) -> dict[str, AgentCommand]:
     """Those on PATH by id, each with its program's absolute path: what is approved once is that program, not a name."""

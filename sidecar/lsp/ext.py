@@ -483,6 +483,8 @@ class SessionRow(TypedDict):
     """The sidecar has a record of it."""
     listed: bool
     """Its agent says that it keeps it."""
+    loads: bool
+    """Its agent said that it can take conversations up again."""
     modes: NotRequired[Mapping[str, object]]
     """This and the following: of open ones, as ACP has them."""
     configOptions: NotRequired[Sequence[Mapping[str, object]]]

@@ -22,6 +22,8 @@ class About:
     updated: str = ""
     turn: int = 0
     """The last one: their numbers go on where they ended, since changes are known by them."""
+    loads: bool = False
+    """The agent said that it can take conversations up again."""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -35,6 +37,7 @@ class About:
             "created": self.created,
             "updated": self.updated,
             "turn": self.turn,
+            "loads": self.loads,
         }
 
     @staticmethod
@@ -62,4 +65,5 @@ class About:
             str(texts["created"]),
             str(texts["updated"]),
             turn,
+            fields.get("loads") is True,
         )

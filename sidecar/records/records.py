@@ -73,11 +73,14 @@ class Records:
         one = self._open.get(session_id)
         return one.about if one is not None else None
 
-    def reference(self, session_id: str, reference: str) -> None:
-        """The agent has another name for it (a new conversation under the same session)."""
+    def reference(self, session_id: str, reference: str, *, loads: bool | None = None) -> None:
+        """The agent has another name for it (a new conversation under the same session). `loads`: as in About; None: as before."""
         one = self._open.get(session_id)
-        if one is not None and one.about.reference != reference:
-            self._change(one, reference=reference)
+        if one is None:
+            return
+        loads = one.about.loads if loads is None else loads
+        if (one.about.reference, one.about.loads) != (reference, loads):
+            self._change(one, reference=reference, loads=loads)
 
     def prompt(self, session_id: str, turn: int, blocks: Sequence[Json]) -> None:
         one = self._open.get(session_id)

@@ -319,6 +319,7 @@ def _row(about: About, *, transcript: bool) -> dict[str, object]:
         "turn": about.turn,
         "transcript": transcript,
         "listed": False,
+        "loads": about.loads,
     }
 
 

@@ -83,7 +83,7 @@ class Opening:
                 self._state.sessions.remove(session.id)
                 self._records.abandon(session.id)
             raise
-        self._records.reference(session.id, session.opened.reference)
+        self._records.reference(session.id, session.opened.reference, loads=session.opened.loads)
         return session.opened
 
     async def allow(self, session: Session) -> None:

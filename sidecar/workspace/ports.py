@@ -243,6 +243,8 @@ class OpenedSession:
     """A loaded session: the agent told its history."""
     images: bool = False
     """The agent takes `image` blocks in prompts."""
+    loads: bool = False
+    """The agent can take conversations up again."""
 
     @property
     def prompt_capabilities(self) -> Json | None:

@@ -42,6 +42,7 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path, folder: Path) -
             "turn": 1,
             "transcript": True,
             "listed": False,
+            "loads": False,
         }
         record = await editor.execute("sidecar.transcript", session)
         said = [{key: entry[key] for key in entry if key != "at"} for entry in record["entries"]]
@@ -205,6 +206,8 @@ async def test_loading_after_a_restart(tmp_path: Path, folder: Path) -> None:
     for trace in traces.values():
         trace.unlink()
     async with an_editor(tmp_path, agents) as editor:
+        rows = {row["agent"]: row["loads"] for row in await editor.execute("sidecar.listSessions")}
+        assert rows == {what: "initialize" in script for what, (script, *_) in LOADING.items()}
         for what, (_, replay, _, history, remembers, shown) in LOADING.items():
             session = sessions[what]
             loaded = await editor.execute("sidecar.loadSession", {"sessionId": session, "replay": replay})

@@ -33,7 +33,7 @@ export type FileDiff = v.InferOutput<typeof FileDiff>;
 /** A part of the prompt that is no text: what was mentioned, selected or added. */
 export const Attachment = v.object({
   id,
-  kind: v.picklist(["file", "folder", "selection", "symbol", "problem", "terminal", "image"]),
+  kind: v.picklist(["file", "folder", "selection", "symbol", "problem", "terminal", "image", "conversation"]),
   label: v.pipe(text, v.maxLength(400)),
   uri: v.pipe(text, v.maxLength(8192)),
   /** Lines counted from 1, both included. */

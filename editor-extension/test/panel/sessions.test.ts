@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PermissionParams, TranscriptResult } from "../../src/lsp_ext";
-import type { Entry } from "../../src/panel/model";
+import type { Attachment, Entry } from "../../src/panel/model";
+import { promptWords } from "../../src/panel/host/acp";
 import type { Live } from "../../src/panel/host/live";
 import type { Server } from "../../src/panel/host/ports";
 import { Sessions, titleOf } from "../../src/panel/host/sessions";
@@ -10,6 +11,7 @@ import { Sessions, titleOf } from "../../src/panel/host/sessions";
 class FakeServer {
   readonly calls: string[] = [];
   turn = 0;
+  readonly prompts: Record<string, unknown>[][] = [];
   impossible: { changeId: string; reason: string }[] = [];
   refuse: Error | null = null;
   record: TranscriptResult | null = null;
@@ -19,11 +21,12 @@ class FakeServer {
     newSession: async ({ agent }) => this.did(`new ${agent}`, { sessionId: "s1", agent: agent ?? "" }),
     prompt: async ({ sessionId, prompt }) => {
       this.turn += 1;
+      this.prompts.push(prompt);
       return this.did(`prompt ${String(prompt[0]?.["text"])}`, { sessionId, turn: this.turn });
     },
     cancel: async (id) => this.did(`cancel ${id}`, null),
     close: async (id) => this.did(`close ${id}`, null),
-    listAgents: async () => [{ id: "a", name: "Agent A", source: "configured" as const, installed: true }],
+    listAgents: async () => [{ id: "a", name: "Agent A", source: "found" as const, installed: true }],
     listSessions: async () => [],
     load: async (id, replay) => this.did(replay ? `load and replay ${id}` : `load ${id}`, { agent: "a", remembers: this.remembers, ...(this.remembers ? {} : { note: "forgot" }) }),
     remove: async (id) => this.did(`remove ${id}`, { deleted: [id], kept: [] }),
@@ -48,21 +51,23 @@ interface Heard {
   clock: number;
   news: string[];
   returned: string[];
+  attached: Attachment[];
   adopted: string[];
 }
 
 async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: Live; heard: Heard }> {
   const fake = new FakeServer();
-  const heard: Heard = { clock: 0, news: [], returned: [], adopted: [] };
+  const heard: Heard = { clock: 0, news: [], returned: [], attached: [], adopted: [] };
   const sessions = new Sessions(fake.server, {
     changed: () => undefined,
     news: (_, what) => heard.news.push(what),
     adopted: (one) => heard.adopted.push(one.id),
     returned: (_, text) => heard.returned.push(text),
+    attached: (_, one) => heard.attached.push(one),
     label: (uri) => uri,
     remember: () => undefined,
     now: () => (heard.clock += 1000),
-    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", signInFirst: (agent) => `${agent}: sign in`, lost: "lost" },
+    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", signInFirst: (agent) => `${agent}: sign in`, lost: "lost", given: "(attached)", earlier: "Earlier" },
   });
   await sessions.refresh();
   const { live, ready } = sessions.begin("a");
@@ -229,7 +234,7 @@ test("sessions: when the server goes, turns are interrupted and questions withdr
 });
 
 test("sessions: a record comes back as it was; a turn without an end was interrupted", async () => {
-  const { fake, sessions } = await started();
+  const { fake, heard, sessions } = await started();
   const at = "2026-01-01T00:00:00Z";
   const say = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
   fake.record = {
@@ -257,7 +262,15 @@ test("sessions: a record comes back as it was; a turn without an end was interru
   fake.remembers = false;
   await sessions.resume(live);
   assert.equal(live.recorded, false);
-  assert.ok(live.conversation.entries.some((one) => one.kind === "notice" && one.text === "forgot"));
+  assert.ok(live.conversation.entries.some((one) => one.kind === "notice" && one.text === "forgot (attached)"));
+  const [attached] = heard.attached;
+  assert.ok(attached?.kind === "conversation" && attached.label === "Earlier");
+  assert.match(attached.text ?? "", /## You\n\none\n[^]*well/);
+  await sessions.send(live, "three", [attached]);
+  const sent = fake.prompts.at(-1)!;
+  assert.match(String(sent[1]?.["text"]), /^What was said[^]*well/);
+  // in the record it is a thing that went along, not the user's words
+  assert.deepEqual(promptWords(sent, "Earlier"), { text: "three", attachments: [{ id: "earlier", kind: "conversation", label: "Earlier", uri: "" }] });
 });
 
 test("sessions: what only the agent recorded is replayed, what is recorded here is not told twice", async () => {

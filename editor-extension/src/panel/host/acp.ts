@@ -8,6 +8,9 @@ type Json = Record<string, unknown>;
 /** The id of the picker that stands for a session's mode; options of the agent's have their own. */
 export const MODE = "$mode";
 
+/** Characters of an earlier conversation that go along: the last ones. */
+const EARLIER_LIMIT = 100_000;
+
 const words = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Modes, then models, then the rest. An option of category `mode` is the mode, newer agents' way. */
@@ -121,11 +124,21 @@ function values(row: Json): { value: string; label: string }[] {
   );
 }
 
+/** How a conversation begins that the agent does not remember, in the prompt that gives it what was said. For agents: not translated. */
+const EARLIER = "What was said between the user and you, or another agent, before; you may not remember it:";
+
+/** What was said until now, as it goes along with a prompt. */
+export function earlier(label: string, text: string): Attachment {
+  const kept = text.length > EARLIER_LIMIT ? `…${text.slice(-EARLIER_LIMIT)}` : text;
+  return { id: "earlier", kind: "conversation", label, uri: "", text: kept };
+}
+
 /** What is sent: the text, then what was added to it. Texts of selections travel as text, which every agent takes. */
 export function promptOf(text: string, attachments: readonly Attachment[]): Json[] {
   const blocks: Json[] = [{ type: "text", text }];
   for (const one of attachments) {
     if (one.kind === "image") blocks.push({ type: "image", mimeType: one.mimeType, data: one.text ?? "" });
+    else if (one.kind === "conversation") blocks.push({ type: "text", text: `${EARLIER}\n${fenced(one.text ?? "")}` });
     else {
       blocks.push({ type: "resource_link", uri: one.uri, name: one.label });
       if (one.text !== undefined) blocks.push({ type: "text", text: quoted(one) });
@@ -137,21 +150,27 @@ export function promptOf(text: string, attachments: readonly Attachment[]): Json
 function quoted(one: Attachment): string {
   const text = one.text ?? "";
   if (one.kind === "problem") return `${one.label}:\n${text}`;
+  const where = one.range ? `, lines ${one.range.start}–${one.range.end}` : "";
+  return `${one.uri}${where}:\n${fenced(text)}`;
+}
+
+function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((run) => run[0].length));
   const fence = "`".repeat(longest + 1);
-  const where = one.range ? `, lines ${one.range.start}–${one.range.end}` : "";
-  return `${one.uri}${where}:\n${fence}\n${text}\n${fence}`;
+  return `${fence}\n${text}\n${fence}`;
 }
 
 /** The words of a prompt of the record, and the names of what went along. */
-export function promptWords(blocks: unknown): { text: string; attachments: Attachment[] } {
+export function promptWords(blocks: unknown, earlierLabel = ""): { text: string; attachments: Attachment[] } {
   const texts: string[] = [];
   const attachments: Attachment[] = [];
   let linked = false;
   for (const raw of list(blocks)) {
     const block = object(raw);
     if (block["type"] === "text") {
-      if (!linked) texts.push(words(block["text"])); // a text after a link is what the link quotes
+      const text = words(block["text"]);
+      if (text.startsWith(EARLIER)) attachments.push({ id: "earlier", kind: "conversation", label: earlierLabel, uri: "" });
+      else if (!linked) texts.push(text); // a text after a link is what the link quotes
     } else if (block["type"] === "resource_link") {
       linked = true;
       const uri = words(block["uri"]);

@@ -8,11 +8,12 @@ import type { AgentCommand } from "../../server/settings";
 import type { Session } from "../../session";
 import type { Agent } from "../model";
 import { commandOf, registry, shown, wordsOf, type RegistryAgent } from "./registry";
+import { nameOf } from "./sessions";
 
 export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
   return agents.map((one): Agent => {
-    const { id, name, source, installed, version, needs } = one;
-    const row: Agent = { id, name, source, installed, ...(version ? { version } : {}), ...(needs ? { needs } : {}) };
+    const { id, source, installed, version, needs } = one;
+    const row: Agent = { id, name: nameOf(one), source, installed, ...(version ? { version } : {}), ...(needs ? { needs } : {}) };
     if (source === "demo") row.description = vscode.l10n.t("Reads a file and makes one small edit. For trying things out.");
     if (installed) return row;
     if (/\b(node|npx|npm)\b/i.test(needs ?? "")) return { ...row, needs: vscode.l10n.t("Node.js was not found on this machine."), remedy: { id: "node", label: vscode.l10n.t("Get Node.js") } };

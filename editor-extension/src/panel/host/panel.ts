@@ -11,7 +11,7 @@ import { exported } from "./export";
 import { html } from "./html";
 import { fileAttachment, insert, label, openLink, openLocation, Told } from "./links";
 import type { Live } from "./live";
-import { Memory } from "./memory";
+import { Memory, type Draft } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
 import { Outbox, type Page } from "./outbox";
 import type { Server } from "./ports";
@@ -48,10 +48,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       adopted: (live) => {
         if (!this.current) this.show(live, null);
       },
-      returned: (live, text) => {
-        if (live === this.current) this.tell({ type: "compose", text, attachments: [], focus: false });
-        else this.memory.keepDraft(live.id, { text, attachments: [] });
-      },
+      returned: (live, text) => this.intoBox(live, { text, attachments: [] }),
+      attached: (live, attachment) => this.intoBox(live, { text: "", attachments: [attachment] }),
       label: (uri) => label(vscode.Uri.parse(uri)),
       remember: () => this.remember(),
       now: () => Date.now(),
@@ -66,6 +64,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         signIn: vscode.l10n.t("Sign in"),
         signInFirst: (agent) => vscode.l10n.t("{0} wants you to sign in first.", agent),
         lost: vscode.l10n.t("The agent does not remember what is above: it was not able to take the conversation up again."),
+        given: vscode.l10n.t("What was said is attached to your next message."),
+        earlier: vscode.l10n.t("The conversation until now"),
       },
     });
     this.sessions.titles = { ...this.memory.titles };
@@ -379,6 +379,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.outbox.show(live, page ?? undefined);
     this.remember();
     this.look();
+  }
+
+  /** Joins what is in the session's prompt box, or will be when it is shown. */
+  private intoBox(live: Live, { text, attachments }: Draft): void {
+    if (live === this.current) return this.tell({ type: "compose", text, attachments, focus: false });
+    const draft = this.memory.draft(live.id);
+    const more = attachments.filter((one) => !draft.attachments.some((other) => other.id === one.id));
+    this.memory.keepDraft(live.id, { text: [draft.text, text].filter(Boolean).join("\n"), attachments: [...draft.attachments, ...more] });
   }
 
   private remember(): void {

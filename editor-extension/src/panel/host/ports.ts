@@ -1,6 +1,7 @@
 /** What the panel's sessions need of the server and of the editor, so that tests can be both. */
 
 import type { AgentInfo, AuthenticateResult, Rejected, SessionRow, TranscriptResult } from "../../lsp_ext";
+import type { Attachment } from "../model";
 import type { Live } from "./live";
 
 export interface Hunk {
@@ -41,6 +42,8 @@ export interface Editor {
   adopted(session: Live): void;
   /** What was queued is not sent after all: back to the user. */
   returned(session: Live, text: string): void;
+  /** Goes into the session's prompt box, where the user sees it and may take it out. */
+  attached(session: Live, attachment: Attachment): void;
   label(uri: string): string;
   words: Words;
   /** What lasts longer than the window. */
@@ -57,4 +60,8 @@ export interface Words {
   signIn: string;
   signInFirst(agent: string): string;
   lost: string;
+  /** Said after why it was lost. */
+  given: string;
+  /** The name of what was said before a session was begun anew. */
+  earlier: string;
 }

@@ -5,8 +5,9 @@
 
 import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded } from "../../lsp_ext";
 import type { Attachment, ChangedFile, Summary } from "../model";
-import { MODE, promptOf, promptWords } from "./acp";
+import { earlier, MODE, promptOf, promptWords } from "./acp";
 import { object } from "./conversation";
+import { exported } from "./export";
 import { countLines } from "./preview";
 import { Live } from "./live";
 import type { Editor, Hunk, Server } from "./ports";
@@ -51,7 +52,8 @@ export class Sessions {
   }
 
   agentName(id: string): string {
-    return this.agents.find((one) => one.id === id)?.name ?? id;
+    const agent = this.agents.find((one) => one.id === id);
+    return agent ? nameOf(agent) : id;
   }
 
   /** The last used first: those that are open, then the record's. */
@@ -131,7 +133,7 @@ export class Sessions {
     live.title = this.titles[sessionId] ?? record.title ?? "";
     live.renamed = sessionId in this.titles;
     live.recorded = !(row?.open ?? false);
-    live.resumable = row?.listed ?? false;
+    live.resumable = row?.loads === true || row?.listed === true;
     live.used = Date.parse(record.updatedAt);
     this.replay(live, record);
     this.all.set(sessionId, live);
@@ -145,7 +147,7 @@ export class Sessions {
     for (const entry of record.entries) {
       if (entry.type === "prompt") {
         if (open) conversation.ended({ reason: "interrupted" });
-        const { text, attachments } = promptWords(entry.prompt);
+        const { text, attachments } = promptWords(entry.prompt, this.editor.words.earlier);
         conversation.user(text, attachments, entry.turn);
         if (!live.title) live.title = titleOf(text);
         open = true;
@@ -177,7 +179,7 @@ export class Sessions {
       live.promptCapabilities = loaded.promptCapabilities;
       live.recorded = false;
       live.state = "idle";
-      if (!loaded.remembers) live.conversation.notice("info", loaded.note ?? this.editor.words.lost);
+      if (!loaded.remembers) this.anew(live, loaded.note);
     } catch (error) {
       live.recorded = true;
       live.state = "idle";
@@ -185,6 +187,15 @@ export class Sessions {
     }
     this.editor.changed(live);
     this.editor.remember();
+  }
+
+  /** The agent does not remember the conversation: the user's next message gives it what was said. */
+  private anew(live: Live, why: string | undefined): void {
+    const { lost, given, earlier: name } = this.editor.words;
+    const said = exported(live.title, live.agentName, live.conversation.entries);
+    const any = live.conversation.entries.some((one) => one.kind === "user" || one.kind === "agent");
+    live.conversation.notice("info", any ? `${why ?? lost} ${given}` : (why ?? lost));
+    if (any) this.editor.attached(live, earlier(name, said));
   }
 
   async remove(sessionId: string): Promise<string[]> {
@@ -450,7 +461,7 @@ export class Sessions {
         const prompts = record.entries.filter((one) => one.type === "prompt" && one.turn !== undefined && !known.has(one.turn));
         const prompt = prompts.at(-1);
         if (prompt?.turn === undefined) return;
-        const { text, attachments } = promptWords(prompt.prompt);
+        const { text, attachments } = promptWords(prompt.prompt, this.editor.words.earlier);
         live.conversation.userAt(index, text, attachments, prompt.turn);
         live.title ||= titleOf(text);
         const over = live.conversation.entries.some((one) => one.kind === "end" && one.turn === prompt.turn);
@@ -514,6 +525,11 @@ function grouped<K, V>(all: readonly V[], key: (one: V) => K): Map<K, V[]> {
 
 function sum(hunks: readonly Hunk[], text: (hunk: Hunk) => string): number {
   return hunks.reduce((count, one) => count + countLines(text(one)), 0);
+}
+
+/** What it is called. One of the settings has its name there: what it says of itself may be the same for several of them. */
+export function nameOf({ id, name, source }: AgentInfo): string {
+  return source === "configured" ? id : name;
 }
 
 export function message(error: unknown): string {
