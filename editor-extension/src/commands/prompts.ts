@@ -50,9 +50,9 @@ async function hasSession({ client }: Session): Promise<boolean> {
   return Array.isArray(sessions) && sessions.some((each: { alive?: unknown }) => each.alive !== false);
 }
 
-/** The folder that a session works in, as an absolute path. Agents work on folders, so an empty window has none to offer. */
+/** The folder that a session works in, as an absolute path. Agents work on folders of the disk, so an empty window has none to offer. */
 async function folder(ask = true): Promise<string | undefined> {
-  const folders = vscode.workspace.workspaceFolders ?? [];
+  const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
   if (folders.length === 0) {
     const open = vscode.l10n.t("Open Folder…");
     const sentence = vscode.l10n.t("An agent works in a folder: open one first.");
@@ -64,10 +64,9 @@ async function folder(ask = true): Promise<string | undefined> {
   if (folders.length === 1 || !ask) {
     return folders[0]?.uri.fsPath;
   }
-  const picked = await vscode.window.showWorkspaceFolderPick({
-    placeHolder: vscode.l10n.t("The folder that the agent starts in; it may use the others too"),
-  });
-  return picked?.uri.fsPath;
+  const items = folders.map(({ name, uri }) => ({ label: name, description: uri.fsPath }));
+  const placeHolder = vscode.l10n.t("The folder that the agent starts in; it may use the others too");
+  return (await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true }))?.description;
 }
 
 async function pickAgent(session: Session): Promise<string | undefined> {

@@ -39,8 +39,32 @@ function blobs() {
   });
 }
 
+// Files that are on no disk: the folder test-support:/virtual with a.txt in it.
+function virtual() {
+  const file = Buffer.from("one\ntwo\n");
+  const is = (type, size) => ({ type, size, ctime: 0, mtime: 0 });
+  const refuse = (uri) => {
+    throw vscode.FileSystemError.NoPermissions(uri);
+  };
+  return vscode.workspace.registerFileSystemProvider("test-support", {
+    onDidChangeFile: new vscode.EventEmitter().event,
+    watch: () => ({ dispose: () => undefined }),
+    stat: (uri) => {
+      if (uri.path === "/virtual/a.txt") return is(vscode.FileType.File, file.length);
+      if (uri.path === "/virtual" || uri.path === "/") return is(vscode.FileType.Directory, 0);
+      throw vscode.FileSystemError.FileNotFound(uri);
+    },
+    readDirectory: () => [["a.txt", vscode.FileType.File]],
+    readFile: (uri) => (uri.path === "/virtual/a.txt" ? file : refuse(uri)),
+    createDirectory: refuse,
+    writeFile: refuse,
+    delete: refuse,
+    rename: refuse,
+  });
+}
+
 exports.activate = (context) => {
-  context.subscriptions.push(blobs());
+  context.subscriptions.push(blobs(), virtual());
   const server = http.createServer((request, response) => {
     const parts = [];
     request.on("data", (part) => parts.push(part));

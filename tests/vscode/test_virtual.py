@@ -1,0 +1,74 @@
+"""Windows with folders that are on no disk: nothing is started where there is no other, and agents never work in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.support.waiting import eventually
+from tests.vscode.code_server import CodeServer
+from tests.vscode.conftest import OpenWindow
+from tests.vscode.reviewing import lenses
+from tests.vscode.test_install import errors
+from tests.vscode.test_killed import own_server
+from tests.vscode.window import Window
+
+VIRTUAL = {"uri": "test-support:/virtual", "name": "virtual"}
+"""Its files are the support extension's."""
+STATE = """
+const ours = vscode.extensions.getExtension('acp-sidecar.acp-sidecar');
+const commands = await vscode.commands.getCommands(true);
+return { known: ours !== undefined, commands: commands.filter((name) => /^(acpS|s)idecar\\./.test(name)) };
+"""
+
+
+def visit(window: Window, server: CodeServer, workspace: Path, folders: Sequence[dict[str, str]]) -> None:
+    """Opens these as the window's folders, and waits for them."""
+    workspace.write_text(json.dumps({"folders": folders}))
+    window._visit(lambda: window.page.goto(f"{server.url}/?workspace={workspace}"))
+    body = "return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.scheme)"
+    wanted = [folder.get("uri", "file:").split(":")[0] for folder in folders]
+    eventually(lambda: window.js(body) == wanted, "the folders are there", within=30)
+
+
+def test_without_a_folder_on_the_disk_nothing_runs(
+    open_window: OpenWindow, code_server: CodeServer, tmp_path: Path
+) -> None:
+    window = open_window(root=None)
+    visit(window, code_server, tmp_path / "virtual.code-workspace", [VIRTUAL])
+    read = "return (await vscode.workspace.openTextDocument(vscode.Uri.parse('test-support:/virtual/a.txt'))).getText()"
+    assert window.js(read) == "one\ntwo\n", "the folder is there"
+    # An extension that is not active yet would be known all the same
+    assert window.js(STATE) == {"known": False, "commands": []}
+    assert own_server(window) is None
+    window.command("workbench.extensions.search", "@installed acp-sidecar")
+    row = window.page.locator(".extensions-list .monaco-list-row", has_text="Coding agents")
+    row.first.click()
+    shown = window.page.locator(".extension-editor .header")
+    expect(shown).to_contain_text("Agents work on files of this machine's disk")
+
+    # With one that is on the disk beside it, agents work there
+    folder = tmp_path / "real"
+    folder.mkdir()
+    file = folder / "a.txt"
+    file.write_text("one\ntwo\n")
+    visit(window, code_server, tmp_path / "both.code-workspace", [VIRTUAL, {"path": str(folder)}])
+    window.until_server_runs()
+    assert own_server(window) is not None
+    window.js("keep.made = vscode.commands.executeCommand('acpSidecar.newSession')")
+    picks = window.page.locator(".quick-input-list .monaco-list-row")
+    picks.filter(has_text="demo").click()
+    made = window.js("return await keep.made")
+    (session,) = window.command("sidecar.status")["sessions"]
+    assert (session["sessionId"], session["cwd"]) == (made["sessionId"], str(folder))
+    window.command(
+        "sidecar.prompt", {"sessionId": made["sessionId"], "prompt": f"Look at {file}", "wait": True}
+    )
+    window.open(file)
+    eventually(lambda: lenses(window, file), "its edit is under review", within=30)
+    window.command("sidecar.newSession", {"agent": "demo"})
+    assert {one["cwd"] for one in window.command("sidecar.status")["sessions"]} == {str(folder)}
+    assert errors(window) == []
