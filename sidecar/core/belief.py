@@ -59,6 +59,8 @@ class _Belief:
     """When all of it was known: what came in parts later is no proof that the rest was not read elsewhere."""
     raw: Text | None = None
     text: str | None = None
+    own: Candidate | None = None
+    """The agent's own write that this goes back to, and when it was done."""
     earlier: _Belief | None = None
     """Before anything was read in parts: an agent may have written from memory, whatever it was shown since."""
 
@@ -112,6 +114,7 @@ class Beliefs:
         entry = self._entry(session, uri)
         moment = self.moment()
         entry.belief = _Belief(moment, moment if received is None else received, text=content)
+        entry.belief.own = entry.belief.candidate()
         entry.past.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
@@ -134,7 +137,10 @@ class Beliefs:
             match merge(before, believed.text, after):
                 case Merged() as merged:
                     entry.belief = _Belief(
-                        believed.serial, entry.belief.since, text=merged.changes.apply(believed.text)
+                        believed.serial,
+                        entry.belief.since,
+                        text=merged.changes.apply(believed.text),
+                        own=entry.belief.own,
                     )
                 case Conflict():
                     pass
@@ -157,6 +163,14 @@ class Beliefs:
             return None
         _settle(entry, until)
         return None if entry.belief is None else entry.belief.since
+
+    def own(self, session: str, uri: DocumentUri, until: int) -> Candidate | None:
+        """The last write of this session's own, and when it was done, unless all of the text was given to it since."""
+        entry = self._entries.get((session, uri))
+        if entry is None:
+            return None
+        _settle(entry, until)
+        return None if entry.belief is None else entry.belief.own
 
     def candidates(
         self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None
@@ -230,7 +244,7 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
         laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
     if laid_over is None:
         laid_over = _lay_over(belief.candidate().text, text, served.first, served.count)
-    return _Belief(serial, belief.since, raw=laid_over, earlier=belief.earlier or belief)
+    return _Belief(serial, belief.since, raw=laid_over, own=belief.own, earlier=belief.earlier or belief)
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:

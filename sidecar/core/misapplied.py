@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import offset_at
 from sidecar.core.lineends import fold
@@ -58,6 +58,32 @@ def separate(
     if texts[stood] == texts[run.first]:
         return Separated(str(texts[-1]), is_undone=True)
     return taken_out(str(texts[run.first]), run.edits, received[stood:])
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request's edits and what became of them: `received` followed on `before`."""
+
+    before: Text
+    sent: Sequence[SentEdit]
+    received: Sequence[Edit]
+
+
+def separate_all(attempts: Sequence[Attempt], encoding: Encoding, lf_lines: bool = False) -> Separated | None:
+    """What the text would be without any of our edits, when those that were to put the first one right came to a wrong place, too; None
+    when one of them is not found. Each attempt began with the text that the one before it left.
+
+    From the last one back: what the text would be without it is what followed on the one before."""
+    later: Sequence[Edit] = ()
+    found: Separated | None = None
+    reached_into = False
+    for attempt in reversed(attempts):
+        found = separate(attempt.before, attempt.sent, [*attempt.received, *later], encoding, lf_lines)
+        if found is None:
+            return None
+        reached_into = reached_into or found.reached_into
+        later = changes_as_steps(diff(str(attempt.before), found.without))
+    return None if found is None else Separated(found.without, found.is_undone, reached_into)
 
 
 def overwrites(
@@ -178,8 +204,22 @@ def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
 def _same(text: Text, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: bool) -> bool:
     return (
         fold(sent.new) == fold(edit.new)
-        and edit.start == offset_at(text, sent.start, encoding, lf_lines)
-        and edit.end == offset_at(text, sent.end, encoding, lf_lines)
+        and _is_at(text, edit.start, sent.start, encoding, lf_lines)
+        and _is_at(text, edit.end, sent.end, encoding, lf_lines)
+    )
+
+
+def _is_at(text: Text, offset: int, place: Position, encoding: Encoding, lf_lines: bool) -> bool:
+    """Whether an editor may take `place` for `offset`. Where it lies behind a line's end, that is the end: for an editor to which a
+    "\r" is a character like any other, behind one."""
+    at = offset_at(text, place, encoding, lf_lines)
+    if offset == at:
+        return True
+    return (
+        lf_lines
+        and offset == at + 1
+        and text.slice(at, min(at + 2, len(text))) == "\r\n"
+        and text.position_at(at, encoding).character < place.character
     )
 
 

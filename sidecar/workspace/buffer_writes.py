@@ -276,9 +276,7 @@ class BufferWriter:
                     await self._recorder.finish(author, "failed")
                 case Outcome.UNCLEAR:
                     candidates = self._candidates(task, tracked)
-                    put_right = await self._put_right.put_right(
-                        task, place, tracked, sent, author, candidates
-                    )
+                    put_right = await self._put_right.put_right(task, place, sent, author, candidates)
                     if put_right is not None:
                         return put_right if isinstance(put_right, Refusal) else None
                 case _:

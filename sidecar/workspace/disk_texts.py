@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sidecar.core.belief import Candidate
 from sidecar.core.normal import normal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -32,6 +33,8 @@ class _DiskText:
     """The editor or we put it there last."""
     by_editor: bool = False
     """The editor did."""
+    found: bool = False
+    """Some program put it there, before the editor or we did."""
 
     def compared(self) -> str:
         if isinstance(self.text, Text):
@@ -49,7 +52,7 @@ class DiskTexts:
 
     def seen(self, uri: DocumentUri, text: str) -> None:
         """The disk holds `text` (compared form); it may have done so for long."""
-        self._add(self._of(uri), _DiskText(text, 0, self.moment()))
+        self._add(self._of(uri), _DiskText(text, 0, self.moment(), found=True))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""
@@ -61,9 +64,17 @@ class DiskTexts:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
         self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
 
-    def between(self, uri: DocumentUri, since: int, moment: int) -> list[str]:
-        """Every text that an agent may have read after `since` and before `moment`."""
+    def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
+        """Every text that an agent may have read after `since` and before `moment`. What was there before it said what the agent itself
+        wrote last (`own`), by its own doing most likely, is nothing it goes back to."""
         texts = self._texts.get(uri, [])
+        if own is not None:
+            put = (
+                i
+                for i, known in enumerate(texts)
+                if known.found and known.noticed <= own.serial and known.compared() == own.text
+            )
+            texts = texts[max(put, default=0) :]
         gone = [later.noticed for later in texts[1:]]
         return [
             known.compared()
@@ -93,6 +104,11 @@ class DiskTexts:
         """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
         newest = self._newest(uri)
         return newest is not None and newest.by_us and newest.compared().rstrip("\n") == text.rstrip("\n")
+
+    def says(self, uri: DocumentUri, text: str) -> bool:
+        """Whether `text` (compared form) is what the disk was found to say last."""
+        newest = self._newest(uri)
+        return newest is not None and newest.compared() == text
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""

@@ -19,7 +19,7 @@ import anyio
 
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Json
@@ -70,6 +70,8 @@ class Evidence:
         self._ended: dict[str, float] = {}
         self._acted: dict[str, str | None] = {}
         """By session: the last tool call or command of its turn that may have changed something."""
+        self._noted: dict[DocumentUri, Stat] = {}
+        """Of open documents, what their files were like when something new was found there."""
         self.first_act: Callable[[Session], None] = lambda session: None
         """Told of the first of them in a turn."""
 
@@ -104,6 +106,8 @@ class Evidence:
         named = self._named.get(session.id)
         if named is None:
             return
+        if update["sessionUpdate"] == "tool_call":
+            self._looks_around(session)
         if self._only_reads(session.id, call, update.get("kind")):
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
                 self._reads(session, path)
@@ -165,6 +169,20 @@ class Evidence:
     def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
         known = self._named.get(session.id)
         return [] if known is None else list(known.items())
+
+    def _looks_around(self, session: Session) -> None:
+        """A call is about to read or write files that it need not name. What others put on the disk of the open ones before it, nobody may
+        find there any more after it; agents may have read it."""
+        for tracked in self._state.documents:
+            path, uri = to_path(tracked.document.uri), tracked.document.uri
+            if path is None or tracked.stat is None or not tracked.observed.is_set():
+                continue
+            stat = self._state.storage.stat(path)
+            if stat is not None and stat != tracked.stat and self._noted.get(uri) != stat:
+                self._noted[uri] = stat
+                self._reads(session, path)
+        if len(self._noted) > MAX_NAMED:
+            self._noted.clear()
 
     def _reads(self, session: Session, path: str) -> None:
         """A call that reads a file, behind us perhaps: what is on the disk now is what a later write may be based on."""

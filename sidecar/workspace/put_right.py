@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sidecar.core.belief import Candidate
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
-from sidecar.core.misapplied import SentEdit, Separated, looks_applied, separate
+from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.writes import EditText, plan_write
 from sidecar.workspace.documents import Tracked
-from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Outcome, Sender, Sent
+from sidecar.workspace.sending import Outcome, Sender, Sent, at_a_wrong_place, followed_by
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteTask, conflict, kept_changing, misapplied
 
@@ -44,44 +43,38 @@ class PutRight:
         self,
         task: WriteTask,
         place: Place,
-        tracked: Tracked,
         sent: Sent,
         author: Author,
         candidates: Sequence[Candidate],
     ) -> Refusal | bool | None:
         """True: the text is right now. None: nothing of the edit arrived, plan again."""
-        can = self._editor.capabilities
-        edits = [SentEdit(e.start, e.end, e.new_text) for e in sent.edits]
-        received = list(sent.received)
+        made = [sent]
         for _ in range(_ATTEMPTS):
-            found = separate(sent.before, edits, received, can.encoding, can.lf_lines)
+            tracked = made[-1].tracked
+            if tracked.closed or tracked.watch is not None:
+                break
+            found = self._sender.without(made)
             if found is None:
-                if looks_applied(edits, received):
+                if len(made) > 1 or self._sender.looks_made(sent):
                     break
                 await self._recorder.finish(author, "failed")
                 return None
-            if found.is_undone:  # by the user, who does not want it
+            if found.is_undone and len(made) == 1:  # by the user, who does not want it
                 await self._recorder.finish(author, "failed")
                 return kept_changing(place.requested)
-            before = str(tracked.document.snapshot())
             correction = await self._correct(task, place, tracked, found, author, candidates)
             if not isinstance(correction, Sent):
                 return correction
-            later: Sequence[Edit] = correction.received
-            if correction.outcome is Outcome.UNCLEAR:
-                label = f"{task.session.agent}, taken back"
-                if not await self._sender.take_back(correction, label):
+            if correction.outcome not in (Outcome.UNCLEAR, Outcome.REFUSED):
+                break
+            # The user goes on typing. What the correction did at a wrong place goes together with what it was to put right.
+            made = followed_by(made, correction)
+            if not made or made[0] is correction:  # closed without saving, and opened again by the correction
+                if made and await self._sender.take_back(correction, f"{task.session.agent}, taken back"):
                     break
-                if tracked.closed:  # without saving: nothing of either edit is left
-                    await self._recorder.finish(author, "failed")
-                    return kept_changing(place.requested)
-                later = changes_as_steps(diff(before, str(tracked.document.snapshot())))
-            elif correction.outcome is not Outcome.REFUSED:
-                break
-            if tracked.closed or tracked.watch is not None:
-                break
-            received += later  # the user goes on typing: found once more, with that behind it
-        return await self._left_to_the_user(task, place, author)
+                await self._recorder.finish(author, "failed")
+                return kept_changing(place.requested)
+        return await self._left_to_the_user(task, place, author, len(made))
 
     async def _correct(
         self,
@@ -95,7 +88,8 @@ class PutRight:
         """True or a conflict when it is right now; else what became of the edit that was to make it so."""
         now = tracked.document.snapshot()
         without = Normal(found.without)
-        plan = plan_write(candidates, without.text, task.wanted)
+        # What the user undid meanwhile they do not want: then there is only something to take out.
+        plan = None if found.is_undone else plan_write(candidates, without.text, task.wanted)
         wanted = found.without
         if isinstance(plan, EditText):
             wanted = without.changes_in_raw(plan.changes).apply(found.without)
@@ -115,22 +109,22 @@ class PutRight:
                 "What it took away is back; look whether the lines around it are as you want them.",
             )
         await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
+        if plan is None:
+            return kept_changing(place.requested)
         return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
 
     async def take_back(self, task: WriteTask, place: Place, sent: Sent, author: Author) -> None:
         """An edit that was given up was made at a wrong place after all: the agent was told that nobody knows, so it goes."""
-        if await self._sender.take_back(sent, f"{task.session.agent}, taken back"):
-            await self._recorder.finish(author, "failed")
-        elif looks_applied([SentEdit(e.start, e.end, e.new_text) for e in sent.edits], sent.received):
-            await self._left_to_the_user(task, place, author)
+        left = await self._sender.take_back(sent, f"{task.session.agent}, taken back")
+        if left and self._sender.looks_made(sent):
+            await self._left_to_the_user(task, place, author, left)
         else:
             await self._recorder.finish(author, "failed")
 
-    async def _left_to_the_user(self, task: WriteTask, place: Place, author: Author) -> Refusal:
+    async def _left_to_the_user(
+        self, task: WriteTask, place: Place, author: Author, edits: int = 1
+    ) -> Refusal:
+        """Nothing more is tried: `edits` of ours are in the text where they do not belong."""
         await self._recorder.finish(author, "unknown")
-        self._editor.show(
-            "warning",
-            f"The editor applied {task.session.agent}'s edit at a wrong place in {place.path}. "
-            "Your own text is all there: undo once to take the edit back.",
-        )
+        self._editor.show("warning", at_a_wrong_place(f"{task.session.agent}'s edit", place.path, edits))
         return misapplied(place.requested)

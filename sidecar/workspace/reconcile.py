@@ -267,8 +267,15 @@ class Reconciler:
         if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
             return False
         sent = await self._sender.send(tracked, raw, "Changed on disk")
-        if sent.outcome is Outcome.UNCLEAR:
-            await self._sender.take_back(sent, "Changed on disk, taken back")
+        # Who saves over what somebody put there wants their own text, be the change already on its way.
+        uri, disk = tracked.document.uri, tracked.disk
+        outdated = sent.saved_over and disk is not None and not disk.says(uri, on_disk.text)
+        if sent.outcome is Outcome.UNCLEAR or (sent.outcome is Outcome.APPLIED and outdated):
+            what = "what was changed on the disk"
+            await self._sender.take_back_or_tell(
+                sent, "Changed on disk, taken back", what, to_path(uri) or uri
+            )
+            return False
         if sent.outcome is not Outcome.APPLIED:
             return False
         tracked.together = on_disk.text

@@ -115,7 +115,7 @@ class Resolver:
                 return True
             await self._recorder.finish(author, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
             if sent.outcome is Outcome.UNCLEAR:
-                await self._sender.take_back(sent, "Taken back")
+                await self._sender.take_back_or_tell(sent, "Taken back", f"{session.agent}'s edit", path)
             if sent.outcome is not Outcome.REFUSED:
                 return False
         return False

@@ -8,16 +8,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import anyio
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import places
 from sidecar.core.lineends import fold
-from sidecar.core.misapplied import SentEdit, made_on, overwrites, separate
+from sidecar.core.misapplied import (
+    Attempt,
+    SentEdit,
+    Separated,
+    looks_applied,
+    made_on,
+    overwrites,
+    separate,
+    separate_all,
+)
 from sidecar.core.normal import normal
 from sidecar.core.text import Encoding, Rope, Text
 from sidecar.workspace.background import Background
@@ -38,6 +47,8 @@ REFUSED_SECONDS = 1.0
 
 _SOON = 2_000_000
 """Characters up to which every change that comes is looked at for an edit of ours at a wrong place; in larger texts once, at the end."""
+_TAKE_BACKS = 3
+"""How often an edit at a wrong place is taken out again that newer typing keeps there."""
 _MAX_UNSEEN = 8
 """The newest edits of unknown whereabouts that are remembered."""
 RELOAD_SECONDS = 0.5
@@ -78,6 +89,8 @@ class Sent:
     """The document it ended in: another one when it was closed and opened again on the way."""
     late: anyio.Event | None = None
     """With UNKNOWN: set when the answer has come after all."""
+    saved_over: bool = False
+    """The document was saved since sending, before the edit came."""
     unseen: bool = False
     """With GONE: the editor says it made the edit, and nothing of it was told before the document was closed or since. It may be in a
     buffer that nobody sees (lsp-mode)."""
@@ -165,7 +178,9 @@ class _Sending:
     def sent(self, outcome: Outcome, reason: str, late: anyio.Event | None = None) -> Sent:
         watch = self.watch
         received = list(watch.edits)
-        return Sent(outcome, reason, watch.before, self.edits, received, watch.matched_at, self.tracked, late)
+        sent = Sent(outcome, reason, watch.before, self.edits, received, watch.matched_at, self.tracked, late)
+        sent.saved_over = watch.saved_over
+        return sent
 
     async def wait(self, seconds: float, is_enough: Callable[[], bool] = lambda: False) -> bool:
         """Whether the expected text was seen, waiting for it at most that long, in whatever document it comes, or until
@@ -195,8 +210,9 @@ class _Sending:
         self.tracked.watch = None
         self.tracked.at_rest.set()
         self.watch.close()
-        self.tracked = tracked
+        was, self.tracked = self.watch, tracked
         self.watch = tracked.watch = Watch(tracked.document, self.expected, text, edits)
+        self.watch.saved_over = was.saved_over
         self.moved = True
 
 
@@ -307,7 +323,9 @@ class Sender:
     def _made_untold(self, sending: _Sending, tracked: Tracked, text: Text) -> tuple[Text, ChangeSet] | None:
         """The text that the disk had once and the edit was made on, and what that made of it, when that is `text`."""
         can, now = self._editor.capabilities, str(text)
-        for known in tracked.disk.known(tracked.document.uri) if tracked.disk and "\r" not in now else ():
+        if tracked.disk is None or "\r" in now or tracked.disk.says(tracked.document.uri, now):
+            return None  # opened with what the disk says, before anything was made of it
+        for known in tracked.disk.known(tracked.document.uri):
             there = Text.of(known)
             made = made_on(there, _as_sent(sending.edits), can.encoding, can.lf_lines)
             if made is not None and known != now and made.apply(known) == now:
@@ -372,9 +390,13 @@ class Sender:
             outcome = Outcome.APPLIED if sending.watch.matched else Outcome.REFUSED
             return sending.sent(outcome, request.answer.reason)
         if await self._mirrored(sending):
-            if not self._overwrote(sending):
-                return sending.sent(Outcome.APPLIED, "")
-            return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
+            if self._overwrote(sending):
+                return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
+            if self._was_there_already(sending):
+                return sending.sent(
+                    Outcome.UNCLEAR, "the editor applied the edit to a text that had it already"
+                )
+            return sending.sent(Outcome.APPLIED, "")
         if sending.tracked.closed:
             gone = sending.sent(Outcome.GONE, "the document was closed")
             can = self._editor.capabilities
@@ -404,7 +426,11 @@ class Sender:
         """The answer to an edit that was given up: what it did is noted all the same."""
         await sending.request.answered.wait()
         if sending.request.answer is not None and sending.request.answer.applied:
-            matched = await self._mirrored(sending) and not self._overwrote(sending)
+            matched = (
+                await self._mirrored(sending)
+                and not self._overwrote(sending)
+                and not self._was_there_already(sending)
+            )
             if not matched and sending.watch.edits:
                 sent.outcome = Outcome.UNCLEAR
         sent.matched_at = sending.watch.matched_at
@@ -425,22 +451,50 @@ class Sender:
             return None
         return Misplaced(normal(str(sent.tracked.document.snapshot())), normal(found.without))
 
-    async def take_back(self, sent: Sent, label: str, attempts: int = 3) -> bool:
-        """Takes an edit that the editor made at a wrong place out again. Whether it is out, for certain."""
-        tracked = sent.tracked
-        if tracked.closed or tracked.watch is not None:
-            return False
+    async def take_back(self, sent: Sent, label: str) -> int:
+        """Takes an edit that the editor made at a wrong place out again. 0 when it is out, for certain; else how many edits of ours may
+        still be there, with those that were to take it out."""
+        made = [sent]
+        for _ in range(_TAKE_BACKS):
+            tracked = made[-1].tracked
+            found = None if tracked.closed or tracked.watch is not None else self.without(made)
+            if found is None:
+                break
+            now = str(tracked.document.snapshot())
+            if now == found.without:
+                return 0
+            back = await self.send(tracked, diff(now, found.without), label)
+            if back.outcome is Outcome.APPLIED:
+                return 0
+            if back.outcome not in (Outcome.UNCLEAR, Outcome.REFUSED):
+                break
+            made = followed_by(made, back)
+            if not made:
+                return 0
+        return len(made)
+
+    async def take_back_or_tell(self, sent: Sent, label: str, what: str, path: str) -> None:
+        """The same; when it cannot be done, nothing more is tried, and the user is told of `what` came to a wrong place in `path`."""
+        left = await self.take_back(sent, label)
+        if left and not sent.tracked.closed and self.looks_made(sent):
+            self._editor.show("warning", at_a_wrong_place(what, path, left))
+
+    def looks_made(self, sent: Sent) -> bool:
+        """Whether the edit seems to be among what was received, though perhaps nobody can say where."""
+        can, edits = self._editor.capabilities, _as_sent(sent.edits)
+        found = separate(sent.before, edits, sent.received, can.encoding, can.lf_lines)
+        return looks_applied(edits, sent.received) if found is None else not found.is_undone
+
+    def without(self, made: Sequence[Sent]) -> Separated | None:
+        """What the text would be without any of these edits, which came to wrong places one after the other; None when one of them is not
+        found, or something else happened since."""
         can = self._editor.capabilities
-        found = separate(sent.before, _as_sent(sent.edits), sent.received, can.encoding, can.lf_lines)
-        if found is None:
-            return False
-        now = str(tracked.document.snapshot())
-        if now == found.without:
-            return True
-        back = await self.send(tracked, diff(now, found.without), label)
-        if back.outcome is Outcome.UNCLEAR and attempts > 1:  # closed and opened again by this very edit
-            return await self.take_back(back, label, attempts - 1)
-        return back.outcome is Outcome.APPLIED
+        attempts = [Attempt(sent.before, _as_sent(sent.edits), sent.received) for sent in made]
+        last, now = _after_all(made[-1].before, made[-1].received), made[-1].tracked.document.snapshot()
+        if last != now:  # typed between the end of the attempt and now
+            since = changes_as_steps(diff(str(last), str(now)))
+            attempts[-1] = replace(attempts[-1], received=[*attempts[-1].received, *since])
+        return separate_all(attempts, can.encoding, can.lf_lines)
 
     def _is_misplaced(self, sending: _Sending) -> bool:
         """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""
@@ -474,9 +528,56 @@ class Sender:
         watch.matched_at, watch.reached = None, sending.expected
         return True
 
+    def _was_there_already(self, sending: _Sending) -> bool:
+        """The text was as expected before the edit came, because the editor had taken the same change from the disk; then the edit made it
+        once more, and came to a wrong place."""
+        watch, can, tracked = sending.watch, self._editor.capabilities, sending.tracked
+        newer = watch.edits[watch.matched_at :]
+        if watch.matched_at is None or not newer or tracked.disk is None:
+            return False
+        if not tracked.disk.says(tracked.document.uri, normal(str(watch.reached))):
+            return False
+        again = separate(watch.reached, _as_sent(sending.edits), newer, can.encoding, can.lf_lines)
+        if again is None or again.is_undone:
+            return False
+        length = len(watch.before)
+        for edit in () if tracked.closed else watch.edits[: watch.matched_at]:
+            length += edit.growth
+            tracked.others_edit(edit, length, is_users=False)
+        watch.before, watch.edits[:] = watch.reached, newer
+        watch.matched_at, watch.reached = None, sending.expected
+        return True
+
     def _settle(self, sending: _Sending) -> None:
         self._under_way.remove(sending)
         _settle(sending)
+
+
+def followed_by(made: Sequence[Sent], sent: Sent) -> list[Sent]:
+    """What there is to take out now, when `sent` was to take `made` out. One that the editor refused is not there, only what was typed
+    meanwhile. In a document that was closed without saving and opened again by this very edit, nothing else is left."""
+    last = made[-1]
+    if sent.before != _after_all(last.before, last.received):
+        return [] if sent.outcome is Outcome.REFUSED else [sent]
+    if sent.outcome is Outcome.REFUSED:
+        return [*made[:-1], replace(last, received=[*last.received, *sent.received], tracked=sent.tracked)]
+    return [*made, sent]
+
+
+def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
+    """What the user is told of `edits` of ours that nobody can take out for certain but they."""
+    times = "once" if edits == 1 else f"{edits} times"
+    return (
+        f"The editor applied {what} at a wrong place in {path}. "
+        f"Your own text is all there: undo {times} to take the edit back."
+    )
+
+
+def _after_all(before: Text, received: Sequence[Edit]) -> Text:
+    rope = Rope.of(before)
+    for edit in received:
+        rope.splice(edit.start, edit.end, edit.new)
+    return rope.snapshot()
 
 
 def _after(before: Text, changes: ChangeSet) -> Text:

@@ -65,6 +65,8 @@ class State:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
                     tracked.saves += 1
+                    if tracked.watch is not None:
+                        tracked.watch.saved()
                     text = tracked.document.snapshot()
                     if tracked.text_at_save is None:  # the user may save once more right after us
                         tracked.text_at_save = text
@@ -103,7 +105,8 @@ class State:
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
         if since is None or session.may_have_read_behind(since):
-            texts = self.documents.disk.between(uri, session.behind_since(since or 0), moment)
+            own = self.beliefs.own(session.id, uri, moment)
+            texts = self.documents.disk.between(uri, session.behind_since(since or 0), moment, own)
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:

@@ -32,6 +32,8 @@ class Watch:
         """How many of `edits` it took to reach the expected text; what follows is somebody's newer work."""
         self.reached = expected
         """The expected text; once matched, as the editor really has it."""
+        self.saved_over = False
+        """The document was saved before the expected text was there: the disk may not say any more what that was made from."""
         self._moved = anyio.Event()
         self._closed = False
         document.listeners.append(self._on_edit)
@@ -66,6 +68,11 @@ class Watch:
     def look(self) -> None:
         """Whoever waits looks once more whether it is enough."""
         self._moved.set()
+
+    def saved(self) -> None:
+        """The document was saved."""
+        if not (self.matched or self._matches_normalised()):
+            self.saved_over = True
 
     def close(self) -> None:
         if self._on_edit in self.document.listeners:

@@ -155,3 +155,20 @@ def test_a_large_file_that_is_read_again_and_again_is_kept_once() -> None:
     assert believed(beliefs) == "x" * length
     beliefs.served_whole("s", URI, Text.of("y" * length))
     assert believed(beliefs) == "y" * length
+
+
+def test_a_write_of_its_own_is_known_until_the_whole_text_is_read() -> None:
+    beliefs = Beliefs()
+    assert beliefs.own("s", URI, beliefs.moment()) is None
+    beliefs.wrote("s", URI, "mine\n")
+    own = beliefs.own("s", URI, beliefs.moment())
+    assert own is not None
+    assert own.text == "mine\n"
+    beliefs.served_slice("s", URI, Text.of("MINE\n"), "mine\n", 0, 1)
+    assert beliefs.own("s", URI, beliefs.moment()) == own, "brought up to date in part"
+    beliefs.formatted(URI, "MINE\n", "  MINE\n")
+    assert beliefs.own("s", URI, beliefs.moment()) == own
+    before = beliefs.moment()
+    beliefs.served_whole("s", URI, Text.of("theirs\n"))
+    assert beliefs.own("s", URI, before) == own, "what was read later is not in an earlier write"
+    assert beliefs.own("s", URI, beliefs.moment()) is None

@@ -7,7 +7,14 @@ import tracemalloc
 import pytest
 
 from sidecar.core.change import Edit
-from sidecar.core.misapplied import SentEdit, looks_applied, overwrites, separate
+from sidecar.core.misapplied import (
+    Attempt,
+    SentEdit,
+    looks_applied,
+    overwrites,
+    separate,
+    separate_all,
+)
 from sidecar.core.text import Encoding, Position, Text
 
 P = Position
@@ -89,6 +96,56 @@ CASES = [
 def test_separate(sent: list[SentEdit], received: list[Edit], without: str | None) -> None:
     found = separate(Text.of(BASE), sent, received, Encoding.UTF_16)
     assert (found.without if found else None) == without
+
+
+def test_several_edits_each_at_a_wrong_place() -> None:
+    """Ours a line too high; what takes it out again a line too high, too, with two letters of what was typed before it; and so on."""
+    indents = Attempt(
+        Text.of(BASE), [SentEdit(P(2, 0), P(2, 0), "  ")], [Edit(0, 0, "new\n"), Edit(8, 8, "  ")]
+    )
+    once = "new\none\n  two\nthree\nfour\n"
+    takes_out = Attempt(
+        Text.of(once), [SentEdit(P(2, 0), P(2, 2), "")], [Edit(4, 4, "typed\n"), Edit(10, 12, "")]
+    )
+    twice = "new\ntyped\ne\n  two\nthree\nfour\n"
+    again = Attempt(
+        Text.of(twice),
+        [SentEdit(P(2, 0), P(2, 0), "on"), SentEdit(P(3, 0), P(3, 2), "")],
+        [Edit(0, 0, "more\n"), Edit(15, 16, ""), Edit(9, 9, "on"), Edit(0, 4, "MORE")],
+    )
+    for attempts, without in (
+        ([indents], "new\n" + BASE),
+        ([indents, takes_out], "new\ntyped\n" + BASE),
+        ([indents, takes_out, again], "MORE\nnew\ntyped\n" + BASE),
+    ):
+        found = separate_all(attempts, Encoding.UTF_16)
+        assert found is not None
+        assert found.without == without
+    assert separate_all([], Encoding.UTF_16) is None
+    typing = Attempt(Text.of(once), takes_out.sent, takes_out.received[:1])
+    assert separate_all([indents, typing], Encoding.UTF_16) is None, "one of them was not made"
+
+
+@pytest.mark.parametrize(
+    ("lf_lines", "place", "end", "is_found"),
+    [
+        (True, P(0, 3), 3, True),
+        (True, P(0, 4), 4, True),
+        (True, P(0, 9), 4, True),  # Neovim in a file of both kinds of line ends
+        (True, P(0, 9), 3, True),
+        (True, P(0, 3), 4, False),
+        (True, P(0, 9), 5, False),
+        (False, P(0, 9), 3, True),
+        (False, P(0, 9), 4, False),
+    ],
+)
+def test_a_place_behind_a_line_that_ends_with_two_characters(
+    lf_lines: bool, place: Position, end: int, is_found: bool
+) -> None:
+    text = Text.of("one\r\ntwo\n")
+    sent = [SentEdit(P(0, 1), place, "x"), SentEdit(P(1, 0), P(1, 0), "y")]
+    found = separate(text, sent, [Edit(5, 5, "y"), Edit(1, end, "x")], Encoding.UTF_16, lf_lines)
+    assert (found is not None) is is_found
 
 
 def test_undone_and_redone_is_told_apart() -> None:

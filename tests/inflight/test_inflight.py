@@ -28,7 +28,14 @@ FOUND = {
     301904: "line ends that a change on the disk took away moved the hunks below",
     303932: "the same change, on the disk and on its way through the editor, was entered twice",
     305557: "what the user typed, saved and closed while a save was asked for was taken for what the save had formatted",
+    305161: "what was to put a misplaced edit right was misplaced, too, and when that was taken back what it took was forgotten",
     308107: "a change on the disk that was still on its way into the buffer was entered twice",
+    308814: "an edit that ended behind a carriage return was not found, and cut a word in two",
+    309311: "what the file said before the agent wrote it itself was taken for what it had seen since",
+    310022: "a change that the editor had taken from the disk was made a second time by our edit",
+    312735: "a change on its way from the disk came over what the user had saved over it",
+    312887: "what the file said by itself was taken for what our edit had made of it, and the edit came on top",
+    315641: "what an agent had put on the disk, and another one written over, was never seen",
 }
 """Runs beyond the first that found something, and what."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from tests.inflight.scene import Scene
 from tests.inflight.texts import end_of, lines_of
 from tests.inflight.tokens import tokens
 
 PAUSES = (0, 0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 3.0, 10.0, 65.0)
+_UNDO = re.compile("undo (once|\\d+ times)")
+"""What is said of an edit at a wrong place."""
 _STEPS = {
     "types a line": 8,
     "types in a line": 5,
@@ -50,7 +53,7 @@ class User:
     async def _obey(self) -> None:
         """Told that an edit landed at a wrong place, the user undoes it, and more until everything of their own is back."""
         scene = self._scene
-        told = [message for _, message in scene.editor.shown if "undo once" in message]
+        told = [message for _, message in scene.editor.shown if _UNDO.search(message)]
         scene.editor.shown.clear()
         self._told |= {
             name

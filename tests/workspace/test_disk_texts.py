@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from sidecar.core.belief import Candidate
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.disk_texts import DiskTexts
@@ -30,6 +31,24 @@ def test_what_was_gone_before_and_what_came_later_cannot_have_been_read() -> Non
         (25, 30, ["three\n"]),
     ]:
         assert disk.between(URI, since, until) == found, (since, until)
+
+
+def test_what_an_agent_has_written_over_itself_is_nothing_it_goes_back_to() -> None:
+    disk = texts()
+    disk.seen(URI, "one\n")
+    disk.seen(URI, "two\n")  # noticed at 2
+    disk.seen(URI, "three\n")
+    for own, found in [
+        (Candidate("two\n", 2), ["two\n", "three\n"]),
+        (Candidate("two\n", 1), ["one\n", "two\n", "three\n"]),  # put there later, perhaps by others
+        (Candidate("other\n", 9), ["one\n", "two\n", "three\n"]),
+        (None, ["one\n", "two\n", "three\n"]),
+    ]:
+        assert disk.between(URI, 0, 9, own) == found, own
+    disk.written(URI, "four\n", 9)
+    assert disk.between(URI, 0, 9, Candidate("four\n", 9))[0] == "one\n", (
+        "what we saved for it says nothing of what it has read"
+    )
 
 
 def test_whose_the_newest_text_is() -> None:

@@ -1,0 +1,195 @@
+"""What comes to a wrong place, and what was to put it right, comes to one, too: nothing of the user's goes, and when nothing can be
+proven any more the text stays as it is and everybody is told."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.refusal import Kind
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EGLOT_117, NEOVIM, WELL_BEHAVED, Habits
+from tests.support.workspaces import Bench
+from tests.workspace.test_in_flight import LATE, hunks
+from tests.workspace.test_writes import BASE, play, play_seen, refused
+
+INDENTED = "".join(f"  {line}\n" for line in BASE.split())
+
+
+async def sent(editor: FakeEditor, count: int) -> None:
+    """Waits until that many edits were asked for."""
+    for _ in range(1000):
+        if len(editor.sent) >= count:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError([label for label, _ in editor.sent])
+
+
+@pytest.mark.parametrize("habits", [LATE, EGLOT_117], ids=["late", "eglot"])
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_a_correction_that_comes_to_a_wrong_place_takes_nothing_with_it(
+    tmp_path: Path, habits: Habits, again: int
+) -> None:
+    """The edit indents lines, and what takes that out again takes the first two letters of what is typed meanwhile."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", INDENTED))
+        await asyncio.sleep(0.05)
+        editor.replaces("a.txt", "three\n", "typed\n")
+        for number in range(again):
+            await sent(editor, number + 2)
+            editor.types("a.txt", f"word{number}\n", at=0)
+            await asyncio.sleep(0.3)
+            assert number or "word0" not in editor.text("a.txt"), "a case that shows nothing"
+        answer = await write
+        words = "".join(f"word{number}\n" for number in reversed(range(again)))
+        assert editor.text("a.txt") == words + BASE.replace("three", "typed")
+        refused(answer, Kind.CONFLICT)
+        assert not hunks(bench)
+
+    play_seen(tmp_path, habits, case, arrives_after=0.2)
+
+
+def test_what_never_comes_to_its_place_is_left_to_the_user(tmp_path: Path) -> None:
+    """Who types on whenever it is to be put right is told how to take out what is there; the agent, that it is there."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", INDENTED))
+        await asyncio.sleep(0.05)
+        editor.replaces("a.txt", "three\n", "typed\n")
+        for number in range(2, 7):
+            await sent(editor, number)
+            editor.types("a.txt", f"word{number}\n", at=0)
+        refused(await write, Kind.EDITOR_MISAPPLIED)
+        asked = len(editor.sent)
+        await asyncio.sleep(10)
+        assert len(editor.sent) == asked, "nothing is touched any more"
+        assert [message for _, message in editor.shown if "undo 6 times" in message]
+
+    play_seen(tmp_path, LATE, case, arrives_after=0.2)
+
+
+def test_a_correction_that_the_user_undoes_with_the_edit_is_not_made_again(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
+        await asyncio.sleep(0.05)
+        editor.types("a.txt", "typed\n", at=0)
+        await sent(editor, 2)
+        editor.types("a.txt", "more\n", at=0)
+        await asyncio.sleep(0.3)
+        for _ in range(3):
+            editor.undoes("a.txt")
+        refused(await write, Kind.CONFLICT)
+        assert editor.text("a.txt") == "typed\n" + BASE
+        assert not hunks(bench)
+
+    play_seen(tmp_path, LATE, case, arrives_after=0.2)
+
+
+def test_a_change_on_the_disk_at_a_wrong_place_beside_line_ends_of_two_characters(tmp_path: Path) -> None:
+    """The document is closed as the edit arrives, which opens it again with the new text and is made on that: where a line is shorter
+    than it was, behind a "\\r", which is a character to the editor."""
+    before = "}\r\nL7 grün\r\n\r\n    return\r\nL9 smile\r\nend\r\n"
+    after = "  }\r\n  L7 grün\r\nnew\r\n  \r\n      return\r\n  L9 smile\r\n  end\r\n"
+    (tmp_path / "a.txt").write_bytes(before.encode())
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        (tmp_path / "a.txt").write_bytes(after.encode())
+        await bench.read("a.txt")
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == after
+        editor.opens("a.txt")
+        assert str(await bench.read("a.txt")) == after
+
+    play(tmp_path, replace(NEOVIM, closes_first=True), case, custom=False)
+
+
+def test_a_change_on_the_disk_that_cannot_be_taken_out_again_is_told(tmp_path: Path) -> None:
+    """Whoever types while it is put into their text, and whenever it is taken out, is told what to do."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        (tmp_path / "a.txt").write_text(INDENTED)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await sent(editor, 1)
+        editor.replaces("a.txt", "three\n", "typed\n")
+        for number in range(2, 5):
+            await sent(editor, number)
+            editor.types("a.txt", f"word{number}\n", at=0)
+        await read
+        asked = len(editor.sent)
+        await asyncio.sleep(10)
+        assert len(editor.sent) == asked, "nothing is touched any more"
+        assert [message for _, message in editor.shown if "undo 4 times" in message]
+
+    play(tmp_path, LATE, case, custom=False, arrives_after=0.2)
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_change_that_the_editor_takes_from_the_disk_while_it_is_on_its_way_is_there_once(
+    tmp_path: Path, write: bool
+) -> None:
+    (tmp_path / "a.txt").write_text("")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text("new\n")
+        look = asyncio.ensure_future(bench.write("a.txt", "new\n") if write else bench.read("a.txt"))
+        await sent(editor, 1)
+        editor.model.reload(editor.uri("a.txt"))
+        await look
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "new\n"
+
+    play(tmp_path, LATE, case, custom=False, arrives_after=0.05)
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_who_saves_over_a_change_on_the_disk_keeps_their_text(tmp_path: Path, closes: bool) -> None:
+    """Though the change was on its way into it: also into the document as it was opened again, which has the same version by chance."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "FIVE"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await sent(editor, 1)
+        assert editor.saves("a.txt")
+        if closes:
+            editor.closes("a.txt")
+            editor.opens("a.txt")
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, WELL_BEHAVED, case, custom=False, arrives_after=1.0)
+
+
+def test_an_edit_that_opens_a_file_which_says_that_already(tmp_path: Path) -> None:
+    """Written to the disk and to us at once, and the document closed as the edit arrives: what the file says is not what the edit made
+    of it, so the edit is still to come."""
+    (tmp_path / "a.txt").write_text("one\n-\n-\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        wanted = "one\n-\nnew\n-\n"
+        (tmp_path / "a.txt").write_text(wanted)  # before anybody has looked at the file
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await sent(editor, 1)
+        await asyncio.sleep(0.5)
+        assert len(editor.sent) > 1, "it came to a wrong place, which is seen at once"
+        await write
+        editor.opens("a.txt")
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, replace(WELL_BEHAVED, closes_first=True), case, custom=False)

@@ -1,0 +1,61 @@
+"""What an agent that writes the disk itself had read there, and what it cannot have."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import WELL_BEHAVED
+from tests.support.workspaces import Bench
+from tests.workspace.test_in_flight import tool
+from tests.workspace.test_writes import done, play
+
+
+def test_a_line_of_its_own_that_an_agent_changes_is_there_once(tmp_path: Path) -> None:
+    """It has put it on the disk and sent it; what the file said before that, and says once more now, it has not gone back to."""
+    (tmp_path / "a.txt").write_text("one\n  more\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        tool(bench, "edit", "execute")
+        mine = "one\nmine as well\n"
+        (tmp_path / "a.txt").write_text(mine)
+        done(await bench.write("a.txt", mine))
+        tool(bench, "edit", "execute", status="completed")
+        await asyncio.sleep(1)
+        wanted = "  one\n  more\n  mine as it is now, and much more of it\n  last\n"
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_what_was_on_the_disk_only_between_two_agents_is_known(tmp_path: Path) -> None:
+    """The first sends what it has written there after another one has written on top: it had not seen that."""
+    base = "one\ntwo\nthree\n"
+    (tmp_path / "a.txt").write_text(base)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        other = await bench.another_session()
+        turns = [bench.workspace.start_prompt(session, [])[2] for session in (bench.session, other)]
+        running = [asyncio.ensure_future(turn) for turn in turns]
+        await asyncio.sleep(0)
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        await bench.read("a.txt", session=other)
+        tool(bench, "first", "execute")
+        first = base.replace("three\n", "three\nfrom the first\n")
+        (tmp_path / "a.txt").write_text(first)
+        update = {"sessionUpdate": "tool_call", "toolCallId": "second", "title": "sed", "kind": "execute"}
+        bench.workspace.session_update(other, update)
+        second = first.replace("two", "two by the second")
+        (tmp_path / "a.txt").write_text(second)
+        done(await bench.write("a.txt", second, other))
+        done(await bench.write("a.txt", first))
+        assert editor.text("a.txt") == second
+        for task in running:
+            task.cancel()
+
+    play(tmp_path, WELL_BEHAVED, case)
