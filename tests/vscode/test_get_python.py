@@ -18,25 +18,29 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.extension.node import EXTENSION
 from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
-from tests.vscode.test_install import log, only_notification, servers
+from tests.vscode.test_install import log, old_python, only_notification, servers
 
 STORAGE = Path("data") / "User" / "globalStorage" / "acp-sidecar.acp-sidecar"
 
-# No file that a Python or uv could be is seen but in the extension's own storage, and everything is fetched from args[0].
-NO_PYTHON = """
+# No file that a Python or uv could be is seen but those in a folder of the test's with args[1] in its path.
+HIDDEN = """
 const fs = require('node:fs');
 const path = require('node:path');
 const stat = fs.statSync;
 fs.statSync = (name, ...rest) => {
-  const hidden = /^(python|pypy|py$|py\\.exe|uv$)/.test(path.basename(String(name))) && !String(name).includes('globalStorage');
+  const hidden = /^(python|pypy|py$|py\\.exe|uv$)/.test(path.basename(String(name))) && !String(name).includes(args[1]);
   if (hidden) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
   return stat(name, ...rest);
 };
+"""
+# Everything is fetched from args[0]
+FETCHED = """
 const fetch = globalThis.fetch;
 globalThis.fetch = (url, options) => fetch(args[0] + new URL(url).pathname, options);
 """
@@ -120,7 +124,7 @@ def test_from_no_python_at_all_to_a_running_server(
     storage = server.folder / STORAGE
     window = open_window(server=server)
     window.js("await vscode.extensions.getExtension('acp-sidecar.acp-sidecar').activate()", seconds=60)
-    window.js(NO_PYTHON, release.url)
+    window.js(HIDDEN + FETCHED, release.url, "globalStorage")
     window.command("acpSidecar.restart", seconds=60)
     window.command("notifications.clearAll")
     window.js("void vscode.commands.executeCommand('acpSidecar.restart')")
@@ -157,3 +161,45 @@ def test_from_no_python_at_all_to_a_running_server(
     assert "(fetched)" in log(server)
     assert list(storage.glob("uv-*")) == [], "uv is removed again"
     assert len(release.asked) == 2
+
+
+def test_where_there_is_only_python_3_10_one_can_be_fetched(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, release: Release, tmp_path: Path
+) -> None:
+    """On PATH and in a folder where Pythons usually are; what says that it is too old is the search."""
+    none = {"acpSidecar.python": "", "acpSidecar.defaultAgent": "demo", "acpSidecar.agents": {}}
+    server = start_code_server(machine=none)
+    home = server.folder / "home"
+    # An extension host has the environment of a login shell
+    on_path, usual = (
+        home / "programs" / "python3",
+        home / ".pyenv" / "versions" / "3.10.13" / "bin" / "python3",
+    )
+    (home / ".profile").write_text(
+        f"PATH={on_path.parent}\nPYENV_ROOT={home}/.pyenv\nexport PATH PYENV_ROOT\n"
+    )
+    for program in (on_path, usual):
+        program.parent.mkdir(parents=True)
+        program.symlink_to(old_python(tmp_path))
+    window = open_window(server=server)
+    window.js("await vscode.extensions.getExtension('acp-sidecar.acp-sidecar').activate()", seconds=60)
+    window.js(HIDDEN + FETCHED, release.url, str(server.folder))
+    window.command("acpSidecar.restart", seconds=60)
+    only_notification(
+        window,
+        f"acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: {on_path} is Python 3.10.",
+    )
+    assert f"{usual} is Python 3.10." in log(server), "both were asked"
+    assert servers(server) == []
+
+    window.notification("none was found").get_by_role("button", name="Choose Python").click()
+    setting = window.page.locator(".settings-editor .setting-item-label", has_text="Python")
+    expect(setting.first).to_be_visible()
+    window.keys("Escape")
+    window.js("void vscode.commands.executeCommand('acpSidecar.restart')")
+    window.answer("none was found", "Get Python")
+    dialog = window.page.locator(".monaco-dialog-box")
+    expect(dialog.get_by_role("button", name="Download")).to_be_visible()
+    dialog.get_by_role("button", name="Cancel").click()
+    assert release.asked == []
+    assert servers(server) == []
