@@ -538,8 +538,9 @@ class Sender:
         if not tracked.disk.says(tracked.document.uri, normal(str(watch.reached))):
             return False
         again = separate(watch.reached, _as_sent(sending.edits), newer, can.encoding, can.lf_lines)
-        if again is None or again.is_undone:
-            return False
+        undone = (_after_all(watch.reached, newer[:count]) == watch.before for count in range(len(newer)))
+        if again is None or again.is_undone or any(undone):
+            return False  # or undone by the user, and redone
         length = len(watch.before)
         for edit in () if tracked.closed else watch.edits[: watch.matched_at]:
             length += edit.growth

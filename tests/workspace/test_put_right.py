@@ -152,6 +152,28 @@ def test_a_change_that_the_editor_takes_from_the_disk_while_it_is_on_its_way_is_
     play(tmp_path, LATE, case, custom=False, arrives_after=0.05)
 
 
+def test_a_change_from_the_disk_that_the_user_undoes_and_redoes_stays(tmp_path: Path) -> None:
+    """It is made twice, and is there once."""
+    (tmp_path / "a.txt").write_text("old\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text("old\nnew\n")
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await sent(editor, 1)
+        await asyncio.sleep(0.1)
+        assert editor.text("a.txt") == "old\nnew\n"
+        editor.undoes("a.txt")
+        editor.redoes("a.txt")
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "old\nnew\n"
+        assert len(editor.sent) == 1
+
+    play(tmp_path, LATE, case, custom=False, arrives_after=0.05)
+
+
 @pytest.mark.parametrize("closes", [False, True])
 def test_who_saves_over_a_change_on_the_disk_keeps_their_text(tmp_path: Path, closes: bool) -> None:
     """Though the change was on its way into it: also into the document as it was opened again, which has the same version by chance."""
