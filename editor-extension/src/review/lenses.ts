@@ -9,8 +9,25 @@ import { agentOf, removedLines, whatAndWho } from "./words";
 /** From this many blocks on, the first lens offers all of them at once. */
 const FEW = 3;
 
+/**
+ * The editor asks for lenses a moment after it was told that there are others (a quarter of a second, or much more on a busy machine),
+ * and not at all when it loses the focus within that moment, as by a click into the panel: what it shows then stays as it was. Nobody
+ * tells an extension of that, so it is told again after these times, in milliseconds; far apart, because being told starts its moment anew.
+ */
+const AGAIN = [1_000, 5_000, 20_000] as const;
+
 export function lenses(review: Review): vscode.Disposable {
   const moved = new vscode.EventEmitter<void>();
+  let reminders: NodeJS.Timeout[] = [];
+  const forget = (): void => reminders.forEach((timer) => clearTimeout(timer));
+  const remind = (): void => {
+    forget();
+    reminders = AGAIN.map((milliseconds) => setTimeout(() => moved.fire(), milliseconds));
+  };
+  const fire = (): void => {
+    moved.fire();
+    remind();
+  };
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: moved.event,
     provideCodeLenses: (document) => {
@@ -24,8 +41,14 @@ export function lenses(review: Review): vscode.Disposable {
   return vscode.Disposable.from(
     moved,
     vscode.languages.registerCodeLensProvider({ scheme: "file" }, provider),
-    review.model.onDidChange(() => moved.fire()),
-    review.conflicts.onDidChange(() => moved.fire()),
+    review.model.onDidChange(fire),
+    review.conflicts.onDidChange(fire),
+    vscode.window.onDidChangeVisibleTextEditors(() => {
+      if (!review.model.isEmpty || review.conflicts.all.length > 0) {
+        remind();
+      }
+    }),
+    new vscode.Disposable(forget),
   );
 }
 
