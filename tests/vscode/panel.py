@@ -78,6 +78,12 @@ class Panel:
     def button(self, name: str, **how: Any) -> Locator:
         return self.page.get_by_role("button", name=name, **how)
 
+    def answers(self, words: str) -> Locator:
+        """Waits until the agent has said this: its own words, drawn as markdown, not those of the prompt."""
+        found = self.page.locator(".markdown").filter(has_text=words).last
+        expect(found).to_be_visible()
+        return found
+
     def says(self, words: str, *, within: float = 60) -> Locator:
         """Waits until these words are seen."""
         found = self.page.get_by_text(words).last

@@ -40,40 +40,40 @@ def test_an_agent_that_cannot_load_is_given_the_conversation(window: Window) -> 
 
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "remember the **rain**"}))
-    panel.says("remember the rain")
+    panel.answers("remember the rain")
     panel.ready()
     panel = reload(window)
-    panel.says("remember the rain")
+    panel.answers("remember the rain")
     panel.says("Its agent cannot take it up again.")
     panel.button("Continue in new session").click()
     panel.says("What was said is attached to your next message.")
     expect(panel.page.locator(".box .chip")).to_have_text(["The conversation until now"])
     panel.prompt(fresh(1, {"say": "I see"}))
-    panel.says("I see")
+    panel.answers("I see")
     expect(panel.page.locator(".user .chip")).to_have_text(["The conversation until now"])
     expect(panel.page.locator(".box .chip")).to_have_count(0)
     own, given = prompts(window, RECEIVED)[-1][:2]
     assert json.loads(own["text"]) == [{"say": "I see"}]
     assert "remember the **rain**" in given["text"]
     panel.prompt(fresh(2, {"say": "and on"}))
-    panel.says("and on")
+    panel.answers("and on")
     assert len(prompts(window, RECEIVED)[-1]) == 1  # once is enough
 
 
 def test_an_agent_that_can_load_goes_on_with_it(window: Window) -> None:
     panel = begin_able(window)
     panel.prompt(scripted.steps({"say": "remember the rain"}))
-    panel.says("remember the rain")
+    panel.answers("remember the rain")
     panel.ready()
     before = asked(window, "session/load")
     panel = reload(window)
-    panel.says("remember the rain")
+    panel.answers("remember the rain")
     expect(panel.page.get_by_text("cannot take it up again")).to_have_count(0)
     panel.page.get_by_role("button", name="Continue", exact=True).click()
     expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("code")
     assert len(asked(window, "session/load")) == len(before) + 1
     panel.prompt(scripted.steps({"say": "I remember"}))
-    panel.says("I remember")
+    panel.answers("I remember")
     assert len(prompts(window, able_agent.RECEIVED)[-1]) == 1
 
 
@@ -81,16 +81,16 @@ def test_one_of_the_list_is_read_and_goes_on(window: Window) -> None:
     """It was ended, and another one is shown."""
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "the older talk"}))
-    panel.says("the older talk")
+    panel.answers("the older talk")
     panel.ready()
     begin(window).prompt(scripted.steps({"say": "the newer talk"}))
-    panel.says("the newer talk")
+    panel.answers("the newer talk")
     panel.ready()
     panel = reload(window)
-    panel.says("the newer talk")
+    panel.answers("the newer talk")
     window.command("acpSidecar.panel.sessions")
     panel.page.locator(".sessions li .session").filter(has_text="the older talk").first.click()
-    panel.says("the older talk")
+    panel.answers("the older talk")
     panel.button("Continue").click()
     panel.prompt(fresh(1, {"say": "the older talk goes on"}))
-    panel.says("the older talk goes on")
+    panel.answers("the older talk goes on")

@@ -60,7 +60,7 @@ def test_what_is_picked_is_asked_of_the_agent_and_what_it_refuses_stays(
     eventually(lambda: params in asked(window, method), f"the agent is asked for {params}")
     expect(picker).to_have_value(wish)
     panel.prompt(scripted.steps({"say": "still here"}))
-    panel.says("still here")
+    panel.answers("still here")
     expect(picker).to_have_value(wish)
 
 
@@ -86,7 +86,7 @@ def test_what_the_agent_changes_by_itself_is_shown(window: Window) -> None:
         "configOptions": able_agent.options("high", web=True),
     }
     panel.prompt(scripted.steps({"update": mode}, {"update": options}, {"say": "changed"}))
-    panel.says("changed")
+    panel.answers("changed")
     expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("ask")
     expect(panel.page.get_by_label("Effort")).to_have_value("high")
     expect(panel.button("Web search")).to_have_attribute("aria-pressed", "true")
@@ -151,4 +151,4 @@ def test_agents_on_path_are_offered_and_the_demo_is_never_begun_with(
     card.locator("button.allow").click()
     panel.ready()
     panel.prompt(scripted.steps({"say": "found me"}))
-    panel.says("found me")
+    panel.answers("found me")

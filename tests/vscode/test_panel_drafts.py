@@ -29,7 +29,7 @@ def move(window: Window, to: str) -> None:
 def test_the_view_is_moved_and_takes_conversation_and_draft_along(window: Window) -> None:
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "remember the rain"}))
-    panel.says("remember the rain")
+    panel.answers("remember the rain")
     panel.ready()
     panel.box.fill(HALF)
     try:
@@ -40,15 +40,15 @@ def test_the_view_is_moved_and_takes_conversation_and_draft_along(window: Window
         ):
             move(window, to)
             expect(window.page.locator(f"{part} .composite.title", has_text="Agent").first).to_be_visible()
-            panel.says("remember the rain")
+            panel.answers("remember the rain")
             expect(panel.box).to_have_value(HALF)
             panel.prompt(scripted.steps({"say": f"in {part}"}))  # it works there
-            panel.says(f"in {part}")
+            panel.answers(f"in {part}")
             panel.ready()
             panel.box.fill(HALF)
     finally:
         window.command("workbench.action.resetViewLocations")
-    Panel(window).says("in .part.auxiliarybar")
+    Panel(window).answers("in .part.auxiliarybar")
 
 
 def test_a_draft_stays_while_a_list_is_shown(window: Window) -> None:
@@ -63,7 +63,7 @@ def test_a_draft_stays_while_a_list_is_shown(window: Window) -> None:
 def test_each_conversation_has_a_draft_of_its_own(window: Window) -> None:
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "the first of two"}))
-    panel.says("the first of two")
+    panel.answers("the first of two")
     panel.ready()
     panel.box.fill(HALF)
     panel = begin(window)
@@ -71,7 +71,7 @@ def test_each_conversation_has_a_draft_of_its_own(window: Window) -> None:
     panel.box.fill("another")
     window.command("acpSidecar.panel.sessions")
     panel.page.locator(".sessions li .session").filter(has_text="the first of two").first.click()
-    panel.says("the first of two")
+    panel.answers("the first of two")
     expect(panel.box).to_have_value(HALF)
 
 
@@ -93,7 +93,7 @@ def test_what_was_sent_before_comes_back_with_the_arrow(window: Window) -> None:
     sent = [scripted.steps({"say": f"number {number}"}) for number in range(2)]
     for number, text in enumerate(sent):
         panel.prompt(text)
-        panel.says(f"number {number}")
+        panel.answers(f"number {number}")
         panel.ready()
     panel.box.fill(HALF)
     panel.box.press("Home")
@@ -116,7 +116,7 @@ def test_a_message_is_edited_and_sent_again(window: Window) -> None:
     texts = ["one\ntwo\n", "one\ntwo\nthree\n"]
     for turn, text in enumerate(texts):
         panel.prompt(fresh(turn, scripted.read(file), scripted.write(file, text), {"say": f"turn {turn}"}))
-        panel.says(f"turn {turn}")
+        panel.answers(f"turn {turn}")
         panel.ready()
     messages = panel.page.locator(".user")
     for at, undo, button, text in (
@@ -151,10 +151,10 @@ def test_a_message_is_edited_and_sent_again(window: Window) -> None:
 def test_a_message_that_is_being_edited_is_left_by_escape_and_waits_while_a_turn_runs(window: Window) -> None:
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "first"}))
-    panel.says("first")
+    panel.answers("first")
     panel.ready()
     panel.prompt(scripted.steps({"say": "begun"}, *STOPPED))
-    panel.says("begun")
+    panel.answers("begun")
     first = panel.page.locator(".user").first
     first.hover()
     first.get_by_label("Edit and send again").click()

@@ -40,7 +40,7 @@ export function App({ store }: { store: Store }) {
         <Start store={store} overview={overview} />
       )}
       {store.page === "conversation" && <Foot store={store} overview={overview} current={current} agent={agent} />}
-      <Voice words={store.announcement} />
+      <Voice all={store.announcements} />
     </div>
   );
 }
@@ -115,11 +115,16 @@ function Tour({ tour, store }: { tour: NonNullable<Overview["tour"]>; store: Sto
   );
 }
 
-/** Says each thing once, politely. The region exists from the start: one that appears with its words is often not read. */
-function Voice({ words }: { words: string }) {
+/**
+ * Says each thing once, politely. The region exists from the start: one that appears with its words is often not read. Each is an
+ * element of its own, or the same words a second time would change nothing.
+ */
+function Voice({ all }: { all: Store["announcements"] }) {
   return (
-    <div class="sr" role="status" aria-live="polite" aria-atomic="true" id="voice">
-      {words}
+    <div class="sr" role="status" aria-live="polite" aria-atomic="false" id="voice">
+      {all.map(({ key, words }) => (
+        <p key={key}>{words}</p>
+      ))}
     </div>
   );
 }

@@ -35,13 +35,16 @@ export class Store {
   candidates: { request: number; candidates: Candidate[] } = { request: 0, candidates: [] };
   /** Counts up when the user asked to be brought to the open question. */
   revealQuestion = 0;
-  /** The newest thing a screen reader should say. */
-  announcement = "";
+  /** What a screen reader should say, each once: what became complete since the page was drawn last. */
+  announcements: { key: number; words: string }[] = [];
   /** Counts up with every change of the entries. */
   revision = 0;
   private readonly blocks = new Map<string, Blocks>();
   private readonly listeners = new Set<() => void>();
   private scheduled = false;
+  /** The announcements are on the page; the next one begins a new list. */
+  private said = false;
+  private spoken = 0;
 
   constructor(private readonly port: Port) {}
 
@@ -112,6 +115,7 @@ export class Store {
     requestAnimationFrame(() => {
       this.scheduled = false;
       for (const listener of this.listeners) listener();
+      this.said = true;
     });
   }
 
@@ -135,12 +139,20 @@ export class Store {
   /** One a message or question that is complete; the list itself is silent, or streaming would be read out word by word. */
   private announce(before: Entry | undefined, entry: Entry): void {
     if (entry.kind === "agent" && entry.done && !(before?.kind === "agent" && before.done)) {
-      this.announcement = t("Agent: {0}", entry.text.slice(0, 600));
+      this.say(t("Agent: {0}", entry.text.slice(0, 600)));
     } else if ((entry.kind === "question" || entry.kind === "form") && entry.state === "open" && !before) {
-      this.announcement = t("The agent asks: {0}", entry.kind === "form" ? entry.message : entry.question.text.slice(0, 400));
+      this.say(t("The agent asks: {0}", entry.kind === "form" ? entry.message : entry.question.text.slice(0, 400)));
     } else if (entry.kind === "notice" && entry.level === "error" && !before) {
-      this.announcement = entry.text;
+      this.say(entry.text);
     }
+  }
+
+  /** A message and the question after it come together: neither may replace the other before it was heard. */
+  private say(words: string): void {
+    if (this.said) this.announcements = [];
+    this.said = false;
+    this.spoken += 1;
+    this.announcements = [...this.announcements, { key: this.spoken, words }];
   }
 
   private put(entry: Entry, next?: string): void {

@@ -1,0 +1,124 @@
+"""What waits for the person: questions that are not answered by accident, the list of conversations, messages when nobody looks; and
+problems that are handed to the agent."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e import scripted
+from tests.support.waiting import eventually
+from tests.vscode.panel import Panel
+from tests.vscode.test_panel import SIGNAL, ask, begin, fresh, signal
+from tests.vscode.test_panel_around import choose
+from tests.vscode.window import Window
+
+pytestmark = pytest.mark.timeout(400)
+
+CLICK_AT_ONCE = """() => {
+  window.clicked = 0;
+  new MutationObserver(() => {
+    const button = document.querySelector('.question button.allow');
+    if (!button || button.dataset.seen) return;
+    button.dataset.seen = 'yes';
+    button.click();
+    window.clicked += 1;
+  }).observe(document.body, { subtree: true, childList: true });
+}"""
+
+
+def test_a_click_in_the_first_half_second_answers_nothing(window: Window) -> None:
+    """Nor is anybody told who looks at the panel already."""
+    panel = begin(window)
+    panel.page.evaluate(CLICK_AT_ONCE)
+    panel.prompt(scripted.steps(ask(1), {"say": {"answer": "asked1"}}))
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
+    assert panel.page.evaluate("window.clicked") == 1
+    window.settle()
+    assert [one for one in window.answers() if "outcome" in one.get("result", {})] == []
+    expect(window.notification("asks for your permission")).to_have_count(0)
+    panel.button("Reject", exact=True).click()
+    panel.answers('"optionId": "no"')
+
+
+def test_the_list_says_which_conversation_runs_waits_or_has_finished(window: Window) -> None:
+    def row(words: str) -> str:
+        found = panel.page.locator(".sessions li").filter(has_text=words).first
+        return found.locator(".sr").first.inner_text()
+
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "the first"}, ask(1)))
+    expect(panel.page.locator(".question").first).to_be_visible()
+    begin(window).prompt(scripted.steps({"say": "the second"}, {"wait_for": "session/new", "count": 9}))
+    panel.answers("the second")
+    begin(window).prompt(scripted.steps({"say": "the third"}, {"wait_for": "session/new", "count": 4}))
+    panel.answers("the third")
+    window.command("acpSidecar.panel.sessions")
+    expect(panel.page.locator(".sessions li").filter(has_text="the third")).to_have_count(1)
+    assert [row(f"the {one}") for one in ("first", "second", "third")] == [
+        "waits for you",
+        "running",
+        "running",
+    ]
+    panel.page.locator(".sessions li .session").filter(has_text="the first").click()
+    expect(panel.page.locator(".question").first).to_be_visible()
+    signal(window)
+    window.command("acpSidecar.panel.sessions")
+    eventually(lambda: row("the third") == "finished", "the third has finished")
+    assert (row("the first"), row("the second")) == ("waits for you", "running")
+    panel.page.locator(".sessions li .session").filter(has_text="the third").click()
+    window.command("acpSidecar.panel.sessions")
+    eventually(lambda: row("the third") == "open", "it was seen")  # it is no news any more
+
+
+def test_ends_are_not_told_where_that_is_not_wanted_but_questions_are(window: Window) -> None:
+    window.configure({"acpSidecar.notify": False})
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "begun"}, SIGNAL))
+    panel.answers("begun")
+    window.command("workbench.action.closeAuxiliaryBar")
+    signal(window)
+    eventually(
+        lambda: not any(one["running"] for one in window.command("sidecar.listSessions", {})),
+        "the turn is over",
+    )
+    (session,) = [
+        one for one in window.command("sidecar.listSessions", {}) if one["turn"] == 1 and one["open"]
+    ]
+    turn = window.begin(fresh(1, ask(1)), session["sessionId"])
+    notification = window.notification("asks for your permission")
+    expect(notification).to_be_visible()
+    expect(window.notification("has finished")).to_have_count(0)
+    notification.get_by_role("button", name="Show").click()
+    panel = Panel(window)
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
+    panel.button("Reject", exact=True).click()
+    turn.result()
+
+
+def test_a_problem_goes_to_the_agent_from_the_problems_and_from_the_quick_fix(window: Window) -> None:
+    file = window.file("a.py", "x = 1\n")
+    window.open(file)
+    panel = begin(window)
+    window.js(
+        "const found = vscode.languages.createDiagnosticCollection('tests');"
+        "keep.disposables = [...(keep.disposables ?? []), found];"
+        "found.set(vscode.Uri.file(args[0]), [new vscode.Diagnostic(new vscode.Range(0, 0, 0, 1), 'x is a bad name')]);",
+        str(file),
+    )
+    window.command("workbench.actions.view.problems")
+    problem = window.page.locator(".markers-panel .monaco-list-row").filter(has_text="x is a bad name")
+    problem.click(button="right")
+    choose(window, "Add to Agent")
+    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
+    expect(panel.box).to_have_value("")
+    panel.button("Remove").click()
+    expect(panel.page.locator(".box .chip")).to_have_count(0)
+    window.place(0, 0)
+    window.focus_editor()
+    window.keys("Control+.")
+    fix = window.page.locator(".action-widget .monaco-list-row").filter(has_text="Fix with Agent")
+    expect(fix).to_be_visible()
+    fix.click()
+    expect(panel.box).to_have_value("Fix this problem.")
+    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
