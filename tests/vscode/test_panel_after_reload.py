@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e import scripted
 from tests.vscode import able_agent
+from tests.vscode.code_server import RECEIVED
 from tests.vscode.panel import Panel
 from tests.vscode.test_panel import begin, fresh
 from tests.vscode.test_panel_choosing import asked
@@ -25,26 +26,37 @@ def prompts(window: Window, received: str) -> list[list[dict[str, Any]]]:
     return [one["params"]["prompt"] for one in lines if one.get("method") == "session/prompt"]
 
 
-def reload(window: Window) -> Panel:
-    """What was shown comes back by itself, to be read."""
+def test_after_a_reload_an_agent_takes_the_conversation_up_or_is_given_it(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "it will **rain**"}))
+    panel.answers("it will rain")
+    panel.ready()
+    panel = begin_able(window)
+    panel.prompt(scripted.steps({"say": "it will **snow**"}))
+    panel.answers("it will snow")
+    panel.ready()
+    loads = len(asked(window, "session/load"))
+
     window.reload()
     window.until_server_runs()
+    # what was shown is there again by itself; its agent can load it
     panel = Panel(window)
-    expect(panel.button("Continue")).to_be_visible()
+    panel.answers("it will snow")
     expect(panel.box).to_have_count(0)
-    return panel
+    expect(panel.page.get_by_text("cannot take it up again")).to_have_count(0)
+    panel.button("Continue", exact=True).click()
+    expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("code")
+    assert len(asked(window, "session/load")) == loads + 1
+    panel.prompt(scripted.steps({"say": "I remember the snow"}))
+    panel.answers("I remember the snow")
+    assert len(prompts(window, able_agent.RECEIVED)[-1]) == 1  # it was given nothing
 
-
-def test_an_agent_that_cannot_load_is_given_the_conversation(window: Window) -> None:
-    from tests.vscode.code_server import RECEIVED
-
-    panel = begin(window)
-    panel.prompt(scripted.steps({"say": "remember the **rain**"}))
-    panel.answers("remember the rain")
-    panel.ready()
-    panel = reload(window)
-    panel.answers("remember the rain")
+    # another one of the list; its agent cannot
+    window.command("acpSidecar.panel.sessions")
+    panel.page.locator(".sessions li .session").filter(has_text="rain").first.click()
+    panel.answers("it will rain")
     panel.says("Its agent cannot take it up again.")
+    expect(panel.box).to_have_count(0)
     panel.button("Continue in new session").click()
     panel.says("What was said is attached to your next message.")
     expect(panel.page.locator(".box .chip")).to_have_text(["The conversation until now"])
@@ -54,43 +66,7 @@ def test_an_agent_that_cannot_load_is_given_the_conversation(window: Window) -> 
     expect(panel.page.locator(".box .chip")).to_have_count(0)
     own, given = prompts(window, RECEIVED)[-1][:2]
     assert json.loads(own["text"]) == [{"say": "I see"}]
-    assert "remember the **rain**" in given["text"]
+    assert "it will **rain**" in given["text"]
     panel.prompt(fresh(2, {"say": "and on"}))
     panel.answers("and on")
     assert len(prompts(window, RECEIVED)[-1]) == 1  # once is enough
-
-
-def test_an_agent_that_can_load_goes_on_with_it(window: Window) -> None:
-    panel = begin_able(window)
-    panel.prompt(scripted.steps({"say": "remember the rain"}))
-    panel.answers("remember the rain")
-    panel.ready()
-    before = asked(window, "session/load")
-    panel = reload(window)
-    panel.answers("remember the rain")
-    expect(panel.page.get_by_text("cannot take it up again")).to_have_count(0)
-    panel.page.get_by_role("button", name="Continue", exact=True).click()
-    expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("code")
-    assert len(asked(window, "session/load")) == len(before) + 1
-    panel.prompt(scripted.steps({"say": "I remember"}))
-    panel.answers("I remember")
-    assert len(prompts(window, able_agent.RECEIVED)[-1]) == 1
-
-
-def test_one_of_the_list_is_read_and_goes_on(window: Window) -> None:
-    """It was ended, and another one is shown."""
-    panel = begin(window)
-    panel.prompt(scripted.steps({"say": "the older talk"}))
-    panel.answers("the older talk")
-    panel.ready()
-    begin(window).prompt(scripted.steps({"say": "the newer talk"}))
-    panel.answers("the newer talk")
-    panel.ready()
-    panel = reload(window)
-    panel.answers("the newer talk")
-    window.command("acpSidecar.panel.sessions")
-    panel.page.locator(".sessions li .session").filter(has_text="the older talk").first.click()
-    panel.answers("the older talk")
-    panel.button("Continue").click()
-    panel.prompt(fresh(1, {"say": "the older talk goes on"}))
-    panel.answers("the older talk goes on")

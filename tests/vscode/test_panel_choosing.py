@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ from tests.e2e import scripted
 from tests.support.fake_agent import __file__ as FAKE_AGENT
 from tests.support.waiting import eventually
 from tests.vscode import able_agent
-from tests.vscode.code_server import CodeServer
-from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
@@ -104,28 +102,68 @@ def row(panel: Panel, name: str) -> Locator:
     return panel.page.locator(".agents li").filter(has_text=name)
 
 
+Configure = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture
+def configure(window: Window) -> Generator[Configure]:
+    """Settings of the machine, until the end of the test: the server is started anew with them."""
+    path = window.server.data / "Machine" / "settings.json"
+    before = json.loads(path.read_text())
+
+    def write(settings: dict[str, Any]) -> None:
+        window.server.write_settings("Machine", settings)
+        wanted = {*settings["acpSidecar.agents"], "demo"}
+        eventually(
+            lambda: wanted == agents(window), f"the server knows {wanted}", otherwise=window.server.last_words
+        )
+
+    yield lambda settings: write({**before, **settings})
+    write(before)
+
+
+def agents(window: Window) -> set[str]:
+    """Nothing while the server starts."""
+    ask = "try { return await vscode.commands.executeCommand('sidecar.listAgents', {}) } catch { return [] }"
+    return {one["id"] for one in window.js(ask) if one["source"] != "found"}
+
+
+def start_page(window: Window) -> Panel:
+    """Shown when the conversation that was shown is deleted."""
+    panel = Panel(window)
+    window.command("sidecar.newSession", {"agent": scripted.NAME})
+    window.prompt(scripted.steps({"say": "not for long"}))
+    window.command("acpSidecar.panel.sessions")
+    talk = panel.page.locator(".sessions li").filter(has_text="not for long").first
+    talk.locator(".session").click()
+    panel.answers("not for long")
+    window.command("acpSidecar.panel.sessions")
+    talk.hover()
+    talk.get_by_label("Delete").click()
+    talk.get_by_role("button", name="Delete", exact=True).click()
+    panel.button("Close").click()
+    expect(panel.button("Try it")).to_be_visible()
+    return panel
+
+
 def test_agents_on_path_are_offered_and_the_demo_is_never_begun_with(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+    window: Window, configure: Configure, tmp_path: Path
 ) -> None:
+    panel = start_page(window)
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    absent = {"command": str(bin_folder / "not-there")}
-    server = start_code_server(
-        machine={
-            "acpSidecar.agents": {"absent": absent},
+    configure(
+        {
+            "acpSidecar.agents": {"absent": {"command": str(bin_folder / "not-there")}},
             "acpSidecar.defaultAgent": "",
             "acpSidecar.env": {"PATH": str(bin_folder)},
         }
     )
-    window = open_window(server=server)
-    window.until_server_runs()
-    panel = Panel(window)
     # not installed: one sentence, one button
     lacking = row(panel, "absent")
     expect(lacking.locator(".needs")).to_contain_text("not-there")
     expect(lacking.get_by_role("button")).to_have_count(1)
     # nothing but the demo: neither a message nor a new conversation begins it
-    expect(panel.button("Try it")).to_be_visible()
     panel.box.fill("hello")
     panel.box.press("Enter")
     window.command("acpSidecar.panel.new")
