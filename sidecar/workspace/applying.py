@@ -177,9 +177,10 @@ class Applier:
                 moves += 1
                 await self._journal.finish(entry, "failed")
                 continue
-            sent = await self._sender.send(
-                tracked, changes, plain(change.label, _LABEL), self._noting(document.uri)
-            )
+            reviewed, text = self._state.ledgers.get(document.uri), document.snapshot()
+            hunks = () if reviewed is None else reviewed.ledger.hunks
+            label = plain(change.label, _LABEL)
+            sent = await self._sender.send(tracked, changes, label, self._noting(document.uri))
             why = sent.reason
             match sent.outcome:
                 case Outcome.APPLIED:
@@ -196,8 +197,16 @@ class Applier:
                         "refused", "the editor has not answered whether it made the edit; look there"
                     )
                 case Outcome.UNCLEAR:
-                    await self._journal.finish(entry, "unknown")
-                    return Applied("refused", "the editor made the edit at a wrong place; undo it there once")
+                    taken_back = await self._sender.take_back_or_tell(
+                        sent, f"{label}, taken back", f"“{label}”", change.path
+                    )
+                    if not taken_back or sent.tracked.closed:
+                        await self._journal.finish(entry, "unknown")
+                        return Applied("refused", "the editor made the edit at a wrong place; look there")
+                    await self._journal.finish(entry, "failed")
+                    if reviewed is not None and reviewed.live:
+                        self._state.ledgers.back_to(reviewed, hunks, text, sent.tracked.document.snapshot())
+                    refusals += 1
                 case Outcome.GONE:
                     await self._journal.finish(entry, "unknown")
                     return Applied("refused", sent.reason)

@@ -51,8 +51,10 @@ class DiskTexts:
         self.moment = moment
 
     def seen(self, uri: DocumentUri, text: str) -> None:
-        """The disk holds `text` (compared form); it may have done so for long."""
-        self._add(self._of(uri), _DiskText(text, 0, self.moment(), found=True))
+        """The disk holds `text` (compared form); it may have done so since it was last found to hold another one."""
+        texts, newest = self._of(uri), self._newest(uri)
+        since = 0 if newest is None else newest.noticed
+        self._add(texts, _DiskText(text, since, self.moment(), found=True))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from sidecar.core.change import ChangeSet, Edit
-from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
-from sidecar.core.merge import Conflict
+from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -42,8 +41,11 @@ class DiskWriter:
         disk.seen(place.uri, now.text)
         candidates = self._state.candidates(session, place.uri, task.ticket.moment)
         proper = now
-        if misplaced is not None and misplaced.text == now.text:
-            proper = Normal(now.changes_in_raw(diff(now.text, misplaced.without)).apply(now.raw))
+        # Some editors end the last line when they save.
+        if misplaced is not None and misplaced.text.rstrip("\n") == now.text.rstrip("\n"):
+            taken_out = merge(misplaced.text, now.text, misplaced.without)
+            if isinstance(taken_out, Merged):
+                proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
         plan = plan_write(candidates, proper.text, task.wanted)
         match plan:
             case NoChange() if proper is now:

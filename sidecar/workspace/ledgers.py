@@ -96,6 +96,15 @@ class Ledgers:
         reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
         return reviewed
 
+    def back_to(self, reviewed: Reviewed, hunks: Sequence[Hunk], before: Text, now: Text) -> None:
+        """What changed in an open document since it said `before`, with these hunks, was taken back, but for what leads to `now`."""
+        reviewed.ledger.hunks = tuple(hunks)
+        length = len(before)
+        for step in changes_as_steps(diff(str(before), str(now))):
+            length += step.growth
+            reviewed.ledger.user_edit(step, length, lambda: now)
+        self.moved(reviewed)
+
     def forget(self, uri: DocumentUri) -> None:
         self._by_uri.pop(uri, None)
 

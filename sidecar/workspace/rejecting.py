@@ -19,7 +19,7 @@ from sidecar.workspace.buffer_writes import MAX_ATTEMPTS, BufferWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import DocumentEdit, Editor, Journal
-from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender
+from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender, Sent
 from sidecar.workspace.state import State
 
 Plan = Callable[[int], Rejection]
@@ -115,7 +115,7 @@ class Rejecter:
             ):
                 await self._journal.finish(entry, "failed")
                 continue
-            applied = self._applied(reviewed, rejection)
+            applied, hunks = self._applied(reviewed, rejection), reviewed.ledger.hunks
             sent = await self._sender.send(tracked, rejection.changes, "reject", applied)
             if sent.outcome is Outcome.APPLIED:
                 await self._journal.finish(entry, "done")
@@ -123,10 +123,24 @@ class Rejecter:
                 await self._buffers.save_by_policy(tracked, was_user_dirty, whose="rejection")
                 return Rejected(impossible=rejection.impossible)
             await self._journal.finish(entry, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
-            if sent.outcome is not Outcome.REFUSED:
-                return Rejected(sent.reason or why)
             why = sent.reason or why
+            if sent.outcome is Outcome.UNCLEAR and await self._taken_back(reviewed, hunks, before, sent):
+                continue  # planned again with what was typed meanwhile
+            if sent.outcome is not Outcome.REFUSED:
+                return Rejected(why)
         return Rejected(why)
+
+    async def _taken_back(
+        self, reviewed: Reviewed, hunks: tuple[Hunk, ...], before: Text, sent: Sent
+    ) -> bool:
+        """Whether an edit that the editor made at a wrong place is out again, and under review what was, `hunks` of `before`."""
+        path = to_path(reviewed.uri) or reviewed.uri
+        if not await self._sender.take_back_or_tell(sent, "reject, taken back", "the rejection", path):
+            return False
+        if sent.tracked.closed or not reviewed.live:
+            return False
+        self._state.ledgers.back_to(reviewed, hunks, before, sent.tracked.document.snapshot())
+        return True
 
     def _applied(self, reviewed: Reviewed, rejection: Rejection) -> Callable[[Text, ChangeSet, Text], None]:
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:

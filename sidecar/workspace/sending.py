@@ -473,11 +473,12 @@ class Sender:
                 return 0
         return len(made)
 
-    async def take_back_or_tell(self, sent: Sent, label: str, what: str, path: str) -> None:
-        """The same; when it cannot be done, nothing more is tried, and the user is told of `what` came to a wrong place in `path`."""
+    async def take_back_or_tell(self, sent: Sent, label: str, what: str, path: str) -> bool:
+        """Whether it is out. When it cannot be taken out, nothing more is tried, and the user is told what came to a wrong place."""
         left = await self.take_back(sent, label)
         if left and not sent.tracked.closed and self.looks_made(sent):
             self._editor.show("warning", at_a_wrong_place(what, path, left))
+        return not left
 
     def looks_made(self, sent: Sent) -> bool:
         """Whether the edit seems to be among what was received, though perhaps nobody can say where."""

@@ -36,6 +36,7 @@ FOUND = {
     312735: "a change on its way from the disk came over what the user had saved over it",
     312887: "what the file said by itself was taken for what our edit had made of it, and the edit came on top",
     315641: "what an agent had put on the disk, and another one written over, was never seen",
+    323432: "what the user saved and closed was taken for what the agent had read, where the save had ended the last line",
 }
 """Runs beyond the first that found something, and what."""
 

@@ -88,3 +88,12 @@ def test_opened_again_with_another_text_that_is_a_guess_too() -> None:
     disk.seen(URI, "two\n")
     assert disk.knows(URI, "two\n")
     assert not disk.is_editors(URI, "one\n")
+
+
+def test_what_is_found_was_not_there_while_something_else_was() -> None:
+    disk = texts()
+    disk.seen(URI, "one\n")
+    disk.written(URI, "two\n", 10, by_editor=True)
+    disk.seen(URI, "two, and what a save adds\n")
+    assert disk.between(URI, 0, 9) == ["one\n"]
+    assert disk.between(URI, 0, 10) == ["one\n", "two\n", "two, and what a save adds\n"]

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Kind
+from sidecar.workspace.applying import Change, Step
+from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_117, NEOVIM, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench
-from tests.workspace.test_in_flight import LATE, hunks
-from tests.workspace.test_writes import BASE, play, play_seen, refused
+from tests.workspace.test_in_flight import LATE, hunks, tool
+from tests.workspace.test_writes import BASE, done, play, play_seen, refused
 
 INDENTED = "".join(f"  {line}\n" for line in BASE.split())
 
@@ -215,3 +217,91 @@ def test_an_edit_that_opens_a_file_which_says_that_already(tmp_path: Path) -> No
         assert editor.text("a.txt") == wanted
 
     play(tmp_path, replace(WELL_BEHAVED, closes_first=True), case, custom=False)
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("habits", [LATE, EGLOT_117], ids=["late", "eglot"])
+def test_a_rejection_that_comes_to_a_wrong_place_is_taken_out_and_made_again(
+    tmp_path: Path, habits: Habits, again: bool
+) -> None:
+    """The other hunk stays under review, and what is typed meanwhile where it is."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", BASE.replace("two", "TWO").replace("five", "FIVE")))
+        await asyncio.sleep(2)
+        first, _ = bench.workspace.review.changes(Selector(everything=True))
+        rejection = asyncio.ensure_future(
+            bench.workspace.review.reject(Selector(change_ids=frozenset([str(first["changeId"])])))
+        )
+        await sent(editor, 2)
+        editor.types("a.txt", "typed\n", at=0)
+        if again:
+            await sent(editor, 3)
+            editor.types("a.txt", "more\n", at=0)
+        result = await rejection
+        assert result.done == [first["changeId"]]
+        typed = "more\ntyped\n" if again else "typed\n"
+        assert editor.text("a.txt") == typed + BASE.replace("five", "FIVE")
+        assert hunks(bench) == ["FIVE"]
+
+    play_seen(tmp_path, habits, case, arrives_after=0.2)
+
+
+def test_a_rejection_that_cannot_be_taken_out_is_left_to_the_user(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", INDENTED))
+        await asyncio.sleep(2)
+        rejection = asyncio.ensure_future(bench.workspace.review.reject(Selector(everything=True)))
+        for number in range(2, 6):
+            await sent(editor, number)
+            editor.types("a.txt", f"word{number}\n", at=0)
+        result = await rejection
+        assert not result.done
+        asked = len(editor.sent)
+        await asyncio.sleep(10)
+        assert len(editor.sent) == asked, "nothing is touched any more"
+        assert [message for _, message in editor.shown if "undo 4 times" in message]
+
+    play_seen(tmp_path, LATE, case, arrives_after=0.2)
+
+
+def test_a_revert_that_comes_to_a_wrong_place_is_taken_out_and_made_again(tmp_path: Path) -> None:
+    wanted = BASE.replace("two", "TWO").replace("five", "FIVE")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        done(await bench.write("a.txt", wanted))
+        await asyncio.sleep(2)
+        step = Step(BASE.replace("two", "TWO"), BASE)
+        revert = asyncio.ensure_future(
+            bench.workspace.applier.apply(Change(bench.path("a.txt"), (step,), "Revert"))
+        )
+        await sent(editor, 2)
+        editor.types("a.txt", "typed\n", at=0)
+        assert (await revert).result == "applied"
+        assert editor.text("a.txt") == "typed\n" + BASE.replace("five", "FIVE")
+        assert hunks(bench) == ["FIVE"]
+
+    play_seen(tmp_path, LATE, case, arrives_after=0.2)
+
+
+def test_an_edit_misplaced_and_saved_with_a_last_line_that_the_save_has_ended(tmp_path: Path) -> None:
+    """Closed then: it is taken out of the file, and what was typed is not taken for something that the agent read there and left out."""
+    (tmp_path / "a.txt").write_text(BASE.rstrip("\n"))
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        tool(bench, "cat", "execute")
+        wanted = BASE.replace("four", "FOUR\nmore").rstrip("\n")
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await sent(editor, 1)
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(0.3)
+        assert editor.text("a.txt").startswith("typed\none\ntwo\nFOUR\nmore")
+        editor.saves("a.txt")
+        editor.closes("a.txt")
+        done(await write)
+        assert (tmp_path / "a.txt").read_text().rstrip("\n") == "typed\n" + wanted
+
+    habits = replace(WELL_BEHAVED, first_version=0, unchecked=frozenset({0}), answers_after=3.0)
+    play(tmp_path, replace(habits, final_end="setting"), case, arrives_after=0.2)
