@@ -66,7 +66,11 @@ class _Belief:
 
     def candidate(self) -> Candidate:
         if self.text is None:
-            self.text = normal(str(self.raw))
+            assert self.raw is not None
+            whole = str(self.raw)
+            self.text = normal(whole)
+            if self.text is whole:  # a write asks the document for the same soon
+                self.raw.remember(whole)
         return Candidate(self.text, self.serial)
 
 

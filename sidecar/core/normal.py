@@ -25,10 +25,11 @@ def normal(raw: str) -> str:
 
 def says(text: Text, compared: str) -> bool:
     """Whether `compared` is the compared form of `text`, found without making that where it is the text itself."""
+    if text.says(compared):
+        return normal(compared) == compared
     chunks = text.chunks
-    if chunks[0].startswith(BOM) or any("\r" in chunk for chunk in chunks):
-        return normal(str(text)) == compared
-    return text.says(compared)
+    changes = chunks[0].startswith(BOM) or any("\r" in chunk for chunk in chunks)
+    return changes and normal(str(text)) == compared
 
 
 class Normal:

@@ -56,7 +56,18 @@ _BMP = "\uffff"
 class Text:
     """An immutable text. Equal to every other Text with the same characters."""
 
-    __slots__ = ("_ascii", "_chunks", "_far", "_index", "_json", "_length", "_lines", "_near", "_terminators")
+    __slots__ = (
+        "_ascii",
+        "_chunks",
+        "_far",
+        "_index",
+        "_json",
+        "_length",
+        "_lines",
+        "_near",
+        "_terminators",
+        "_whole",
+    )
 
     def __init__(self, text: str = "") -> None:
         self._chunks: list[str] = divide(text)
@@ -73,6 +84,8 @@ class Text:
         """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
         self._json: list[bytes | None] | None = None
         """What `json_escaped` made of each chunk."""
+        self._whole: str | None = None
+        """See `remember`."""
 
     @staticmethod
     def of(text: str) -> Text:
@@ -83,6 +96,8 @@ class Text:
         return self._length
 
     def __str__(self) -> str:
+        if self._whole is not None:
+            return self._whole
         chunks = self._chunks
         return chunks[0] if len(chunks) == 1 else "".join(chunks)
 
@@ -97,12 +112,18 @@ class Text:
         """Whether these are its characters, found without joining the chunks."""
         if len(text) != self._length:
             return False
+        if self._whole is not None:
+            return self._whole == text
         at = 0
         for chunk in self._chunks:
             if not text.startswith(chunk, at):
                 return False
             at += len(chunk)
         return True
+
+    def remember(self, whole: str) -> None:
+        """`whole` is what it says, and the caller keeps that string anyway: `str` gives the very same from now on."""
+        self._whole = whole
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -320,6 +341,7 @@ class Text:
         new._near = self._near
         new._far = self._far
         new._json = None if self._json is None else self._json.copy()
+        new._whole = None
         return new
 
     def _splice(self, start: int, end: int, new: str) -> None:

@@ -121,6 +121,10 @@ class BufferWriter:
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
         now = self._state.documents.get(uri)
+        if now is not None and (snapshot := now.document.snapshot()).says(task.wanted):
+            snapshot.remember(
+                task.wanted
+            )  # which is believed now, so it is kept anyway; the next write begins with it
         if now is not None and now is not tracked:  # closed by the user, and opened by the edit
             return await self._save_and_close(now)
         done = await self.save_by_policy(tracked, was_user_dirty)

@@ -207,8 +207,23 @@ def test_equality_and_hash_are_by_content_however_it_is_divided() -> None:
 def test_it_says_its_characters_however_it_is_divided(text: str, other: str, size: int) -> None:
     with chunk_size(size):
         divided = Text.of(text)
-    for said in (text, other, text + "a", text[:-1], "b" + text[1:], text[:-1] + "b"):
-        assert divided.says(said) == (text == said)
+    for _ in range(2):
+        for said in (text, other, text + "a", text[:-1], "b" + text[1:], text[:-1] + "b"):
+            assert divided.says(said) == (text == said)
+        divided.remember("".join(text))
+
+
+def test_what_is_remembered_is_given_until_the_next_change() -> None:
+    rope = Rope("one\ntwo\n")
+    whole = str(Rope("one\n").snapshot()) + "two\n"  # another object
+    before = rope.snapshot()
+    before.remember(whole)
+    assert str(before) is whole
+    assert str(rope) is whole
+    rope.splice(3, 3, "!")
+    assert str(rope.snapshot()) == "one!\ntwo\n"
+    assert str(before) is whole
+    assert before == Text.of(whole)
 
 
 @given(TEXTS, st.sampled_from([1, 3, 4096]))
