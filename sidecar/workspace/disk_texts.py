@@ -102,6 +102,11 @@ class DiskTexts:
         newest = self._newest(uri)
         return newest is not None and newest.by_editor and newest.compared().rstrip("\n") == text.rstrip("\n")
 
+    def saved(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is this very `text` (compared form), as the editor had it when it saved it."""
+        newest = self._newest(uri)
+        return newest is not None and newest.by_editor and newest.compared() == text
+
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
         newest = self._newest(uri)

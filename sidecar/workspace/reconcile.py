@@ -118,9 +118,10 @@ class Reconciler:
         if on_disk.text == "":
             return replace(on_disk, text="\n")  # an empty file is one empty line
         if on_disk.text is not None and on_disk.text.endswith("\n"):
-            mirror = tracked.document.snapshot()
-            if mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n":
-                return replace(on_disk, text=on_disk.text[:-1])  # the final line end came with a save
+            mirror, text = tracked.document.snapshot(), on_disk.text[:-1]
+            unended = mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n"
+            if unended or (tracked.disk is not None and tracked.disk.saved(tracked.document.uri, text)):
+                return replace(on_disk, text=text)  # the final line end came with a save
         return on_disk
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:

@@ -37,6 +37,7 @@ FOUND = {
     312887: "what the file said by itself was taken for what our edit had made of it, and the edit came on top",
     315641: "what an agent had put on the disk, and another one written over, was never seen",
     323432: "what the user saved and closed was taken for what the agent had read, where the save had ended the last line",
+    324434: "a line end that came with a save was taken for something put on the disk, and an agent's line came twice with it",
 }
 """Runs beyond the first that found something, and what."""
 

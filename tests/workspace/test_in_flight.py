@@ -487,3 +487,23 @@ def test_a_save_while_the_document_is_to_be_taken_from_the_disk(tmp_path: Path, 
         assert editor.text("a.txt") == BASE.replace("four", "typed\nfour")
 
     play(tmp_path, replace(WELL_BEHAVED, refuses=refuses), case, arrives_after=0.4)
+
+
+def test_a_line_end_that_comes_with_a_save_beside_one_that_was_typed(tmp_path: Path) -> None:
+    """Neovim ends a last line that had no end, also an empty one: that is nothing anybody has put on the disk."""
+    (tmp_path / "a.txt").write_text("one")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        editor.types("a.txt", "\ntwo\n", at=3)
+        assert editor.saves("a.txt")
+        await asyncio.sleep(1)
+        assert (tmp_path / "a.txt").read_text() == "one\ntwo\n\n"
+        assert await bench.read("a.txt") == "one\ntwo\n"
+        done(await bench.write("a.txt", "one\ntwo\nthree\n"))
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "one\ntwo\nthree\n"
+        assert [label for label, _ in editor.sent] == ["agent"]
+
+    play(tmp_path, NEOVIM, case, custom=False)
