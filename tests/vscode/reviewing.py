@@ -110,6 +110,14 @@ def expand(row: Locator) -> None:
     row.locator(".monaco-tl-twistie").click()
 
 
+def shown_settings(window: Window, name: str) -> None:
+    """The page of settings is open and has one with this in its name; it is closed again."""
+    expect(window.page.locator(".settings-editor .setting-item-label", has_text=name).first).to_be_visible()
+    # not by Escape: the page's search box takes the focus a moment after the page is there
+    window.page.get_by_role("button", name="Close Modal Editor").click()
+    expect(window.page.locator(".settings-editor")).to_have_count(0)
+
+
 def until_backed_up(window: Window, text: str) -> None:
     """VS Code keeps unsaved text a moment after the last key; without that there is nothing that a reload could bring back."""
     backups = window.server.data / "User" / "Backups"

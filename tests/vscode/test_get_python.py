@@ -24,6 +24,7 @@ from tests.extension.node import EXTENSION
 from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
+from tests.vscode.reviewing import shown_settings
 from tests.vscode.test_install import log, old_python, only_notification, servers
 
 STORAGE = Path("data") / "User" / "globalStorage" / "acp-sidecar.acp-sidecar"
@@ -193,9 +194,7 @@ def test_where_there_is_only_python_3_10_one_can_be_fetched(
     assert servers(server) == []
 
     window.notification("none was found").get_by_role("button", name="Choose Python").click()
-    setting = window.page.locator(".settings-editor .setting-item-label", has_text="Python")
-    expect(setting.first).to_be_visible()
-    window.keys("Escape")
+    shown_settings(window, "Python")
     window.js("void vscode.commands.executeCommand('acpSidecar.restart')")
     window.answer("none was found", "Get Python")
     dialog = window.page.locator(".monaco-dialog-box")

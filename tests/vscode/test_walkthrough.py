@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.extension.node import EXTENSION
 from tests.support.waiting import eventually
+from tests.vscode.reviewing import shown_settings
 from tests.vscode.window import Window
 
 WALKTHROUGH = "acp-sidecar.acp-sidecar#start"
@@ -31,10 +32,7 @@ def shows_the_log(window: Window) -> None:
 
 
 def shows_the_setting(window: Window) -> None:
-    rows = window.page.locator(".settings-editor .setting-item-label", has_text="Agents")
-    expect(rows.first).to_be_visible()
-    window.keys("Escape")
-    expect(window.page.locator(".settings-editor")).to_have_count(0)
+    shown_settings(window, "Agents")
 
 
 def shows_the_panel(window: Window) -> None:
