@@ -11,11 +11,12 @@ import json
 import sqlite3
 import zlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import refined
-from sidecar.core.hunks import line_hunks
+from sidecar.core.hunks import Hunk, line_hunks
 
 MAX_DEPTH = 32
 """How many changes a text may be away from one that is stored whole."""
@@ -60,9 +61,16 @@ class TextStore:
         return None if row is None else row[0]
 
     def prepare(
-        self, text: str, like: bytes | None = None, like_text: str | None = None, *, one_of_many: bool = False
+        self,
+        text: str,
+        like: bytes | None = None,
+        like_text: str | None = None,
+        hunks: Sequence[Hunk] | None = None,
+        *,
+        one_of_many: bool = False,
     ) -> Prepared:
-        """`text` ready to be stored. `like`: hash of a similar text that is there, or is stored first (then with `like_text`).
+        """`text` ready to be stored. `like`: hash of a similar text that is there, or is stored first (then with `like_text`, and
+        with the `line_hunks` that lead from it to `text` where they are known).
         `one_of_many`: it is most likely none of those that are remembered.
 
         Changes nothing, so it needs no transaction: nobody has to wait while a large text is compressed."""
@@ -77,7 +85,7 @@ class TextStore:
             if self._is_sound(known_id):
                 return Prepared(text, digest, None)
         elif like is not None:
-            data = self._as_changes(text, like, like_text)
+            data = self._as_changes(text, like, like_text, hunks)
             if data is not None:
                 return Prepared(text, digest, data, like)
         return Prepared(text, digest, zlib.compress(raw, LEVEL))
@@ -143,7 +151,9 @@ class TextStore:
             return False
         return True
 
-    def _as_changes(self, text: str, like: bytes, like_text: str | None) -> bytes | None:
+    def _as_changes(
+        self, text: str, like: bytes, like_text: str | None, hunks: Sequence[Hunk] | None
+    ) -> bytes | None:
         """The text as changes of the one with hash `like`, if they are small."""
         like_id = self.find(like)
         if like_id is not None and self._depth(like_id) >= MAX_DEPTH:
@@ -155,7 +165,8 @@ class TextStore:
                 like_text = self.get(like_id)
             except TextLost:
                 return None
-        changes = ChangeSet(len(like_text), refined(like_text, text, line_hunks(like_text, text)))
+        hunks = line_hunks(like_text, text) if hunks is None else hunks
+        changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
         data = pack(changes)
         if len(data) * WORTH_IT > len(text) or unpack(len(like_text), data).apply(like_text) != text:
             return None

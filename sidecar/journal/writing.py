@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 
-from sidecar.core.hunks import line_hunks
+from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
@@ -17,12 +17,14 @@ from sidecar.journal.texts import Prepared, TextLost
 
 def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
     """The id of the new entry, durable."""
-    prepared = _prepare(db, entry)
-    added, removed = lines_changed(entry.before, entry.after)
+    old, new = entry.before or "", entry.after or ""
+    hunks = line_hunks(old, new)
+    prepared = _prepare(db, entry, hunks)
+    added, removed = _lines_changed(old, new, hunks)
     with transaction(db, durable=True):
         ids = _put(db, prepared)
         if ids is None:  # what they build on was thrown away by another process in between
-            ids = _put(db, _prepare(db, entry))
+            ids = _put(db, _prepare(db, entry, hunks))
         if ids is None:
             raise TextLost(entry.path)
         before, after = ids
@@ -81,8 +83,12 @@ def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> N
 def lines_changed(before: str | None, after: str | None) -> tuple[int, int]:
     """Whole lines added and removed."""
     old, new = before or "", after or ""
+    return _lines_changed(old, new, line_hunks(old, new))
+
+
+def _lines_changed(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[int, int]:
     added = removed = 0
-    for hunk in line_hunks(old, new):
+    for hunk in hunks:
         removed += _lines(old, hunk.old_start, hunk.old_end)
         added += _lines(new, hunk.new_start, hunk.new_end)
     return added, removed
@@ -93,7 +99,8 @@ def _lines(text: str, start: int, end: int) -> int:
     return ends + (start < end and text[end - 1] not in "\r\n")
 
 
-def _prepare(db: Opened, entry: Entry) -> Sequence[Prepared | None]:
+def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk]) -> Sequence[Prepared | None]:
+    """`hunks`: between its texts."""
     row = db.connection.execute(
         "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",
         (as_blob(entry.path),),
@@ -103,7 +110,7 @@ def _prepare(db: Opened, entry: Entry) -> Sequence[Prepared | None]:
     if entry.after is None:
         return before, None
     if before is not None:
-        return before, db.texts.prepare(entry.after, before.hash, before.text)
+        return before, db.texts.prepare(entry.after, before.hash, before.text, hunks)
     return None, db.texts.prepare(entry.after, like)
 
 
