@@ -197,6 +197,69 @@ def unpack(wheel: Path, into: Path) -> None:
                 archive.extract(name, into)
 
 
+# --- what must be in it -----------------------------------------------------------------------------------------------
+
+NATIVE = ("msgspec/_core", "pydantic_core/_pydantic_core", "watchfiles/_rust_notify")
+"""The modules with machine code, without what the names of their files end with."""
+
+
+def endings(target: str, python: str) -> tuple[str, ...]:
+    """What the name of a module's file may end with there, so that this CPython imports it (PEP 3149; on Windows PEP 3147's tag)."""
+    system, version = target.split("-")[0], "cp" + python.replace(".", "")
+    machine = TARGETS[target].machine
+    if system == "win32":
+        return f".{version}-{TARGETS[target].wheels[0]}.pyd", ".pyd"
+    c_library = {"linux": f"-{machine}-linux-gnu", "alpine": f"-{machine}-linux-musl", "darwin": "-darwin"}[
+        system
+    ]
+    return f".cpython-{version[2:]}{c_library}.so", ".abi3.so"
+
+
+def made_for(file: bytes) -> tuple[str, str] | None:
+    """The system, as sys.platform says it, and the processor of a file with machine code. None: it is none, or for others."""
+    processors = {
+        0x3E: "x64",
+        0xB7: "arm64",
+        0x8664: "x64",
+        0xAA64: "arm64",
+        0x1000007: "x64",
+        0x100000C: "arm64",
+    }
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(file[at : at + size], "little")
+
+    if file[:5] == b"\x7fELF\x02":
+        system, processor = "linux", number(18, 2)
+    elif file[:4] == b"\xcf\xfa\xed\xfe":
+        system, processor = "darwin", number(4, 4)
+    elif file[:2] == b"MZ" and file[number(0x3C, 4) :][:4] == b"PE\0\0":
+        system, processor = "win32", number(number(0x3C, 4) + 4, 2)
+    else:
+        return None
+    return (system, processors[processor]) if processor in processors else None
+
+
+def wrong(target: str, bundled: Path) -> list[str]:
+    """What is missing in a bundle, and what is of another machine; a sentence each."""
+    found: list[str] = []
+    for python in PYTHONS:
+        folders = (bundled / ("cp" + python.replace(".", "")), bundled / "lib")
+        for module in NATIVE:
+            names = [folder / f"{module}{ending}" for folder in folders for ending in endings(target, python)]
+            if not any(name.is_file() for name in names):
+                found.append(f"CPython {python} finds no {module}")
+    wanted = (TARGETS[target].sys_platform, target.split("-")[1])
+    machine_code = [
+        path for path in sorted(bundled.rglob("*")) if re.search(r"\.(so|pyd|dll|dylib)(\.|$)", path.name)
+    ]
+    return found + [
+        f"{path.relative_to(bundled).as_posix()} is for {' '.join(is_for or ('something else',))}"
+        for path in machine_code
+        if (is_for := made_for(path.read_bytes())) != wanted
+    ]
+
+
 # --- the .vsix --------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +305,8 @@ def stage(target: str, into: Path) -> None:
     bundled.mkdir()
     shutil.copy(EXTENSION / "boot.py", bundled)
     libraries(TARGETS[target], bundled)
+    if problems := wrong(target, bundled):
+        raise Problem(f"the libraries for {target} are not right: {'; '.join(problems)}")
 
 
 def build(target: str) -> Path:

@@ -215,6 +215,92 @@ def test_every_library_is_pinned(target: Any, python: str) -> None:
     assert "pydantic-core" in BUILD.needed(target, python)
 
 
+ELF, MACH_O, PE = "ELF", "Mach-O", "PE"
+MACHINES = {
+    ELF: {"x64": 0x3E, "arm64": 0xB7},
+    MACH_O: {"x64": 0x1000007, "arm64": 0x100000C},
+    PE: {"x64": 0x8664, "arm64": 0xAA64},
+}
+"""The numbers of processors in each kind of file."""
+
+
+def machine_code(kind: str, processor: str) -> bytes:
+    """The head of a file with machine code."""
+    number = MACHINES[kind][processor]
+    if kind == ELF:
+        return b"\x7fELF\x02\x01\x01" + bytes(11) + number.to_bytes(2, "little") + bytes(44)
+    if kind == MACH_O:
+        return b"\xcf\xfa\xed\xfe" + number.to_bytes(4, "little") + bytes(24)
+    return (
+        b"MZ" + bytes(58) + (128).to_bytes(4, "little") + bytes(64) + b"PE\0\0" + number.to_bytes(2, "little")
+    )
+
+
+LINUX, MUSL = "cpython-{v}-{m}-linux-gnu.so", "cpython-{v}-{m}-linux-musl.so"
+NAMES = {
+    "linux-x64": (ELF, LINUX.replace("{m}", "x86_64"), "abi3.so"),
+    "linux-arm64": (ELF, LINUX.replace("{m}", "aarch64"), "abi3.so"),
+    "alpine-x64": (ELF, MUSL.replace("{m}", "x86_64"), "abi3.so"),
+    "alpine-arm64": (ELF, MUSL.replace("{m}", "aarch64"), "abi3.so"),
+    "darwin-x64": (MACH_O, "cpython-{v}-darwin.so", "abi3.so"),
+    "darwin-arm64": (MACH_O, "cpython-{v}-darwin.so", "abi3.so"),
+    "win32-x64": (PE, "cp{v}-win_amd64.pyd", "pyd"),
+    "win32-arm64": (PE, "cp{v}-win_arm64.pyd", "pyd"),
+}
+"""What is in the wheels of the package index: the kind of file, and how the names of modules end, for one CPython and for all."""
+
+
+def made_up(target: str, folder: Path) -> Path:
+    kind, one, every = NAMES[target]
+    for module in BUILD.NATIVE:
+        for_all = module.startswith("watchfiles")
+        for version in ("311", "312", "313", "314"):
+            name = f"lib/{module}.{every}" if for_all else f"cp{version}/{module}.{one.format(v=version)}"
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(machine_code(kind, target.split("-")[1]))
+    return folder
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_a_bundle_without_a_library_or_with_another_machines_is_not_packed(
+    target: str, tmp_path: Path
+) -> None:
+    assert BUILD.wrong(target, made_up(target, tmp_path)) == []
+    kind, one, every = NAMES[target]
+    pydantic = f"pydantic_core/_pydantic_core.{one.format(v='312')}"
+    kept = (tmp_path / "cp312" / pydantic).read_bytes()
+    (tmp_path / "cp312" / pydantic).unlink()
+    assert BUILD.wrong(target, tmp_path) == ["CPython 3.12 finds no pydantic_core/_pydantic_core"]
+    (tmp_path / "cp311" / pydantic).write_bytes(kept)
+    assert BUILD.wrong(target, tmp_path) == ["CPython 3.12 finds no pydantic_core/_pydantic_core"], (
+        "not there"
+    )
+    (tmp_path / "cp312" / pydantic).write_bytes(kept)
+    watchfiles = tmp_path / "lib" / f"watchfiles/_rust_notify.{every}"
+    watchfiles.unlink()
+    assert BUILD.wrong(target, tmp_path) == [
+        f"CPython {python} finds no watchfiles/_rust_notify" for python in BUILD.PYTHONS
+    ]
+    other = {"x64": "arm64", "arm64": "x64"}[target.split("-")[1]]
+    watchfiles.write_bytes(machine_code(kind, other))
+    (said,) = BUILD.wrong(target, tmp_path)
+    assert said.endswith(f"_rust_notify.{every} is for {BUILD.TARGETS[target].sys_platform} {other}")
+
+
+def test_the_tables_are_of_all_targets_and_of_all_libraries_with_machine_code(bundle: Path) -> None:
+    assert set(NAMES) == set(BUILD.TARGETS)
+    here = BUILD.here()
+    assert BUILD.wrong(here, bundle) == []
+    native = {
+        path.relative_to(folder).as_posix().split(".")[0]
+        for folder in bundle.iterdir()
+        for path in folder.rglob("*")
+        if path.suffix in (".so", ".pyd")
+    }
+    assert native == set(BUILD.NATIVE)
+
+
 def test_versions_are_the_same_everywhere() -> None:
     boot = (BUILD.EXTENSION / "boot.py").read_text()
     assert BUILD.PYTHONS[0] == "3.11"
