@@ -129,6 +129,12 @@ def test_an_answer_loads_nothing_and_its_links_wait_for_a_click(window: Window) 
     assert [one for one in asked if "evil.example" in one or "docs.example" in one] == []
 
 
+def dropped(window: Window) -> int:
+    """Messages of pages that the extension did not understand, by its log."""
+    logs = window.server.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log")
+    return sum(log.read_text().count("panel: a message that is not understood") for log in logs)
+
+
 def test_messages_that_do_not_fit_change_nothing(window: Window) -> None:
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "stays"}))
@@ -141,8 +147,16 @@ def test_messages_that_do_not_fit_change_nothing(window: Window) -> None:
         {"type": "overview", "overview": {"agents": "all"}},
     ):
         panel.page.evaluate("(one) => window.postMessage(one, '*')", message)
+    # and in the other direction, by the way that a page's messages take: as if the page had been taken over
+    outer = panel.page.parent_frame
+    assert outer is not None
+    post = "(message) => window['__vscode_post_message__']('onmessage', { message, transfer: [] })"
+    before = dropped(window)
+    outer.evaluate(post, {"type": "insert", "text": ["no text"]})
+    outer.evaluate(post, {"type": "show", "what": "sessions"})  # the other side's
     panel.prompt(scripted.steps({"say": "goes on"}))
     panel.answers("goes on")
+    eventually(lambda: dropped(window) == before + 2, "both are dropped, and the log says so")
     panel.answers("stays")
 
 

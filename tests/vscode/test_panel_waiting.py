@@ -42,33 +42,37 @@ def test_a_click_in_the_first_half_second_answers_nothing(window: Window) -> Non
 
 
 def test_the_list_says_which_conversation_runs_waits_or_has_finished(window: Window) -> None:
-    def row(words: str) -> str:
-        found = panel.page.locator(".sessions li").filter(has_text=words).first
-        return found.locator(".sr").first.inner_text()
-
     panel = begin(window)
-    panel.prompt(scripted.steps({"say": "the first"}, ask(1)))
+
+    def until(**expected: str) -> None:
+        def look() -> dict[str, str]:
+            rows = {
+                name: panel.page.locator(".sessions li").filter(has_text=f"talk {name}") for name in expected
+            }
+            seen.update({name: row.first.locator(".sr").first.inner_text() for name, row in rows.items()})
+            return seen
+
+        seen: dict[str, str] = {}
+        window.command("acpSidecar.panel.sessions")
+        eventually(lambda: look() == expected, f"the list says {expected}", otherwise=lambda: str(seen))
+
+    def turn_to(name: str) -> None:
+        panel.page.locator(".sessions li .session").filter(has_text=f"talk {name}").first.click()
+        panel.answers(f"talk {name}")
+
+    panel.prompt(scripted.steps({"say": "talk A"}, ask(1)))
     expect(panel.page.locator(".question").first).to_be_visible()
-    begin(window).prompt(scripted.steps({"say": "the second"}, {"wait_for": "session/new", "count": 9}))
-    panel.answers("the second")
-    begin(window).prompt(scripted.steps({"say": "the third"}, {"wait_for": "session/new", "count": 4}))
-    panel.answers("the third")
-    window.command("acpSidecar.panel.sessions")
-    expect(panel.page.locator(".sessions li").filter(has_text="the third")).to_have_count(1)
-    assert [row(f"the {one}") for one in ("first", "second", "third")] == [
-        "waits for you",
-        "running",
-        "running",
-    ]
-    panel.page.locator(".sessions li .session").filter(has_text="the first").click()
-    expect(panel.page.locator(".question").first).to_be_visible()
+    for name, sessions in (("B", 9), ("C", 4)):  # C goes on when there is one more
+        begin(window).prompt(
+            scripted.steps({"say": f"talk {name}"}, {"wait_for": "session/new", "count": sessions})
+        )
+        panel.answers(f"talk {name}")
+    until(A="waits for you", B="running", C="running")
+    turn_to("A")
     signal(window)
-    window.command("acpSidecar.panel.sessions")
-    eventually(lambda: row("the third") == "finished", "the third has finished")
-    assert (row("the first"), row("the second")) == ("waits for you", "running")
-    panel.page.locator(".sessions li .session").filter(has_text="the third").click()
-    window.command("acpSidecar.panel.sessions")
-    eventually(lambda: row("the third") == "open", "it was seen")  # it is no news any more
+    until(A="waits for you", B="running", C="finished")
+    turn_to("C")
+    until(A="waits for you", B="running", C="open")  # it was seen, and is no news any more
 
 
 def test_ends_are_not_told_where_that_is_not_wanted_but_questions_are(window: Window) -> None:
@@ -96,7 +100,7 @@ def test_ends_are_not_told_where_that_is_not_wanted_but_questions_are(window: Wi
     turn.result()
 
 
-def test_a_problem_goes_to_the_agent_from_the_problems_and_from_the_quick_fix(window: Window) -> None:
+def test_a_problem_goes_to_the_agent_from_the_menu_of_the_problems(window: Window) -> None:
     file = window.file("a.py", "x = 1\n")
     window.open(file)
     panel = begin(window)
@@ -108,17 +112,10 @@ def test_a_problem_goes_to_the_agent_from_the_problems_and_from_the_quick_fix(wi
     )
     window.command("workbench.actions.view.problems")
     problem = window.page.locator(".markers-panel .monaco-list-row").filter(has_text="x is a bad name")
-    problem.click(button="right")
-    choose(window, "Add to Agent")
-    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
-    expect(panel.box).to_have_value("")
-    panel.button("Remove").click()
-    expect(panel.page.locator(".box .chip")).to_have_count(0)
-    window.place(0, 0)
-    window.focus_editor()
-    window.keys("Control+.")
-    fix = window.page.locator(".action-widget .monaco-list-row").filter(has_text="Fix with Agent")
-    expect(fix).to_be_visible()
-    fix.click()
-    expect(panel.box).to_have_value("Fix this problem.")
-    expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
+    for action, words in (("Add to Agent", ""), ("Fix with Agent", "Fix this problem.")):
+        problem.click(button="right")
+        choose(window, action)
+        expect(panel.box).to_have_value(words)
+        expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
+        panel.button("Remove").click()
+        expect(panel.page.locator(".box .chip")).to_have_count(0)
