@@ -49,6 +49,19 @@ def servers(server: CodeServer) -> list[int]:
     return found
 
 
+def own_server(window: Window) -> int | None:
+    """The process id of the sidecar that this window's extension host started."""
+    host = window.js("return process.pid")
+    for process in servers(window.server):
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+        except OSError:  # it ended meanwhile
+            continue
+        if f"\nPPid:\t{host}\n" in status:
+            return process
+    return None
+
+
 def log(server: CodeServer) -> str:
     return "".join(
         path.read_text() for path in server.data.glob("logs/**/acp-sidecar.acp-sidecar/ACP Sidecar.log")
@@ -293,6 +306,15 @@ def test_several_folders(
     (session,) = window.command("sidecar.status")["sessions"]
     assert session["sessionId"] == made["sessionId"]
     assert session["cwd"] == str(second)
+
+
+def test_the_server_is_started_apart_from_the_workspace(window: Window) -> None:
+    process = Path(f"/proc/{own_server(window)}")
+    words = process.joinpath("cmdline").read_bytes().decode().split("\0")
+    storage = window.server.data / "User" / "globalStorage" / "acp-sidecar.acp-sidecar"
+    boot = installed(window.server) / "bundled" / "boot.py"
+    assert words[1:-1] == ["-I", "-X", f"pycache_prefix={storage / 'pycache'}", str(boot), "lsp"]
+    assert process.joinpath("cwd").readlink() == storage
 
 
 def test_the_protocol_log_shows_messages_while_it_is_on(window: Window) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.reviewing import agent_writes, lens, title_button, until_lenses, until_reviewed, view
-from tests.vscode.test_install import errors, servers
+from tests.vscode.test_install import errors, own_server
 from tests.vscode.window import Window
 
 BASE = "".join(f"line {i}\n" for i in range(1, 21))
@@ -31,19 +31,6 @@ LENSES = {
 def window(window: Window) -> Generator[Window]:
     yield window
     window.command("acpSidecar.restart", seconds=60)  # crashes of one test do not count in the next
-
-
-def own_server(window: Window) -> int | None:
-    """The process id of the sidecar that this window's extension host started."""
-    host = window.js("return process.pid")
-    for process in servers(window.server):
-        try:
-            status = Path(f"/proc/{process}/status").read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        if f"\nPPid:\t{host}\n" in status:
-            return process
-    return None
 
 
 def kill_the_server(window: Window) -> None:
@@ -71,10 +58,8 @@ def test_hunks_come_back_and_are_kept_and_rejected(window: Window) -> None:
     eventually(
         lambda: len(window.changes(other)) == 1, "that of the file that is not open came back", within=30
     )
-    assert (
-        view(window).nth(0).get_attribute("aria-label")
-        == "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
-    )
+    said = "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
+    expect(view(window).first).to_have_attribute("aria-label", said)
 
     lens(window, "Keep", 0).click()
     until_lenses(window, file, {8: LENSES[8], 14: LENSES[14]})

@@ -178,6 +178,22 @@ def test_keys_go_from_change_to_change_over_files_and_keep_and_reject(window: Wi
     window.until_text(two, BASE)
 
 
+def test_keys_are_for_the_change_that_the_cursor_is_on(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    for line in (0, 4, 18):
+        window.place(line, 0)
+        window.focus_editor()
+        window.keys("Control+k", "n")
+        window.keys("Control+k", "y")
+    window.place(2, 0)
+    window.keys("Control+k", "y")
+    until_lenses(window, file, {7: LENSES[7], 13: LENSES[13]})
+    assert window.text(file) == WANTED
+
+
 def test_by_code_action_and_by_title_without_lenses(window: Window) -> None:
     """Nothing depends on lenses alone."""
     file = window.file("a.txt", BASE)
@@ -299,10 +315,8 @@ def test_after_a_reload_everything_is_under_review_again(window: Window) -> None
     until_lenses(window, file, moved)
     assert window.text(file) == "mine\n" + WANTED
     eventually(lambda: len(window.changes(other)) == 1, "the file that is not open is under review too")
-    assert (
-        view(window).nth(0).get_attribute("aria-label")
-        == "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
-    )
+    said = "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
+    expect(view(window).first).to_have_attribute("aria-label", said)
     lens(window, "Reject", 0).click()
     window.until_text(file, "mine\n" + WANTED.replace("three", "3"))
     window.command("acpSidecar.review.keepAll")

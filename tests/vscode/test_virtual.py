@@ -12,8 +12,7 @@ from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.reviewing import lenses
-from tests.vscode.test_install import errors
-from tests.vscode.test_killed import own_server
+from tests.vscode.test_install import errors, own_server
 from tests.vscode.window import Window
 
 VIRTUAL = {"uri": "test-support:/virtual", "name": "virtual"}
