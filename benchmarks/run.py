@@ -81,9 +81,13 @@ def table(name: str, title: str, rows: list[Row]) -> Table:
             "left out" if row.missing else "" if row.peer_s is None else readable(row.peer_s, row.unit),
             ratio,
             row.target if first else "",
-            ", ".join(f"{key} {value}" for key, value in row.facts.items()) if first else "",
+            ", ".join([f"least {readable(row.least['ours'], row.unit)}", *_words(row)]) if first else "",
         )
     return shown
+
+
+def _words(row: Row) -> list[str]:
+    return [f"{key} {value}" for key, value in row.facts.items()]
 
 
 def readable(amount: float, unit: str = "") -> str:
@@ -97,7 +101,7 @@ def readable(amount: float, unit: str = "") -> str:
 
 
 def keep(name: str, rows: list[Row], rounds: int) -> None:
-    """Replaces the rows of one benchmark in the results: `[{bench, case, ours_s, peer, peer_s, ratio, facts, rounds, machine}]`."""
+    """Replaces the rows of one benchmark in the results: `[{bench, case, ours_s, peer, peer_s, ratio, least, facts, rounds, machine}]`."""
     results: list[dict[str, object]] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
     measured_on = {
         "python": f"{platform.python_implementation()} {platform.python_version()}",

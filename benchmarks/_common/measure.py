@@ -58,6 +58,8 @@ class Row:
     facts: Mapping[str, float | str] = field(default_factory=dict)
     missing: str = ""
     unit: str = ""
+    least: Mapping[str, float] = field(default_factory=dict[str, float])
+    """The best round of either side, where there were several: on a busy machine it says more than the median."""
 
     def as_json(self) -> dict[str, object]:
         fields = {name: value for name, value in asdict(self).items() if value not in ("", {})}
@@ -89,7 +91,10 @@ def measure(bench: str, case: Case, rounds: int, patience: float = 20.0) -> list
     ours = medians[""]
 
     def row(peer: str, theirs: float | None, ratio: float | None, missing: str = "") -> Row:
-        return Row(bench, case.name, ours, peer, theirs, ratio, case.target, case.facts, missing, case.unit)
+        least = {"ours": min(times[""])} | ({"peer's": min(times[peer])} if peer in times and peer else {})
+        return Row(
+            bench, case.name, ours, peer, theirs, ratio, case.target, case.facts, missing, case.unit, least
+        )
 
     rows: list[Row] = []
     for name, peer in case.peers.items():
