@@ -81,6 +81,7 @@ def test_an_agent_that_ends_in_its_turn_says_so_in_words_and_is_started_again(wi
 def test_each_block_of_code_is_inserted_by_its_own_button(window: Window) -> None:
     file = window.file("a.py", "x = 1\n")
     window.open(file)
+    window.place(0, 0)
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "```py\nfirst\n```\n\nor\n\n```py\nsecond\nthird\n```\n"}))
     panel.ready()
