@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
@@ -16,12 +17,22 @@ pytestmark = pytest.mark.timeout(400)
 
 
 def choose(window: Window, name: str) -> None:
-    """From the menu that is open. Its items act on the release of a button that was pressed on them."""
+    """From the menu that is open. Its items act on the release of a button that was pressed on them, and not in the first tenth of a
+    second of the menu."""
     item = window.page.get_by_role("menuitem", name=name)
     expect(item).to_be_visible(timeout=30_000)
-    item.hover()
-    window.page.mouse.down()
-    window.page.mouse.up()
+
+    def taken() -> bool:
+        try:
+            item.hover(timeout=5000)
+            window.page.mouse.down()
+            window.page.mouse.up()
+            item.wait_for(state="hidden", timeout=1000)
+        except PlaywrightError:
+            return item.count() == 0
+        return True
+
+    eventually(taken, f"{name} is chosen", within=30)
 
 
 def test_files_are_added_from_the_explorer(window: Window) -> None:

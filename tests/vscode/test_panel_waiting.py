@@ -1,5 +1,4 @@
-"""What waits for the person: questions that are not answered by accident, the list of conversations, messages when nobody looks; and
-problems that are handed to the agent."""
+"""What waits for the person: questions that are not answered by accident, the list of conversations, messages when nobody looks."""
 
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.panel import Panel
 from tests.vscode.test_panel import SIGNAL, ask, begin, fresh, signal
-from tests.vscode.test_panel_around import choose
 from tests.vscode.window import Window
 
 pytestmark = pytest.mark.timeout(400)
@@ -98,24 +96,3 @@ def test_ends_are_not_told_where_that_is_not_wanted_but_questions_are(window: Wi
     expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
     panel.button("Reject", exact=True).click()
     turn.result()
-
-
-def test_a_problem_goes_to_the_agent_from_the_menu_of_the_problems(window: Window) -> None:
-    file = window.file("a.py", "x = 1\n")
-    window.open(file)
-    panel = begin(window)
-    window.js(
-        "const found = vscode.languages.createDiagnosticCollection('tests');"
-        "keep.disposables = [...(keep.disposables ?? []), found];"
-        "found.set(vscode.Uri.file(args[0]), [new vscode.Diagnostic(new vscode.Range(0, 0, 0, 1), 'x is a bad name')]);",
-        str(file),
-    )
-    window.command("workbench.actions.view.problems")
-    problem = window.page.locator(".markers-panel .monaco-list-row").filter(has_text="x is a bad name")
-    for action, words in (("Add to Agent", ""), ("Fix with Agent", "Fix this problem.")):
-        problem.click(button="right")
-        choose(window, action)
-        expect(panel.box).to_have_value(words)
-        expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
-        panel.button("Remove").click()
-        expect(panel.page.locator(".box .chip")).to_have_count(0)
