@@ -43,6 +43,8 @@ MAX_DOCUMENTS = 1000
 """Open documents that are looked at."""
 MAX_TRIES = 3
 """How often an editor is asked to take the same state of a file."""
+FIRST_LOOK_SECONDS = 5.0
+"""How long a prompt waits for what changed before it."""
 LAST_LOOK_SECONDS = 10.0
 """How long a turn's end waits for what changed last."""
 STOP_SECONDS = 2.0
@@ -91,9 +93,15 @@ class DiskWatch:
             self._tasks.start_soon(self._poll)
 
     async def before_turn(self, session: Session) -> None:
-        """What the session's files are is noted; its prompt is sent afterwards."""
+        """What the session's files are is noted; its prompt is sent afterwards. What changed until now and nobody has looked at, a
+        checkout perhaps, is not its doing."""
+        with anyio.move_on_after(FIRST_LOOK_SECONDS):
+            async with anyio.create_task_group() as looks:
+                for tracked in self._changed():
+                    looks.start_soon(self._look, tracked)
         await self._found.note(session)
         self._begin_watching(session)
+        self._evidence.asked_now(session)
 
     async def turn_ending(self, session: Session) -> None:
         """The last look of a turn."""

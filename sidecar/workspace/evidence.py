@@ -68,6 +68,8 @@ class Evidence:
         """By session: tool calls of its turn that said they only read."""
         self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
         self._ended: dict[str, float] = {}
+        self._waiting: set[str] = set()
+        """Sessions whose turn has begun, and which have not been asked yet."""
         self._acted: dict[str, str | None] = {}
         """By session: the last tool call or command of its turn that may have changed something."""
         self._noted: dict[DocumentUri, Stat] = {}
@@ -78,6 +80,11 @@ class Evidence:
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
         self._named[session.id] = OrderedDict()
+        self._waiting.add(session.id)
+
+    def asked_now(self, session: Session) -> None:
+        """Its prompt is about to be sent: what changes from now on may be its doing."""
+        self._waiting.discard(session.id)
 
     def turn_ended(self, session: Session) -> None:
         self._ended[session.id] = anyio.current_time()
@@ -156,7 +163,7 @@ class Evidence:
     def author(self, uri: DocumentUri) -> tuple[Session, str | None] | None:
         """Whose a change of this document on the disk most likely is, and the tool call: of the session whose call named it last,
         else of the only one whose turn is running."""
-        active = self.active()
+        active = [s for s in self.active() if s.id not in self._waiting]
         naming = [s for s in active if uri in self._named[s.id]]
         if len(naming) == 1 or (naming and len([s for s in naming if s.running]) == 1):
             session = next((s for s in naming if s.running), naming[0])
@@ -263,6 +270,7 @@ class Evidence:
 
     def _forget(self, session_id: str) -> None:
         self._named.pop(session_id, None)
+        self._waiting.discard(session_id)
         self._ended.pop(session_id, None)
         self._acted.pop(session_id, None)
         self._reading.pop(session_id, None)

@@ -136,6 +136,32 @@ async def edits(turn: Turn, editor: FakeEditor) -> None:
 
 
 @every_editor
+def test_what_changed_before_the_turn_is_nobodys(tmp_path: Path, habits: Habits) -> None:
+    """A checkout that no editor has told of: nobody looks at files while no agent works."""
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        await opened(bench, editor)
+        await asyncio.sleep(1)
+        (bench.folder / "a.txt").write_text(CHANGED)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        await asyncio.sleep(2)
+        turn.puts("a.txt", CHANGED.replace("two", "TWO"))
+        await asyncio.sleep(2)
+        turn.says("edit", "a.txt", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == CHANGED.replace("two", "TWO")
+        assert [(n, o.strip(), t.strip()) for n, o, t in listed(bench)] == [("a.txt", "two", "TWO")]
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+        assert editor.text("a.txt") == CHANGED
+
+    editor = play(tmp_path, habits, script, before=before, after=after)
+    assert [(c["added"], c["removed"]) for c in editor.outcomes[0]["changes"]] == [(1, 1)]
+
+
+@every_editor
 def test_a_clean_document_says_it_and_it_is_listed_and_rejected(tmp_path: Path, habits: Habits) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         assert editor.text("a.txt") == CHANGED
