@@ -24,6 +24,8 @@ MAX_SERVED = 64
 """Reads served before the older half is worked into the belief without a write asking for it."""
 MAX_PAST = 4
 """Earlier beliefs that a write may still be based on."""
+MAX_REPLACED = 3
+"""Beliefs before the agent's own writes that are kept."""
 MAX_EXTRA_TEXTS = 8
 """Candidates beside the belief that are kept for one session and document: the newest, the rest cannot matter much."""
 
@@ -36,6 +38,8 @@ class Candidate:
     serial: int
     from_disk: bool = False
     """Nobody gave it to the agent: it may have read it behind us."""
+    replaced: tuple[str, ...] | None = None
+    """Of a write of the agent's own: what it believed before this and earlier ones, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class _Belief:
             self.text = normal(whole)
             if self.text is whole:  # a write asks the document for the same soon
                 self.raw.remember(whole)
-        return Candidate(self.text, self.serial)
+        own = self.own is not None and self.own.text == self.text
+        return Candidate(self.text, self.serial, replaced=self.own.replaced if self.own and own else None)
 
 
 @dataclass(slots=True)
@@ -81,6 +86,8 @@ class _Entry:
     """Beliefs that a later read of everything replaced, since the agent's last write, oldest first. Some agents (fast-agent) read
     once more by themselves just before they write: their model never saw that text, and what was typed in it must not be taken
     for something the model removed."""
+    replaced: list[str] = field(default_factory=list[str])
+    """What the agent believed before each of its own writes, oldest first."""
     served: list[_Served] = field(default_factory=list[_Served])
     extra: list[Candidate] = field(default_factory=list[Candidate])
 
@@ -117,8 +124,11 @@ class Beliefs:
         the write is newer, however long the write took."""
         entry = self._entry(session, uri)
         moment = self.moment()
+        if entry.belief is not None:
+            before = entry.belief.candidate().text
+            entry.replaced = [*(t for t in entry.replaced if t != before), before][-MAX_REPLACED:]
         entry.belief = _Belief(moment, moment if received is None else received, text=content)
-        entry.belief.own = entry.belief.candidate()
+        entry.belief.own = Candidate(content, moment, replaced=tuple(entry.replaced))
         entry.past.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]

@@ -53,6 +53,9 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     which go with the other, it is one."""
     if new == current:
         return NoChange()
+    candidates = list(candidates)
+    if _is_meant(candidates, current, new):
+        return EditText(diff(current, new), current, new)
     # What the disk said already tells nothing about what was changed to get there: agents write there themselves and send
     # the same through us. Then what others put there since is nothing they had seen.
     known = sorted(candidates, key=lambda c: c.serial)
@@ -108,6 +111,20 @@ def closest(candidates: Iterable[Candidate], new: str) -> str:
     if len(different) < 2:  # the usual case, and a difference costs as much as the plan
         return different[0].text if different else ""
     return min(different, key=lambda c: (_distance(c.text, new), -c.serial)).text
+
+
+def _is_meant(candidates: Sequence[Candidate], current: str, new: str) -> bool:
+    """Whether the agent, which was shown the text as it is now, wants exactly a text that it knows from before: nobody writes what they
+    were given, unchanged, so it is not measured from that. A write of its own it may repeat, unaware of what was done to it: only
+    where the lines that go are those it had replaced then, somebody has taken it back and it is made again."""
+    shown = max((c for c in candidates if not c.from_disk), key=lambda c: c.serial, default=None)
+    if shown is None or shown.text != current:
+        return False
+    known = [c for c in candidates if not c.from_disk and c.text == new]
+    own = [line for c in known for text in c.replaced or () for line in _lines(text)]
+    if not any(c.replaced is not None for c in known):
+        return bool(known)
+    return set(_lines(current)).difference(_lines(new)) <= {*own, ""}
 
 
 def _plan(base: str, current: str, new: str) -> Plan:

@@ -21,11 +21,20 @@ def disk(text: str, serial: int = -1) -> Candidate:
     return Candidate(text, serial, from_disk=True)
 
 
+def own(text: str, replaced: str) -> Candidate:
+    return Candidate(text, 0, replaced=(replaced,))
+
+
+MORE = BASE.replace("two", "TWO")
 CASES = [
     # what it is, candidates, the text now, the text sent, the text then (None: a conflict)
     ("nobody else", [given(BASE)], BASE, BASE + "five\n", BASE + "five\n"),
     ("typed elsewhere since", [given(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     ("given, and taken out", [given(TYPED)], TYPED, BASE, BASE),
+    ("given twice, and back to the first", [Candidate(BASE, 0), given(TYPED)], TYPED, BASE, BASE),
+    ("its own write again, unaware of typing", [own(BASE, MORE), given(TYPED)], TYPED, BASE, TYPED),
+    ("its own write again, taken back meanwhile", [own(MORE, BASE), given(BASE)], BASE, MORE, MORE),
+    ("the same, and it was not shown that", [own(MORE, BASE), given(MORE)], BASE, MORE, BASE),
     ("never seen: all of it is somebody else's", [], BASE, "new\n", None),
     ("the disk's text and an edit", [given(TYPED), disk(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     (

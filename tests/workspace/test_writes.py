@@ -686,3 +686,62 @@ def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, 
         assert editor.text("a.txt") == "typed\n" + BASE, "its own change it may take back"
 
     play_seen(tmp_path, habits, case)
+
+
+@every_editor
+def test_what_the_user_took_back_is_made_again_when_the_agent_is_asked_to(
+    tmp_path: Path, habits: Habits
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("two", "TWO")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", wanted))
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "TWO", "two")
+        await asyncio.sleep(1)
+        assert await bench.read("a.txt") == BASE
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
+def test_what_was_typed_is_removed_when_an_agent_that_was_shown_it_is_asked_to(
+    tmp_path: Path, habits: Habits
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "debug\n", at=0)
+        await asyncio.sleep(1)
+        assert await bench.read("a.txt") == "debug\n" + BASE
+        done(await bench.write("a.txt", BASE))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
+def test_a_write_that_an_agent_repeats_takes_no_typing_away(tmp_path: Path, habits: Habits) -> None:
+    """Its program reads by itself just before: what was typed since, the model has never seen."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = BASE.replace("two", "TWO")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", wanted))
+        await asyncio.sleep(1)
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", wanted))
+        assert editor.text("a.txt") == "typed\n" + wanted
+
+    play(tmp_path, habits, case)
