@@ -68,8 +68,8 @@ def text_after_is_not_kept() -> None:
     """The entry has the text before only."""
     real = writing._prepare
 
-    def prepare(db: Any, entry: Entry) -> Any:
-        before, _ = real(db, entry)
+    def prepare(db: Any, entry: Entry, hunks: Any) -> Any:
+        before, _ = real(db, entry, hunks)
         return before, before
 
     writing._prepare = prepare
