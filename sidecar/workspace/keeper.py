@@ -122,6 +122,8 @@ class Keeper:
             await self._journal.forget_ledger(reviewed.uri)
 
     def text_of(self, reviewed: Reviewed) -> Text:
-        """The text in which the hunks lie now."""
+        """The text in which the hunks lie now: what came while an edit of ours is on its way, the ledger is told afterwards."""
         tracked = self._state.documents.get(reviewed.uri)
-        return tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text
+        if tracked is None or not reviewed.live:
+            return reviewed.text
+        return tracked.document.snapshot() if tracked.watch is None else tracked.watch.before

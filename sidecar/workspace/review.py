@@ -18,6 +18,7 @@ from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.background import Background
 from sidecar.workspace.closed_files import ClosedFiles
+from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.ports import Editor, Journal, Json
@@ -88,9 +89,14 @@ class Review:
             tracked = self._state.documents.get(reviewed.uri)
             uri = tracked.document.client_uri if tracked is not None else reviewed.uri
             place = places(text, self._editor.capabilities.encoding, self._editor.capabilities.lf_lines)
-            version = tracked.document.version if tracked is not None and reviewed.live else None
+            version = self._version(tracked) if tracked is not None and reviewed.live else None
             rows += [_row(reviewed, uri, version, hunk, place) for hunk in hunks]
         return rows
+
+    @staticmethod
+    def _version(tracked: Tracked) -> int:
+        """Of the document with the text in which its hunks lie; see Keeper.text_of."""
+        return tracked.document.version if tracked.watch is None else tracked.watch.version
 
     def text_before(self, selector: Selector) -> str | None:
         """The text of the one document that `selector` names as it would be without the unreviewed work it names; None: there is none.

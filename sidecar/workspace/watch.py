@@ -28,6 +28,8 @@ class Watch:
         self.before = document.snapshot() if before is None else before
         self.edits: list[Edit] = list(edits)
         """Received since, each on the text that the one before left."""
+        self.version = document.version - len(self.edits)
+        """Of the document, with `before`; at most."""
         self.matched_at: int | None = None
         """How many of `edits` it took to reach the expected text; what follows is somebody's newer work."""
         self.reached = expected

@@ -64,6 +64,29 @@ def test_a_rejected_hunk_is_put_back_and_the_other_stays(tmp_path: Path, habits:
 
 
 @every_editor
+def test_changes_are_listed_while_a_rejection_is_on_its_way(tmp_path: Path, habits: Habits) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, BASE + "more\n")
+        rejection = asyncio.ensure_future(bench.workspace.review.reject(ALL))
+        seen: set[int] = set()
+        versions: set[object] = set()
+        while not rejection.done():
+            rows = bench.workspace.review.changes(ALL)
+            seen.update(row["range"]["start"]["line"] for row in rows)
+            versions.update(row["version"] for row in rows)
+            assert bench.workspace.review.text_before(ALL) in (None, BASE)
+            await asyncio.sleep(0.001)
+        assert seen == {BASE.count("\n")}
+        assert len(versions) == 1, "the places are those in the text before"
+        assert texts(bench) == []
+
+    play(tmp_path, habits, case)
+
+
+@every_editor
 def test_rejecting_keeps_what_was_typed_since(tmp_path: Path, habits: Habits) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 
