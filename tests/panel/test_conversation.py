@@ -146,6 +146,26 @@ def test_mentions_are_asked_for_and_become_attachments(panel: Panel) -> None:
     assert sent["attachments"] == [file]
 
 
+def test_what_is_typed_right_after_a_choice_stands_behind_it(panel: Panel) -> None:
+    panel.send(*talk())
+    box = panel.page.get_by_label("Message to the agent")
+    box.click()
+    panel.page.keyboard.type("look at @ra now")
+    for _ in " now":
+        panel.page.keyboard.press("ArrowLeft")
+    panel.page.keyboard.type("i")
+    asked = panel.got("complete", 4)[-1]
+    assert asked["query"] == "rai"
+    candidate = {"label": "rain.py", "icon": "file", "insert": "@rain.py"}
+    panel.send({"type": "candidates", "request": asked["request"], "candidates": [candidate]})
+    expect(panel.page.get_by_role("option")).to_have_count(1)
+    box.evaluate(  # in one go, before anything is drawn
+        "(box) => { box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));"
+        " for (const one of ' xyz') document.execCommand('insertText', false, one); }"
+    )
+    expect(box).to_have_value("look at @rain.py xyz now")
+
+
 def test_an_answer_to_fewer_letters_that_comes_late_replaces_nothing(panel: Panel) -> None:
     panel.send(*talk())
     panel.page.get_by_label("Message to the agent").click()

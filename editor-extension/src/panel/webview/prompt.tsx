@@ -90,14 +90,16 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const take = (candidate: Candidate) => {
     if (!menu) return;
     const next = text.slice(0, menu.from) + candidate.insert + text.slice(menu.to);
+    const caret = menu.from + candidate.insert.length;
+    if (box.current) {
+      // at once, not with the next drawing: what is typed until then would come before it, or be torn apart
+      box.current.value = next;
+      box.current.focus();
+      box.current.setSelectionRange(caret, caret);
+    }
     setText(next);
     if (candidate.attachment) setAttachments(merged(attachments, [candidate.attachment]));
     setMenu(null);
-    const caret = menu.from + candidate.insert.length;
-    requestAnimationFrame(() => {
-      box.current?.focus();
-      box.current?.setSelectionRange(caret, caret);
-    });
   };
   const send = () => {
     if (!text.trim() || !ready || blocked) return;
