@@ -13,44 +13,30 @@ Not here: processes (process.py), and what messages mean (client.py).
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import re
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias, cast
-
-import msgspec
+from typing import Protocol, TypeAlias, cast
 
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS
 from sidecar.acp.limits import WireLimits
+from sidecar.acp.messages import Message, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.text import Text
 
 log = logging.getLogger(__name__)
 
-Message: TypeAlias = dict[str, Any]
 RequestId: TypeAlias = int | str | None
 
 _CHUNK = 1024 * 1024
 """Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
-_DEEPEST = 200
-"""Arrays and objects within each other."""
 _SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""
 
 
 _LOOKS = 4
 """How often it is looked whether an agent reads, in the time it may take nothing."""
-
-
-_LARGE = 2 * 1024 * 1024
-"""Bytes of a message whose values are counted before it is read."""
-_VALUES = 500_000
-"""Of one message: a whole file is one."""
-_IN_ONE_LINE = 100
-"""Messages that are taken from one line; some agents forget a line end, none forgets so many."""
 
 
 class Source(Protocol):
@@ -204,7 +190,7 @@ class LineTransport:
                     if not await self._read():
                         return None
                     until = self._loop.time() + _SLICE
-                self._decode(self._lines.popleft())
+                self._messages.extend(decode(self._lines.popleft(), self._noise))
                 continue
             message = self._checked(self._messages.popleft())
             if message is not None:
@@ -302,13 +288,9 @@ class LineTransport:
 
     def answer_content(self, request_id: RequestId, content: str | Text) -> None:
         """Answers a request from within `admit` with `{content}`. Answers of a burst are written together."""
-        quoted = (
-            content.json_pieces() if isinstance(content, Text) else [_without_line_ends(_string(content))]
-        )
+        quoted = content.json_pieces() if isinstance(content, Text) else [encode(content)[1:-1]]
         batch = self._batch
-        batch.append(
-            b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % _without_line_ends(_json(request_id))
-        )
+        batch.append(b'{"jsonrpc":"2.0","id":%b,"result":{"content":"' % encode(request_id))
         batch += quoted
         batch.append(b'"}}\n')
         self._batch_size += sum(map(len, quoted))
@@ -398,47 +380,7 @@ class LineTransport:
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
 
-    # lines to messages
-
-    def _decode(self, line: bytes) -> None:
-        line = line.strip()
-        if len(line) > _LARGE and (write := _large_write(line)) is not None:
-            self._messages.append(write)
-        elif len(line) > _LARGE and _has_too_many_values(line):
-            self._noise.say("sent a message of too many values", line)
-            if (stand_in := _by_head(line, "too many values")) is not None:
-                self._messages.append(stand_in)
-        elif line.startswith(b"{"):
-            try:
-                message = msgspec.json.decode(line)
-                # a look at every value of a small message, or at every byte of a large one, costs more than reading it
-                deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > _DEEPEST
-                self._messages.append(_shallow(message) if deep else message)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                self._decode_leniently(line)
-        elif line:
-            self._decode_leniently(line)
-
-    def _decode_leniently(self, line: bytes) -> None:
-        """What msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or behind."""
-        start = 0 if line.startswith(b"{") else line.find(b'{"jsonrpc"')
-        try:
-            text = line[start:].decode() if start >= 0 else ""
-            at = 0
-            for _ in range(_IN_ONE_LINE):
-                if not text.startswith("{", at):
-                    break
-                value, at = _LENIENT.raw_decode(text, at)
-                self._messages.append(_shallow(value))
-                while at < len(text) and text[at] in " \t\r":
-                    at += 1
-            noise = text[at:] if start == 0 else line
-        except (ValueError, RecursionError):
-            noise = line
-            if start == 0 and (stand_in := _unreadable(line)) is not None:
-                self._messages.append(stand_in)
-        if noise:
-            self._noise.say("wrote something that is not a message", noise)
+    # messages
 
     def _checked(self, message: Message) -> Message | None:
         """The message as the SDK can bear it; None when it is dropped or dealt with."""
@@ -510,137 +452,9 @@ class LineTransport:
             return encode({"jsonrpc": "2.0", "id": message.get("id"), "error": INTERNAL._asdict()})
 
 
-def encode(message: Message) -> bytes:
-    """One message as JSON in UTF-8 without a newline of any kind in it.
-
-    Some agents split lines as JavaScript's readline or Python's splitlines do, so NEL, LS and PS are written as escapes."""
-    return _without_line_ends(_json(message))
-
-
-def _json(value: object) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
-        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _string(text: str) -> bytes:
-    """The inside of a JSON string."""
-    return _json(text)[1:-1]
-
-
-def _without_line_ends(data: bytes) -> bytes:
-    if not data.isascii():
-        for raw, escaped in _LINE_ENDS:
-            if raw in data:
-                data = data.replace(raw, escaped)
-    return data
-
-
-_LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-
-
-def _shallow(message: Message) -> Message:
-    """The message, or when it is nested too deeply a stand-in for it that will be refused.
-
-    How deep json, msgspec and those we hand it to can go differs by Python version; none manages a thousand everywhere."""
-    level: list[object] = [message]
-    for _ in range(_DEEPEST):
-        inner: list[object] = []
-        for value in level:
-            if isinstance(value, dict):
-                inner += cast("dict[str, object]", value).values()
-            elif isinstance(value, list):
-                inner += cast("list[object]", value)
-        level = inner
-        if not level:
-            return message
-    return _stand_in(message, "nested too deeply")
-
-
-def _stand_in(message: Message, why: str) -> Message:
-    """What takes the place of a message that cannot be used: whoever waits for its answer, or for this answer, is told why."""
-    known = {
-        key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
-    }
-    return {**known, "params": why, "error": why}
-
-
-def _unreadable(line: bytes) -> Message | None:
-    """A stand-in for a line that is an object of no JSON, when it shows an id that somebody waits for."""
-    try:
-        value = _ANYHOW.decode(line.decode("utf-8", "replace"))
-    except ValueError:  # cut, or words: noise
-        return None
-    except RecursionError:
-        return _by_head(line, "nested too deeply")
-    if not isinstance(value, dict) or "id" not in value:
-        return None
-    return _stand_in(cast("Message", value), "not JSON")
-
-
-def _by_head(line: bytes, why: str) -> Message | None:
-    """A stand-in by what stands before the first nested value."""
-    head = _UP_TO_NESTED.match(line, 1)
-    names = dict(_SCALARS.findall(head[0])) if head is not None else {}
-    if b"id" not in names:
-        return None
-    return _stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
-
-
-class _WriteParams(msgspec.Struct):
-    sessionId: str
-    path: str
-    content: str
-
-
-class _Write(msgspec.Struct):
-    jsonrpc: Literal["2.0"]
-    id: int | str
-    method: Literal["fs/write_text_file"]
-    params: _WriteParams
-
-
-def _large_write(line: bytes) -> Message | None:
-    """A write of a large text, which is what most large messages are. Only what it needs is made of it, whatever else it holds is passed
-    over: so no value has to be counted, which takes longer than reading it."""
-    try:
-        write = msgspec.json.decode(line, type=_Write)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return {**msgspec.structs.asdict(write), "params": msgspec.structs.asdict(write.params)}
-
-
-def _has_too_many_values(line: bytes) -> bool:
-    """Whether it would become a hundred times as large in memory, and take seconds: `[{},{},…`. Punctuation in texts does not count."""
-    if sum(map(line.count, _SEPARATORS)) <= _VALUES:
-        return False
-    # Escapes first, each in one pass: a pattern that knows them tries every quotation mark again where a string does not end, and
-    # keeps a place for each of them where it does (minutes, gigabytes).
-    bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
-    return sum(map(bare.count, _SEPARATORS)) > _VALUES
-
-
 def _in_words(value: object) -> str:
     """An id or a method for the log; of what is neither, its type: it may be of any size."""
     return str(value)[:1000] if isinstance(value, (str, int, float)) else f"<{type(value).__name__}>"
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
-
-
-_LENIENT = json.JSONDecoder(parse_constant=_no_constant)
-_ANYHOW = json.JSONDecoder(
-    parse_constant=lambda _: None,
-    parse_int=lambda digits: int(digits) if len(digits) < 20 else 0,
-    strict=False,
-)
-"""For looking at what is not to be used."""
-_SEPARATORS = (b",", b"[", b"{")
-_STRINGS = re.compile(rb'"[^"]*"?')
-_UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
-_SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')
 
 
 def _answer_key(value: object) -> int | None:

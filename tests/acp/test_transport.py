@@ -14,7 +14,8 @@ from acp.connection import Connection
 from acp.exceptions import RequestError
 
 from sidecar.acp.limits import WireLimits
-from sidecar.acp.transport import LineTransport, Params, encode
+from sidecar.acp.messages import encode
+from sidecar.acp.transport import LineTransport, Params
 from tests.support.acp_wire import HANGS, Wire
 
 LIMITS = WireLimits(line=10_000, unfinished=8, stalled=0.2)

@@ -49,12 +49,12 @@ def noise_is_fatal() -> None:
     """What the SDK's transport does: a line that is JSON and no object ends the connection."""
     from sidecar.acp.transport import LineTransport
 
-    lenient, read = LineTransport._decode_leniently, LineTransport._read
+    split, read = LineTransport._split, LineTransport._read
     ended: set[LineTransport] = set()
 
-    def strict(self: LineTransport, line: bytes) -> None:
-        lenient(self, line)
-        if line in (b"42", b"null", b"[]"):
+    def strict(self: LineTransport, data: bytes) -> None:
+        split(self, data)
+        if any(line.strip() in (b"42", b"null", b"[]") for line in self._lines):
             ended.add(self)
             self._lines.clear()
 
@@ -64,7 +64,7 @@ def noise_is_fatal() -> None:
             return False
         return await read(self)
 
-    LineTransport._decode_leniently = strict
+    LineTransport._split = strict
     LineTransport._read = fragile
 
 
