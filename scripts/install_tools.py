@@ -229,14 +229,19 @@ LIBC = (
 """What belongs to libc6: it must be of one piece with the loader."""
 
 
+PRIVATE = ("pulseaudio",)
+"""Sub-folders of the library folder that libraries find by a RUNPATH. It names the machine's folder, not the unpacked one."""
+
+
 def chromium(root: Path) -> Entry:
     """Chromium starts itself again by /proc/self/exe, so the loader cannot be its command: it runs by the machine's own."""
     libraries = TOOLS / "chromium.lib"
     shutil.rmtree(libraries, ignore_errors=True)
     libraries.mkdir()
-    for path in (root / "usr/lib").glob("*-linux-gnu*/*.so*"):
-        if not any(fnmatch.fnmatch(path.name, f"{name}.so*") for name in LIBC):
-            (libraries / path.name).symlink_to(path)
+    for folder in ("*-linux-gnu*", *(f"*-linux-gnu*/{name}" for name in PRIVATE)):
+        for path in (root / "usr/lib").glob(f"{folder}/*.so*"):
+            if not any(fnmatch.fnmatch(path.name, f"{name}.so*") for name in LIBC):
+                (libraries / path.name).symlink_to(path)
     environment = {
         "LD_LIBRARY_PATH": str(libraries),
         "FONTCONFIG_SYSROOT": str(root),
