@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from sidecar.bridge.server import Method, Refused
-from sidecar.workspace.applying import Applied, Change, Step
+from sidecar.workspace.applying import ApplyResult, Change, Step
 
 
 class Applying(Protocol):
     def is_open(self, path: str) -> bool: ...
-    async def apply(self, change: Change) -> Applied: ...
+    async def apply(self, change: Change) -> ApplyResult: ...
 
 
 class Service(Protocol):

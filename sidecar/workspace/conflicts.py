@@ -46,6 +46,8 @@ class Open:
     """Of the change on the disk, journalled already."""
     asked: bool = False
     """The agent was asked to make its change again."""
+    on_its_way: bool = False
+    """It is decided for the agent, and the editor has not answered yet whether it made the edit."""
 
 
 class Conflicts:

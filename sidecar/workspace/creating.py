@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
@@ -10,6 +12,7 @@ from sidecar.core.normal import BOM
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Text
 from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter
+from sidecar.workspace.door import Door
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import DocumentEdit, TextEdit
 from sidecar.workspace.recording import Recorder
@@ -21,8 +24,11 @@ from sidecar.workspace.write_task import WriteDone, WriteTask, kept_changing, ou
 class Creator:
     """For clients that create files and save."""
 
-    def __init__(self, state: State, sender: Sender, buffers: BufferWriter, recorder: Recorder) -> None:
+    def __init__(
+        self, state: State, sender: Sender, door: Door, buffers: BufferWriter, recorder: Recorder
+    ) -> None:
         self._state = state
+        self._door = door
         self._sender = sender
         self._buffers = buffers
         self._recorder = recorder
@@ -41,22 +47,14 @@ class Creator:
         with anyio.move_on_after(ANSWER_SECONDS):
             await request.answered.wait()
         if not request.answered.is_set():
-            self._hold(task, place, request, author)
+            # what the answer brings is noted and saved all the same
+            self._door.hold(task.ticket, partial(self._late, task, place, request, author))
             return outcome_unknown(place.requested)
         return await self._answered(task, place, request, author)
 
-    def _hold(self, task: WriteTask, place: Place, request: Request, author: Author) -> None:
-        """The document's queue stays shut until the answer comes; what it brings is noted and saved all the same."""
-        hold = self._state.queues.hold(task.ticket)
-
-        async def wait() -> None:
-            try:
-                await request.answered.wait()
-                await self._answered(task, place, request, author)
-            finally:
-                hold.release()
-
-        self._buffers.tasks.start_soon(wait)
+    async def _late(self, task: WriteTask, place: Place, request: Request, author: Author) -> None:
+        await request.answered.wait()
+        await self._answered(task, place, request, author)
 
     async def _answered(
         self, task: WriteTask, place: Place, request: Request, author: Author

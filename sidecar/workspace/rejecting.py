@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import anyio
 
@@ -15,15 +16,18 @@ from sidecar.core.text import Text
 from sidecar.core.uri import to_path
 from sidecar.disk import Resolved
 from sidecar.journal.entry import Entry, JournalFailed
-from sidecar.workspace.buffer_writes import MAX_ATTEMPTS, BufferWriter
+from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import DocumentEdit, Editor, Journal
-from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender, Sent
+from sidecar.workspace.sending import ANSWER_SECONDS, Applied, Sender, Sent
 from sidecar.workspace.state import State
 
 Plan = Callable[[int], Rejection]
 """The rejection for a text of that length, as the ledger stands."""
+_Begin: TypeAlias = "Callable[[Reviewed, str, str, str], Awaitable[str | Rejected]]"
+"""Journals (the text before, the text after, where it is changed) → the entry's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,20 @@ class Rejecter:
     """Every rejection is journalled before it is made, and is one undo step in the editor."""
 
     def __init__(
-        self, state: State, editor: Editor, sender: Sender, buffers: BufferWriter, journal: Journal
+        self,
+        state: State,
+        editor: Editor,
+        sender: Sender,
+        buffers: BufferWriter,
+        journal: Journal,
+        door: Door,
     ) -> None:
         self._state = state
         self._editor = editor
         self._sender = sender
         self._buffers = buffers
         self._journal = journal
+        self._door = door
 
     async def reject(self, reviewed: Reviewed, plan: Plan) -> Rejected:
         """Puts back what `plan` says."""
@@ -91,67 +102,20 @@ class Rejecter:
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()
-        why = "the editor did not take the edit"
-        for _ in range(MAX_ATTEMPTS):
-            document = tracked.document
-            if tracked.closed:
-                return Rejected("the document was closed")
-            if document.desynchronised is not None:
-                return Rejected("the editor's text is not known for certain; save or reopen the file")
-            if tracked.watch is not None:
-                return Rejected("an agent's edit of this document is under way; try again in a moment")
-            before = document.snapshot()
-            rejection = plan(len(before))
-            if rejection.changes.is_empty:
-                return Rejected(impossible=rejection.impossible)
-            moment = (document.incarnation, document.version)
-            entry = await self._begin(reviewed, str(before), rejection.changes.apply(before), "editor")
-            if isinstance(entry, Rejected):
-                return entry
-            if (
-                (document.incarnation, document.version) != moment
-                or tracked.closed
-                or tracked.watch is not None
-            ):
-                await self._journal.finish(entry, "failed")
-                continue
-            applied, hunks = self._applied(reviewed, rejection), reviewed.ledger.hunks
-            sent = await self._sender.send(tracked, rejection.changes, "reject", applied)
-            if sent.outcome is Outcome.APPLIED:
-                await self._journal.finish(entry, "done")
-                tracked.user_dirty = was_user_dirty
-                await self._buffers.save_by_policy(tracked, was_user_dirty, whose="rejection")
-                return Rejected(impossible=rejection.impossible)
-            await self._journal.finish(entry, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
-            why = sent.reason or why
-            if sent.outcome is Outcome.UNCLEAR and await self._taken_back(reviewed, hunks, before, sent):
-                continue  # planned again with what was typed meanwhile
-            if sent.outcome is not Outcome.REFUSED:
-                return Rejected(why)
-        return Rejected(why)
-
-    async def _taken_back(
-        self, reviewed: Reviewed, hunks: tuple[Hunk, ...], before: Text, sent: Sent
-    ) -> bool:
-        """Whether an edit that the editor made at a wrong place is out again, and under review what was, `hunks` of `before`."""
-        path = to_path(reviewed.uri) or reviewed.uri
-        if not await self._sender.take_back_or_tell(sent, "reject, taken back", "the rejection", path):
-            return False
-        if sent.tracked.closed or not reviewed.live:
-            return False
-        self._state.ledgers.back_to(reviewed, hunks, before, sent.tracked.document.snapshot())
-        return True
-
-    def _applied(self, reviewed: Reviewed, rejection: Rejection) -> Callable[[Text, ChangeSet, Text], None]:
-        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
-            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
-                reviewed.ledger.rejected(before, rejection, after)
-            else:  # to another text (line ends): what was touched is reviewed all the same
-                for step in changes_as_steps(changes):
-                    reviewed.user_edit(step, -1, lambda: after)
-            self._state.ledgers.moved(reviewed)
-
-        return applied
+        intent = _Rejection(self._state, reviewed, plan, self._begin)
+        result = await self._door.edit(tracked, intent)
+        match result:
+            case Stop():
+                return result.end
+            case Landed():
+                if result.tracked is tracked:
+                    tracked.user_dirty = was_user_dirty
+                await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
+                return Rejected(impossible=intent.impossible)
+            case Unanswered():
+                return Rejected("the editor has not answered whether it made the edit; look there")
+            case Gone() | NotTaken():
+                return Rejected(result.reason or "the editor did not take the edit")
 
     async def _on_disk(self, reviewed: Reviewed, path: str, plan: Plan, *, created: bool = False) -> Rejected:
         storage = self._state.storage
@@ -221,6 +185,67 @@ class Rejecter:
             return await self._journal.begin(entry)
         except JournalFailed as failed:
             return Rejected(f"it could not be journalled first: {failed}")
+
+
+class _Rejection(Intent[Rejected]):
+    """Hunks of an open document are put back."""
+
+    label = "reject"
+
+    def __init__(self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin) -> None:
+        self.path = to_path(reviewed.uri) or reviewed.uri
+        self._state = state
+        self._reviewed = reviewed
+        self._plan = plan
+        self._begin = begin
+        self._before = Text.of("")
+        self._rejection: Rejection | None = None
+        self._hunks: tuple[Hunk, ...] = ()
+
+    @property
+    def impossible(self) -> tuple[Hunk, ...]:
+        """Hunks of the newest plan that later work keeps in place."""
+        return self._rejection.impossible if self._rejection is not None else ()
+
+    def plan(self, tracked: Tracked) -> Planned | Stop[Rejected]:
+        if tracked.document.desynchronised is not None:
+            return Stop(Rejected("the editor's text is not known for certain; save or reopen the file"))
+        self._before = tracked.document.snapshot()
+        self._rejection = self._plan(len(self._before))
+        if self._rejection.changes.is_empty:
+            return Stop(Rejected(impossible=self.impossible))
+        changes = self._rejection.changes
+        return Planned(str(self._before), changes, changes.apply(self._before))
+
+    async def journal(self, planned: Planned) -> str | Stop[Rejected]:
+        entry = await self._begin(self._reviewed, planned.before, planned.after, "editor")
+        return Stop(entry) if isinstance(entry, Rejected) else entry
+
+    def applied(self, tracked: Tracked) -> Applied:
+        assert self._rejection is not None, "planned first"
+        reviewed, rejection = self._reviewed, self._rejection
+        self._hunks = reviewed.ledger.hunks
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
+                reviewed.ledger.rejected(before, rejection, after)
+            else:  # to another text (line ends): what was touched is reviewed all the same
+                for step in changes_as_steps(changes):
+                    reviewed.user_edit(step, -1, lambda: after)
+            self._state.ledgers.moved(reviewed)
+
+        return applied
+
+    def what(self) -> str:
+        return "the rejection"
+
+    def left_there(self) -> Rejected:
+        return Rejected("the editor applied the edit at a wrong place; look there")
+
+    def taken_out(self, sent: Sent) -> None:
+        if self._reviewed.live:
+            now = sent.tracked.document.snapshot()
+            self._state.ledgers.back_to(self._reviewed, self._hunks, self._before, now)
 
 
 def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:

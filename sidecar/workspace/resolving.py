@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
-from sidecar.core.change import ChangeSet
 from sidecar.core.escape import escape, shorten
 from sidecar.core.final_end import keep_final_end
+from sidecar.core.ledger import Author
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.settle import settle
 from sidecar.core.uri import to_path
 from sidecar.workspace.conflicts import Conflicts, Open
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.ports import AgentFailed, Editor, Json
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import ANSWER_SECONDS, Outcome, Sender
+from sidecar.workspace.sending import Applied
 from sidecar.workspace.sessions import Session
 
 Take = Literal["mine", "agent", "ask"]
 
-MAX_ATTEMPTS = 5
 _MAX_QUOTED = 4000
 """Code points of a place that are quoted to the agent."""
 _MAX_PLACES = 10
@@ -40,14 +41,14 @@ class Resolver:
         self,
         conflicts: Conflicts,
         editor: Editor,
-        sender: Sender,
+        door: Door,
         reconciler: Reconciler,
         recorder: Recorder,
         prompt: Callable[[Session, Sequence[Json]], object],
     ) -> None:
         self._conflicts = conflicts
         self._editor = editor
-        self._sender = sender
+        self._door = door
         self._reconciler = reconciler
         self._recorder = recorder
         self._prompt = prompt
@@ -60,9 +61,10 @@ class Resolver:
             raise AgentFailed(
                 "refused", f'there is no open conflict "{conflict_id}"; it may have been decided already'
             )
-        tracked = conflict.tracked
+        if conflict.on_its_way:
+            raise _unanswered(conflict)
         if conflict.origin == "disk":
-            await self._reconciler.look(tracked)  # the file may say something else by now
+            await self._reconciler.look(conflict.tracked)  # the file may say something else by now
         if self._conflicts.get(conflict_id) is None:
             return {"conflictId": conflict_id, "outcome": "gone"}
         if take == "ask":
@@ -82,52 +84,28 @@ class Resolver:
 
     async def _write(self, conflict: Open) -> bool:
         """Makes the refused write after all, over the user's lines where they clash."""
-        session, tracked = conflict.session, conflict.tracked
-        path = to_path(tracked.document.uri) or tracked.document.uri
-        can = self._editor.capabilities
-        if session is None or not (can.apply_edit and can.document_changes):
+        session = conflict.session
+        if session is None:
             return False
-        for _ in range(MAX_ATTEMPTS):
-            if not await tracked.rest(ANSWER_SECONDS) or tracked.closed:
-                return False
-            changes = self._changes(conflict)
-            if changes is None:
-                return False
-            if changes.is_empty:
+        intent = _Decision(self._conflicts, self._editor, self._recorder, conflict, session)
+        conflict.on_its_way = True
+        try:
+            result = await self._door.edit(conflict.tracked, intent)
+        except BaseException:
+            conflict.on_its_way = False
+            raise
+        conflict.on_its_way = isinstance(result, Unanswered) and result.sent is not None
+        match result:
+            case Stop():
+                if isinstance(result.end, Refusal):
+                    raise AgentFailed("refused", result.end.message)
+                return result.end
+            case Landed():
                 return True
-            document = tracked.document
-            moment = (document.incarnation, document.version)
-            before = str(document.snapshot())
-            author = await self._recorder.begin(session, path, before, changes.apply(before), "editor")
-            if isinstance(author, Refusal):
-                raise AgentFailed("refused", author.message)
-            if (
-                (document.incarnation, document.version) != moment
-                or tracked.closed
-                or tracked.watch is not None
-            ):
-                await self._recorder.finish(author, "failed")
-                continue
-            applied = self._recorder.live_edit(session, document.uri, author)
-            sent = await self._sender.send(tracked, changes, session.agent, applied)
-            if sent.outcome is Outcome.APPLIED:
-                await self._recorder.finish(author, "done")
-                return True
-            await self._recorder.finish(author, "failed" if sent.outcome is Outcome.REFUSED else "unknown")
-            if sent.outcome is Outcome.UNCLEAR:
-                await self._sender.take_back_or_tell(sent, "Taken back", f"{session.agent}'s edit", path)
-            if sent.outcome is not Outcome.REFUSED:
+            case Unanswered():
+                raise _unanswered(conflict)
+            case Gone() | NotTaken():
                 return False
-        return False
-
-    def _changes(self, conflict: Open) -> ChangeSet | None:
-        """Of the raw text as it is now."""
-        now = Normal(str(conflict.tracked.document.snapshot()))
-        settled = settle(conflict.base, now.text, conflict.theirs, "theirs")
-        if settled is None:
-            return None
-        changes = now.changes_in_raw(settled)
-        return keep_final_end(now.raw, changes) if self._editor.capabilities.keeps_lines else changes
 
     def _ask(self, conflict: Open) -> None:
         session = conflict.session
@@ -156,6 +134,62 @@ class Resolver:
             for hunk in hunks[:_MAX_PLACES]
         ]
         return "\n\n".join([words, *parts])
+
+
+class _Decision(Intent["bool | Refusal"]):
+    """A write that was refused is made over the user's lines."""
+
+    def __init__(
+        self, conflicts: Conflicts, editor: Editor, recorder: Recorder, conflict: Open, session: Session
+    ) -> None:
+        self.label = session.agent
+        self.path = to_path(conflict.tracked.document.uri) or conflict.tracked.document.uri
+        self._conflicts = conflicts
+        self._editor = editor
+        self._recorder = recorder
+        self._conflict = conflict
+        self._session = session
+        self._author: Author | None = None
+
+    def plan(self, tracked: Tracked) -> Planned | Stop[bool | Refusal]:
+        now = Normal(str(tracked.document.snapshot()))
+        settled = settle(self._conflict.base, now.text, self._conflict.theirs, "theirs")
+        if settled is None:
+            return Stop(False)
+        changes = now.changes_in_raw(settled)
+        if self._editor.capabilities.keeps_lines:
+            changes = keep_final_end(now.raw, changes)
+        return Stop(True) if changes.is_empty else Planned(now.raw, changes, changes.apply(now.raw))
+
+    async def journal(self, planned: Planned) -> str | Stop[bool | Refusal]:
+        begun = await self._recorder.begin(self._session, self.path, planned.before, planned.after, "editor")
+        if isinstance(begun, Refusal):
+            return Stop(begun)
+        self._author = begun
+        return begun.write
+
+    def applied(self, tracked: Tracked) -> Applied:
+        assert self._author is not None, "journalled first"
+        return self._recorder.live_edit(self._session, tracked.document.uri, self._author)
+
+    def what(self) -> str:
+        return f"{self.label}'s edit"
+
+    def left_there(self) -> bool:
+        return False
+
+    async def ended_late(self, landed: Landed | None) -> None:
+        self._conflict.on_its_way = False
+        if landed is not None:
+            self._conflicts.end(self._conflict, "agent")
+
+
+def _unanswered(conflict: Open) -> AgentFailed:
+    return AgentFailed(
+        "refused",
+        f"the editor has not answered whether it made the agent's change to {_name(conflict)}; it may still make it. "
+        "Look at the file before you decide again",
+    )
 
 
 def _quoted(text: object) -> str:

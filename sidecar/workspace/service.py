@@ -21,8 +21,10 @@ from sidecar.workspace.commands import Commands
 from sidecar.workspace.conflicts import Conflicts
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.conversations import Conversations
+from sidecar.workspace.creating import Creator
 from sidecar.workspace.disk_watch import DiskWatch, Watch
 from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.door import Door
 from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.gaps import Gaps
@@ -111,24 +113,24 @@ class Workspace:
         )
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         self._reader = Reader(self.state, self._reconciler, self._consent)
-        buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, tasks)
+        door = Door(editor, self._sender, journal, self.state.queues, tasks)
+        buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, door)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         buffers.conflicts = self.conflicts
         self._resolver = Resolver(
-            self.conflicts, editor, self._sender, self._reconciler, recorder, self._prompt_when_free
+            self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
         )
         files = DiskWriter(self.state, recorder, self._sender)
-        self._writer = Writer(self.state, editor, self._sender, self._consent, buffers, files, recorder)
+        creator = Creator(self.state, self._sender, door, buffers, recorder)
+        self._writer = Writer(self.state, editor, creator, self._consent, buffers, files)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
-        rejecter = Rejecter(self.state, editor, self._sender, buffers, journal)
+        rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
-        self.applier = Applier(
-            self.state, editor, self._sender, buffers, self._reconciler, journal, audit, tasks
-        )
+        self.applier = Applier(self.state, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
 

@@ -22,8 +22,6 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.queues import Ticket
-from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Sender
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
     WriteDone,
@@ -42,18 +40,17 @@ class Writer:
         self,
         state: State,
         editor: Editor,
-        sender: Sender,
+        creator: Creator,
         consent: Consent,
         buffers: BufferWriter,
         files: DiskWriter,
-        recorder: Recorder,
     ) -> None:
         self._state = state
         self._editor = editor
         self._consent = consent
         self._buffers = buffers
         self._files = files
-        self._creator = Creator(state, sender, buffers, recorder)
+        self._creator = creator
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         """Makes the file say `content`, keeping what others changed since the agent saw it."""

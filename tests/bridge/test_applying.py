@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sidecar.workspace.applying import Applied, Change, Step
+from sidecar.workspace.applying import ApplyResult, Change, Step
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import KATE, NEVER, VSCODE, Habits
@@ -21,7 +21,7 @@ ALL = Selector(everything=True)
 WANTED = BASE.replace("two", "TWO").replace("five", "FIVE")
 
 
-async def applies(bench: Bench, *steps: tuple[str, str], name: str = "a.txt") -> Applied:
+async def applies(bench: Bench, *steps: tuple[str, str], name: str = "a.txt") -> ApplyResult:
     change = Change(
         bench.path(name),
         tuple(Step(*step) for step in steps),
@@ -86,7 +86,7 @@ def test_a_clean_document_is_saved_and_the_users_own_edits_are_nobodys_work(
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.opens("a.txt")
-        assert await applies(bench, (BASE, WANTED)) == Applied("applied", saved=True)
+        assert await applies(bench, (BASE, WANTED)) == ApplyResult("applied", saved=True)
         assert editor.text("a.txt") == (tmp_path / "a.txt").read_text() == WANTED
         assert hunks(bench) == []
 
@@ -165,7 +165,7 @@ def test_steps_that_lead_back_are_nothing_to_do(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.opens("a.txt")
         for steps in ([(BASE, WANTED), (WANTED, BASE)], [(WANTED, BASE)], [(BASE, BASE)], []):
-            assert await applies(bench, *steps) == Applied("applied", saved=True)
+            assert await applies(bench, *steps) == ApplyResult("applied", saved=True)
         assert editor.sent == []
         assert journal_of(bench).entries == {}
 
@@ -180,7 +180,7 @@ def test_what_is_not_open_is_the_callers(tmp_path: Path, name: str) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.opens("a.txt")
         assert not bench.workspace.applier.is_open(bench.path(name))
-        assert await applies(bench, (BASE, WANTED), name=name) == Applied("not_open")
+        assert await applies(bench, (BASE, WANTED), name=name) == ApplyResult("not_open")
         assert (tmp_path / "b.txt").read_text() == BASE
 
     play(tmp_path, VSCODE, case)

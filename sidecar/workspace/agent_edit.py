@@ -1,0 +1,124 @@
+"""AgentEdit: the intent of an agent's write to a document that the editor has open. See door.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, assert_never
+
+from sidecar.core.belief import Candidate
+from sidecar.core.final_end import keep_final_end
+from sidecar.core.ledger import Author
+from sidecar.core.merge import Conflict
+from sidecar.core.normal import Normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.door import Door, Intent, Landed, Planned, Stop
+from sidecar.workspace.places import Place
+from sidecar.workspace.ports import Editor
+from sidecar.workspace.put_right import PutRight
+from sidecar.workspace.reads import desynchronised
+from sidecar.workspace.recording import Recorder
+from sidecar.workspace.sending import Applied, Sent
+from sidecar.workspace.state import State
+from sidecar.workspace.write_task import WriteTask, conflict, misapplied, withdrawn
+
+Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
+"""Told of a write that is refused, and of what it could have been based on."""
+
+
+class AgentEdit(Intent[Refusal | None]):
+    """The document is to say what an agent wants, merged with everybody else's work. None: it does."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        recorder: Recorder,
+        put_right: PutRight,
+        tell: Tell,
+        task: WriteTask,
+        place: Place,
+    ) -> None:
+        self.label = task.session.agent
+        self.path = place.path
+        self._state = state
+        self._editor = editor
+        self._recorder = recorder
+        self._put_right = put_right
+        self._tell = tell
+        self._task = task
+        self._place = place
+        self._author: Author | None = None
+        """Of the newest attempt."""
+
+    def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
+        task, place = self._task, self._place
+        if tracked.document.desynchronised is not None:
+            return Stop(desynchronised(place.requested))
+        if self._state.came_from_disk(task.session, tracked, task.wanted, task.ticket.moment):
+            return Stop(None)
+        now = Normal(str(tracked.document.snapshot()))
+        candidates = self._candidates(tracked)
+        plan = plan_write(candidates, now.text, task.wanted)
+        match plan:
+            case NoChange():
+                return Stop(None)
+            case Conflict():
+                self._tell(task, tracked, candidates, plan)
+                return Stop(conflict(place.requested, plan))
+            case EditText():
+                changes = now.changes_in_raw(plan.changes)
+                if self._editor.capabilities.keeps_lines:
+                    changes = keep_final_end(now.raw, changes)
+                if changes.is_empty:
+                    return Stop(None)
+                known = plan.after if changes is plan.changes else None
+                return Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
+            case _:
+                assert_never(plan)
+
+    async def journal(self, planned: Planned) -> str | Stop[Refusal | None]:
+        begun = await self._recorder.begin(
+            self._task.session, self.path, planned.before, planned.after, "editor"
+        )
+        if isinstance(begun, Refusal):
+            return Stop(begun)
+        self._author = begun
+        return begun.write
+
+    def withdrawn(self) -> Stop[Refusal | None] | None:
+        return None if self._task.session.alive else Stop(withdrawn(self._place.requested))
+
+    def applied(self, tracked: Tracked) -> Applied:
+        assert self._author is not None, "journalled first"
+        return self._recorder.live_edit(self._task.session, tracked.document.uri, self._author)
+
+    def what(self) -> str:
+        return f"{self.label}'s edit"
+
+    def left_there(self) -> Refusal:
+        return misapplied(self._place.requested)
+
+    async def misplaced(self, door: Door, sent: Sent, entry: str) -> Stop[Refusal | None] | None:
+        """What an agent was shown is known, so that its edit is not only taken out but made where it belongs."""
+        assert self._author is not None, "journalled first"
+        candidates = self._candidates(sent.tracked)
+        right = await self._put_right.put_right(self._task, self._place, sent, self._author, candidates)
+        if right is None:
+            return None
+        return Stop(right if isinstance(right, Refusal) else None)
+
+    async def misplaced_late(self, door: Door, sent: Sent, entry: str) -> None:
+        """The agent was told that nobody knows, so the edit goes."""
+        assert self._author is not None, "journalled first"
+        await self._put_right.take_back(self._task, self._place, sent, self._author)
+
+    async def ended_late(self, landed: Landed | None) -> None:
+        if landed is not None:
+            task, uri = self._task, landed.tracked.document.uri
+            self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
+
+    def _candidates(self, tracked: Tracked) -> tuple[Candidate, ...]:
+        """What the write may be based on."""
+        return self._state.candidates(self._task.session, tracked.document.uri, self._task.ticket.moment)

@@ -1,0 +1,79 @@
+"""Every edit ends the same way, whoever asked for it: an agent's write, a rejection, a revert, a decided conflict."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.review import Selector
+from tests.bridge.test_applying import applies
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import WELL_BEHAVED
+from tests.support.workspaces import Bench
+from tests.workspace.test_conflicts import the_conflict, told
+from tests.workspace.test_review import agent_writes, texts
+from tests.workspace.test_writes import BASE, play
+
+ALL = Selector(everything=True)
+WANTED = BASE.replace("two", "TWO")
+MINE = BASE.replace("one", "mine")
+THEIRS = BASE.replace("one", "theirs")
+
+
+async def a_refused_write(bench: Bench, editor: FakeEditor) -> str:
+    """The id of the conflict that it leaves."""
+    editor.opens("a.txt")
+    assert await bench.read("a.txt") == BASE
+    editor.replaces("a.txt", "one", "mine")
+    await asyncio.sleep(1)
+    assert isinstance(await bench.write("a.txt", THEIRS), Refusal)
+    return str((await the_conflict(bench))["conflictId"])
+
+
+def test_a_decision_that_the_editor_makes_late_is_not_called_untouched(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        conflict = await a_refused_write(bench, editor)
+        rows = told(bench)
+        with pytest.raises(AgentFailed) as failed:
+            await bench.workspace.resolve_conflict(conflict, "agent")
+        assert "untouched" not in str(failed.value)
+        assert "has not answered" in str(failed.value)
+        assert editor.text("a.txt") == MINE
+        with pytest.raises(AgentFailed, match="has not answered"):
+            await bench.workspace.resolve_conflict(conflict, "mine")
+        await asyncio.sleep(60)
+        assert editor.text("a.txt") == THEIRS
+        assert [(r["state"], r["outcome"]) for r in rows] == [("closed", "agent")]
+        assert texts(bench) == [("mine", "theirs")]
+
+    play(tmp_path, replace(WELL_BEHAVED, thinks=90), case)
+
+
+@pytest.mark.parametrize("way", ["reject", "revert"])
+def test_a_change_taken_back_in_a_document_that_is_closed_meanwhile(tmp_path: Path, way: str) -> None:
+    """The user closes the document while the edit is on its way; the editor opens it again, unseen, to make the edit. Nobody but
+    the sidecar can save it there."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, WANTED)
+        assert (tmp_path / "a.txt").read_text() == WANTED
+        taking_back = asyncio.ensure_future(
+            bench.workspace.review.reject(ALL) if way == "reject" else applies(bench, (WANTED, BASE))
+        )
+        await asyncio.sleep(0.1)
+        editor.closes("a.txt")
+        await taking_back
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert texts(bench) == []
+        assert editor.uri("a.txt") not in editor.model.documents, "closed by the user, so closed it stays"
+
+    play(tmp_path, WELL_BEHAVED, case, arrives_after=0.2)
