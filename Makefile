@@ -37,6 +37,7 @@ endef
 help:
 	@echo "make demo       the main job in a terminal, without an account"
 	@echo "make test       lint, types, unit tests, real editors with a real agent (installs them under .cache/tools)"
+	@echo "                PART=browser: only the page and the VS Code workbench; PART=rest: all but these"
 	@echo "make unit       only lint, types and unit tests"
 	@echo "make vsix       the VS Code extension for every platform, into dist (TARGETS=linux-x64: for one)"
 	@echo "make format     rewrite the code in the project's format"
@@ -49,11 +50,23 @@ help:
 demo: env-run
 	@$(BIN)/acp-sidecar demo $(DEMO)
 
+# CI runs the parts side by side
+BY_HAND := not gauntlet and not agents
+ifeq ($(PART),)
 test: env-dev npm tools lint types
 	@$(call pytest,)
+else ifeq ($(PART),browser)
+test: env-dev npm tools
+	@$(call pytest,-m "browser and $(BY_HAND)")
+else ifeq ($(PART),rest)
+test: env-dev npm tools lint types
+	@$(call pytest,-m "not browser and $(BY_HAND)")
+else
+$(error PART is "browser" or "rest"; without it, "make test" is everything)
+endif
 
 unit: env-dev npm lint types
-	@$(call pytest,-m "not e2e and not gauntlet and not agents")
+	@$(call pytest,-m "not e2e and $(BY_HAND)")
 
 lint: env-dev
 	$(BIN)/ruff format --check $(CHECKED)
@@ -94,7 +107,7 @@ fuzz: env-dev
 ifdef SEED
 	@$(BIN)/python -m tests.inflight.fuzz --seed $(SEED) -v
 else
-	@$(call pytest,-m "not e2e and not gauntlet and not agents" --hypothesis-profile=fuzz --timeout=0)
+	@$(call pytest,-m "not e2e and $(BY_HAND)" --hypothesis-profile=fuzz --timeout=0)
 	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
 endif
 

@@ -22,6 +22,12 @@ settings.load_profile("default")
 if sys.platform == "win32":  # the workbench is installed on Linux only, and its harness is made of Unix parts
     collect_ignore = ["vscode"]
 
+MARKERS = {
+    "e2e": [pytest.mark.e2e],
+    "panel": [pytest.mark.e2e, pytest.mark.browser],
+    "vscode": [pytest.mark.e2e, pytest.mark.browser],
+}
+"""By folder: what all its tests are marked with."""
 BY_HAND = {"gauntlet", "agents"}
 """Markers of tests that run only when -m names them (make gauntlet, make agents)."""
 
@@ -45,16 +51,29 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    real = [Path(__file__).parent / name for name in ("e2e", "vscode", "panel")]
-    for item in items:
-        if any(item.path.is_relative_to(folder) for folder in real):
-            item.add_marker(pytest.mark.e2e)
+    for folder, markers in MARKERS.items():
+        for item in items:
+            if item.path.is_relative_to(Path(__file__).parent / folder):
+                for marker in markers:
+                    item.add_marker(marker)
     # Quick ones first: a failure in them makes waiting for editors pointless
     items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
     if not config.getoption("markexpr"):
         chosen = [item for item in items if not any(item.get_closest_marker(name) for name in BY_HAND)]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
+    items[:] = shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Each worker begins with an equal part of the list (--dist worksteal). The last one begins with the browser's tests: one
+    workbench then serves nearly all of them, and while they keep more than one core busy, the others' tests mostly wait."""
+    if workers == 1:
+        return items
+    browser = [item for item in items if item.get_closest_marker("browser")]
+    others = [item for item in items if not item.get_closest_marker("browser")]
+    place = min(len(others), len(items) * (workers - 1) // workers)
+    return [*others[:place], *browser, *others[place:]]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
