@@ -78,6 +78,7 @@ class AgentConnection:
         self._sessions = self._incoming.sessions
         self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
         self._incoming.transport = self.transport
+        self.transport.on_answer = self._incoming.answered
         self._rpc = Connection(self._incoming.handle, self.transport)
 
     # to the agent
@@ -189,7 +190,8 @@ class AgentConnection:
     async def authenticate(self, method_id: str) -> None:
         """Lasts as long as a person needs to log in, with a bound."""
         params: dict[str, object] = {"methodId": method_id}
-        await self._request(AGENT_METHODS["authenticate"], params, self._limits.login)
+        with self._incoming.expecting_questions():
+            await self._request(AGENT_METHODS["authenticate"], params, self._limits.login)
 
     async def logout(self) -> None:
         await self._request(AGENT_METHODS["logout"], {}, self._limits.choice)
@@ -199,13 +201,14 @@ class AgentConnection:
 
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
         session = self._open_one(agent_session_id)
-        session.cancelled = False
+        session.acting = True
         session.terminals.begin_turn()
         try:
             answer = await self._request(
                 AGENT_METHODS["session_prompt"], {"sessionId": agent_session_id, "prompt": list(blocks)}, None
             )
         finally:
+            session.acting = False
             session.terminals.end_turn()
         await session.terminals.quiet()  # what a command writes belongs to the turn
         reason = cast("dict[str, object]", answer).get("stopReason") if isinstance(answer, dict) else None
@@ -217,7 +220,7 @@ class AgentConnection:
         """Asks the agent to end the turn; its open questions are withdrawn and answered `cancelled`, as ACP demands."""
         session = self._sessions.get(agent_session_id)
         if session is not None:
-            session.cancelled = True
+            session.acting = False
             session.terminals.end_turn()
             self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
             session.asks.withdraw()
@@ -286,7 +289,8 @@ class AgentConnection:
 
     async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
         """The fields of the answer; crow answers `session/resume` with null."""
-        answer = await self._request(AGENT_METHODS[method], params, self._limits.silence, alive=True)
+        with self._incoming.expecting_questions():
+            answer = await self._request(AGENT_METHODS[method], params, self._limits.silence, alive=True)
         return cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
 
     async def _request(

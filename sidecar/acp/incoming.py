@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from acp.exceptions import RequestError
-from acp.meta import CLIENT_METHODS
+from acp.meta import AGENT_METHODS, CLIENT_METHODS
 
 from sidecar.acp import command_line, elicitation, errors, files, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
@@ -34,6 +34,7 @@ from sidecar.workspace.ports import Json
 log = logging.getLogger(__name__)
 
 UPDATE = CLIENT_METHODS["session_update"]
+PROMPT = AGENT_METHODS["session_prompt"]
 ASK = CLIENT_METHODS["session_request_permission"]
 CANCEL_REQUEST = "$/cancel_request"
 
@@ -62,8 +63,8 @@ class OpenSession:
     writes: set[asyncio.Future[Written | Refusal]] = field(
         default_factory=set["asyncio.Future[Written | Refusal]"]
     )
-    cancelled: bool = False
-    """The running turn was cancelled: no more questions in it."""
+    acting: bool = False
+    """The agent has a prompt which it has not answered, and which was not cancelled: only then it may ask."""
 
 
 @dataclass(slots=True)
@@ -110,8 +111,21 @@ class Incoming:
         self._early: dict[str, list[Json]] = {}
         self._early_count = 0
         self._opening = 0
+        self._expecting = 0
         self._serial = itertools.count(1)
         self._writes: set[asyncio.Future[Written | Refusal]] = set()
+
+    @contextmanager
+    def expecting_questions(self) -> Generator[None]:
+        """The agent is asked for something during which it may put questions that belong to no session: a login, a new session."""
+        self._expecting += 1
+        try:
+            yield
+        finally:
+            self._expecting -= 1
+
+    def _may_ask(self) -> bool:
+        return self._expecting > 0 or any(session.acting for session in self.sessions.values())
 
     @contextmanager
     def opening(self) -> Generator[None]:
@@ -132,6 +146,13 @@ class Incoming:
             self._deliver(session, update)
 
     # recorded in order
+
+    def answered(self, method: str, session_id: object) -> None:
+        """An answer to a request of ours has arrived. A prompt's ends the turn: what is behind it on the wire is outside of it."""
+        session = self.sessions.get(str(session_id)) if method == PROMPT else None
+        if session is not None:
+            session.acting = False
+            self._service.prompt_answered(session.id)
 
     def admit(self, method: str, params: Params, request: bool) -> bool:
         if method == UPDATE and not request:
@@ -314,8 +335,8 @@ class Incoming:
         options = permission.options_of(params)
         if not options:
             return errors.invalid("there is no option that could be chosen", errors.Kind.BAD_RANGE)
-        if session.cancelled:  # openhands asks again after a cancel
-            return _CANCELLED
+        if not session.acting:  # openhands asks again after a cancel
+            return _TOO_LATE
         question = permission.question(
             f"{self.agent}:{next(self._serial)}",
             self.agent,
@@ -358,7 +379,7 @@ class Incoming:
         asked = elicitation.parse(params, number, self.agent, session.id if session else None)
         if isinstance(asked, Failure):
             return asked
-        if session is not None and session.cancelled:
+        if not (session.acting if session is not None else self._may_ask()):
             return elicitation.CANCELLED
         asks = session.asks if session is not None else self.asks
         answer = await asks.wait(params, self._service.elicit(asked), _WITHDRAWN)
@@ -368,6 +389,8 @@ class Incoming:
 
 
 _CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
+_TOO_LATE: Json = {**_CANCELLED, "_meta": {"errorKind": str(errors.Kind.WITHDRAWN)}}
+"""ACP has no error for it: a question that is withdrawn is answered `cancelled`."""
 _WITHDRAWN = Failure(errors.REQUEST_CANCELLED, "Request withdrawn", {})
 
 

@@ -69,6 +69,10 @@ class Service(Protocol[T]):
         """What happened at an elicitation's URL has ended."""
         ...
 
+    def prompt_answered(self, session_id: str) -> None:
+        """The agent has ended its turn: what it asks for from now on is not done. Called in the order in which messages arrive."""
+        ...
+
     def session_update(self, session_id: str, update: Json) -> None:
         """One `session/update` as the agent sent it, in the order in which they arrive; must not block.
 

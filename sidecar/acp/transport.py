@@ -155,7 +155,10 @@ class LineTransport:
         self._partial_size = 0
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
-        self._asked: set[int] = set()
+        self._asked: dict[int, tuple[str, object]] = {}
+        """Requests of ours that are not answered: method and session by id."""
+        self.on_answer: Callable[[str, object], None] = lambda method, session_id: None
+        """Called when the answer to one of them arrives, before anything that comes behind it is looked at."""
         self._batch: list[bytes] = []
         self._batch_size = 0
         self._busy = 0
@@ -212,7 +215,8 @@ class LineTransport:
                 return
             raise ConnectionError("the connection is closed")
         if not answer and isinstance(message.get("id"), int):
-            self._asked.add(cast("int", message["id"]))
+            session_id = cast("Message", message.get("params") or {}).get("sessionId")
+            self._asked[cast("int", message["id"])] = str(message["method"]), session_id
         if not answer:
             self.post(message)  # nothing that comes later may overtake it
         # answers nobody reads keep us from taking more questions
@@ -430,7 +434,7 @@ class LineTransport:
             # also an answer that came twice, or after we gave up waiting and the SDK forgot the question
             self._noise.say("answered something it was not asked", _in_words(message.get("id")))
             return None
-        self._asked.discard(key)
+        self.on_answer(*self._asked.pop(key))
         message["id"] = key
         error = message.get("error")
         if error is None:

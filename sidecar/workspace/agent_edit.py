@@ -88,7 +88,7 @@ class AgentEdit(Intent[Refusal | None]):
         return begun.write
 
     def withdrawn(self) -> Stop[Refusal | None] | None:
-        return None if self._task.session.alive else Stop(withdrawn(self._place.requested))
+        return None if self._task.may_begin else Stop(withdrawn(self._place.requested))
 
     def applied(self, tracked: Tracked) -> Applied:
         assert self._author is not None, "journalled first"

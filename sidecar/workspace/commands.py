@@ -49,6 +49,9 @@ class Commands:
     async def _check(
         self, session: Session, argv: Sequence[str], cwd: str | None, env: Sequence[str]
     ) -> str | Refusal:
+        if not session.acting:
+            return _withdrawn(argv)
+        turn = session.turn
         requested = os.path.join(session.cwd, cwd or "")
         folder = self._storage.folder(session.roots, requested)
         if isinstance(folder, Refusal):
@@ -58,9 +61,7 @@ class Commands:
             if refused is not None:
                 return refused
         await self._save(session)
-        if not session.alive or not session.running:
-            return Refusal(Kind.WITHDRAWN, f"the turn ended before {plain(argv[0], 60)} was run")
-        return folder
+        return folder if session.may_act(turn) else _withdrawn(argv)
 
     def _was_allowed(self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]) -> bool:
         """When the agent asked about it by itself, a moment ago."""
@@ -79,3 +80,8 @@ class Commands:
             done = await self._buffers.save_by_policy(tracked, was_user_dirty=False)
             if done.saved:
                 session.unsaved.discard(uri)
+
+
+def _withdrawn(argv: Sequence[str]) -> Refusal:
+    words = f"{plain(argv[0], 60)} was not run: commands run only while a turn does, and it has ended or was stopped"
+    return Refusal(Kind.WITHDRAWN, words)

@@ -18,7 +18,7 @@ from sidecar.workspace.ports import DocumentEdit, TextEdit
 from sidecar.workspace.recording import Recorder
 from sidecar.workspace.sending import ANSWER_SECONDS, Request, Sender
 from sidecar.workspace.state import State
-from sidecar.workspace.write_task import WriteDone, WriteTask, kept_changing, outcome_unknown
+from sidecar.workspace.write_task import WriteDone, WriteTask, kept_changing, outcome_unknown, withdrawn
 
 
 class Creator:
@@ -40,6 +40,9 @@ class Creator:
         author = await self._recorder.begin(task.session, place.path, None, text, "editor")
         if isinstance(author, Refusal):
             return author
+        if not task.may_begin:
+            await self._recorder.finish(author, "failed")
+            return withdrawn(place.requested)
         start = Position(0, 0)
         edits = (TextEdit(start, start, text),) if text else ()
         edit = DocumentEdit(place.uri, None, edits, create=True)

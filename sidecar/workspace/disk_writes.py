@@ -71,7 +71,7 @@ class DiskWriter:
         )
         if isinstance(author, Refusal):
             return author
-        if not session.alive:
+        if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         reload = self._reload(task, place.uri, author, after, None if proper is now else proper.raw)
@@ -120,7 +120,7 @@ class DiskWriter:
         author = await self._recorder.begin(session, place.path, None, text, "disk")
         if isinstance(author, Refusal):
             return author
-        if not session.alive:
+        if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
         created = await storage.create(missing, data)

@@ -22,10 +22,11 @@ class Elicitations:
         self._open = 0
 
     async def ask(self, asked: Elicitation) -> Elicited:
-        """The user's answer; a cancel when it is withdrawn, or the session has ended."""
+        """The user's answer; a cancel when it is withdrawn, and outside of the session's turn."""
         session = self._sessions.get(asked.session_id) if asked.session_id is not None else None
-        if asked.session_id is not None and (session is None or not session.alive):
+        if asked.session_id is not None and (session is None or not session.acting):
             return Elicited("cancel")
+        turn = session.turn if session is not None else None
         if not self._editor.capabilities.elicitation or self._open >= OPEN_AT_MOST:
             return Elicited("cancel")
         answer = Elicited("cancel")
@@ -39,7 +40,7 @@ class Elicitations:
                 self._open -= 1
                 if session is not None:
                     session.questions.discard(scope)
-        if scope.cancelled_caught or (session is not None and not session.alive):
+        if scope.cancelled_caught or (session is not None and not session.may_act(turn)):
             answer = Elicited("cancel")
         self._audit.record(
             "elicitation",

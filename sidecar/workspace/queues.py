@@ -21,10 +21,17 @@ TURN_SECONDS = 120.0
 class Ticket:
     """A place in one document's queue. Whoever holds it must `release` it, whatever happens."""
 
-    __slots__ = ("_passed", "_queues", "access", "key", "moment", "path", "session_id")
+    __slots__ = ("_passed", "_queues", "access", "asked_in", "key", "moment", "path", "session_id")
 
     def __init__(
-        self, queues: Queues, session_id: str, path: str, key: str, access: Access, moment: int
+        self,
+        queues: Queues,
+        session_id: str,
+        path: str,
+        key: str,
+        access: Access,
+        moment: int,
+        asked_in: int | None = None,
     ) -> None:
         self._queues = queues
         self._passed: anyio.Event | None = None
@@ -35,6 +42,8 @@ class Ticket:
         self.access: Access = access
         self.moment = moment
         """When it was taken, in the time of `core.belief`."""
+        self.asked_in = asked_in
+        """The turn in which the agent asked; None: outside of any, or after the user had stopped it."""
 
     async def turn(self, seconds: float = TURN_SECONDS) -> bool:
         """Waits until everything that must take effect earlier is done. False: it was not, in that time."""
@@ -67,10 +76,16 @@ class Queues:
         """The only ticket that is out, not in a queue yet: keys are looked up on the disk, and most reads end before they matter."""
 
     def take(
-        self, session_id: str, path: str, key_of: Callable[[str], str], access: Access, moment: int = 0
+        self,
+        session_id: str,
+        path: str,
+        key_of: Callable[[str], str],
+        access: Access,
+        moment: int = 0,
+        asked_in: int | None = None,
     ) -> Ticket:
         """A ticket for `path`; `key_of` names its document well enough for ordering (aliases of one file share it)."""
-        ticket = Ticket(self, session_id, path, "", access, moment)
+        ticket = Ticket(self, session_id, path, "", access, moment, asked_in)
         if self._waiting or self._alone is not None:
             self._line_up()
             self._join(ticket, key_of)

@@ -307,8 +307,9 @@ class Workspace:
 
     def ticket(self, session_id: str, path: str, access: Access) -> Ticket:
         """Takes a place in the queue of the document at `path`; call it when the request is received, before any await."""
-        moment = self.state.beliefs.moment()
-        return self.state.queues.take(session_id, path, self._storage.order_key, access, moment)
+        moment, session = self.state.beliefs.moment(), self.state.sessions.get(session_id)
+        asked_in = session.turn if session is not None and session.acting else None
+        return self.state.queues.take(session_id, path, self._storage.order_key, access, moment, asked_in)
 
     async def read(self, ticket: Ticket, line: int | None = None, limit: int | None = None) -> str | Refusal:
         try:
@@ -343,16 +344,22 @@ class Workspace:
             self._editor.activity(Activity(session.id, session.turn, event, uri, outcome, first, call))
 
     async def ask(self, question: Question) -> str | None:
-        """Puts a question of an agent's to the user; None when dismissed or withdrawn."""
+        """Puts a question of an agent's to the user; None when dismissed or withdrawn, and outside of its turn."""
         session = self.state.sessions.get(question.session_id)
-        if session is not None:
-            self._evidence.asked(session, question.details)
+        if session is None or not session.acting:
+            return None
+        turn = session.turn
+        self._evidence.asked(session, question.details)
         question = await self._prompting.question(question)
-        answer = await self._consent.ask(question)
-        session = self.state.sessions.get(question.session_id)
-        if session is not None:
-            session.allowed.answered(question, answer)
+        answer = await self._consent.ask(question) if session.may_act(turn) else None
+        session.allowed.answered(question, answer)
         return answer
+
+    def prompt_answered(self, session_id: str) -> None:
+        """The agent has ended its turn: what it asks for from now on is not done."""
+        session = self.state.sessions.get(session_id)
+        if session is not None:
+            session.answered()
 
     def session_update(self, session_id: str, update: Json) -> None:
         session = self.state.sessions.get(session_id)

@@ -44,6 +44,12 @@ class Session:
     """Loaded, without a prompt since: nothing that its agent tells is happening now."""
     turn: int = 0
     running: bool = False
+    """A turn has begun and has not ended."""
+    acting: bool = False
+    """The agent has the prompt of the running turn, has not ended it, and the user has not stopped it. Only then it may ask for anything
+    to be done."""
+    _may_begin: int | None = None
+    """The turn of which what was asked for may still be begun: until the user stops it or all of it has ended."""
     alive: bool = True
     tool_calls: dict[str, str] = field(default_factory=dict[str, str])
     """Tool calls under way in this turn, by id, with their title."""
@@ -77,6 +83,7 @@ class Session:
         self.alive = True  # an agent that died is started again by its next prompt
         self.turn += 1
         self.history = False
+        self.stop()
         self.running = True
         self._no_tool_calls()
         self.touched.clear()
@@ -85,7 +92,26 @@ class Session:
         self.allowed.clear()
         return self.turn
 
+    def prompted(self) -> None:
+        """The agent is given the prompt: from now on it may act."""
+        self.acting = True
+        self._may_begin = self.turn
+
+    def answered(self) -> None:
+        """The agent has ended the turn: what it asked for before is finished, and nothing else is done."""
+        self.acting = False
+
+    def stop(self) -> None:
+        """The user stopped the turn: nothing that the agent asked for is begun any more."""
+        self.acting = False
+        self._may_begin = None
+
+    def may_act(self, turn: int | None) -> bool:
+        """Whether what the agent asked for in that turn (None: outside of any) may still be begun."""
+        return self.alive and turn is not None and turn == self._may_begin
+
     def end_turn(self) -> None:
+        self.stop()
         self.running = False
         self._no_tool_calls()
         self.withdraw_questions()

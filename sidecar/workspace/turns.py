@@ -83,6 +83,7 @@ class Turns:
         if session.running:
             if session.id in self._preparing:
                 self._preparing[session.id].cancel()
+            session.stop()
             session.withdraw_questions()
             self._agents.cancel(session.id)
 
@@ -107,12 +108,17 @@ class Turns:
             try:
                 blocks = await self._prepared(session, before)
                 asked = blocks is not None
-                stop_reason = CANCELLED if blocks is None else await self._agents.prompt(session.id, blocks)
+                if blocks is not None:
+                    session.prompted()
+                    stop_reason = await self._agents.prompt(session.id, blocks)
+                else:
+                    stop_reason = CANCELLED
             except AgentFailed as failed:
                 failure = failed.message
                 outcome["errorKind"] = failed.kind
                 if "methods" in failed.data:
                     outcome["methods"] = failed.data["methods"]
+            session.answered()
             if asked:  # also of a turn that failed: what it changed until then is its work
                 for finish in self.finishing:
                     await finish(session)

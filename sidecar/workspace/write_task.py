@@ -20,6 +20,11 @@ class WriteTask:
     wanted: str
     """`content` in the compared form of `core.normal`."""
 
+    @property
+    def may_begin(self) -> bool:
+        """Whether the turn in which the agent asked still runs, and nobody has stopped it."""
+        return self.session.may_act(self.ticket.asked_in)
+
 
 @dataclass(frozen=True, slots=True)
 class WriteDone:
@@ -86,4 +91,5 @@ def unseen(path: str) -> Refusal:
 
 
 def withdrawn(path: str) -> Refusal:
-    return Refusal(Kind.WITHDRAWN, f"the session ended before {path} was written; nothing was written")
+    words = f"{path} was not written: agents write only while a turn runs, and it has ended or was stopped"
+    return Refusal(Kind.WITHDRAWN, words)

@@ -55,17 +55,21 @@ class Writer:
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         """Makes the file say `content`, keeping what others changed since the agent saw it."""
         try:
+            session = self._state.sessions.get(ticket.session_id)
+            if session is None:
+                return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+            if not session.may_act(ticket.asked_in):
+                return withdrawn(ticket.path)
+            most = self._state.settings.max_file_bytes
+            if size_of(content) > most:
+                return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
             if not await ticket.turn():
                 return Refusal(
                     Kind.OUTCOME_UNKNOWN,
                     f"an earlier edit of {ticket.path} is still waiting for the editor's answer; try again later",
                 )
-            session = self._state.sessions.get(ticket.session_id)
-            if session is None:
-                return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
-            most = self._state.settings.max_file_bytes
-            if len(content) > most:
-                return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
+            if not session.may_act(ticket.asked_in):
+                return withdrawn(ticket.path)
             return await self._located(WriteTask(session, ticket, content, normal(content)))
         finally:
             ticket.release()
@@ -79,7 +83,7 @@ class Writer:
             refused = self._state.opaque.refusal(place) or await self._consent.to_write(session, place)
             if refused is not None:
                 return refused
-            if not session.alive:
+            if not task.may_begin:
                 return withdrawn(place.requested)
             refused = self._state.opaque.refusal(place)  # it may have been edited while the user was asked
             if refused is not None:
@@ -197,3 +201,8 @@ class Writer:
         if policy == "never" or not self._editor.capabilities.save:
             return False
         return policy == "always" or not tracked.is_user_dirty()
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +18,16 @@ OPTIONS = [
     {"optionId": "n", "name": "Reject", "kind": "reject_once"},
 ]
 CALL = {"toolCallId": "t1", "title": "Edit f", "kind": "edit"}
+
+
+@asynccontextmanager
+async def in_a_turn() -> AsyncIterator[Side]:
+    """Agents ask in turns only."""
+    async with opened() as side:
+        turn = asyncio.ensure_future(side.agent.prompt("a1", []))
+        await side.wire.asked("session/prompt")
+        yield side
+        turn.cancel()
 
 
 def ask(side: Side, number: object = 1, call: object = CALL, options: object = OPTIONS) -> None:
@@ -34,7 +46,7 @@ CHOICES: list[tuple[str | None, object]] = [
 
 @pytest.mark.parametrize(("choice", "outcome"), CHOICES)
 async def test_choices(choice: str | None, outcome: object) -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.workspace.choose = lambda question: choice
         ask(side)
         assert (await side.wire.answered(1))["result"] == {"outcome": outcome}
@@ -62,7 +74,7 @@ OFFERS: list[tuple[object, list[str] | None]] = [
 
 @pytest.mark.parametrize(("options", "ids"), OFFERS, ids=str)
 async def test_offers(options: object, ids: list[str] | None) -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.workspace.choose = lambda question: None
         ask(side, options=options)
         answer = await side.wire.answered(1)
@@ -140,7 +152,7 @@ DETAILS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 async def test_what_goes_along_with_a_question_is_bounded(
     call: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.workspace.choose = lambda question: None
         ask(side, call=call)
         await side.wire.answered(1)
@@ -152,7 +164,7 @@ async def test_what_goes_along_with_a_question_is_bounded(
 
 @pytest.mark.parametrize(("call", "action", "holds", "lacks"), QUESTIONS, ids=lambda value: str(value)[:60])
 async def test_questions(call: dict[str, Any], action: str, holds: list[str], lacks: list[str]) -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.workspace.choose = lambda question: "n"
         ask(side, call=call)
         assert (await side.wire.answered(1))["result"]
@@ -167,7 +179,7 @@ async def test_questions(call: dict[str, Any], action: str, holds: list[str], la
 
 
 async def test_a_question_with_only_an_id_shows_what_was_announced() -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.workspace.choose = lambda question: "n"
         announced = {
             "sessionUpdate": "tool_call",
@@ -201,7 +213,8 @@ async def test_cancel_withdraws_open_questions_and_further_ones() -> None:
             assert (await side.wire.answered(number))["result"] == {"outcome": {"outcome": "cancelled"}}
         assert (await side.wire.asked("session/cancel"))["params"] == {"sessionId": "a1"}
         ask(side, 3)
-        assert (await side.wire.answered(3))["result"] == {"outcome": {"outcome": "cancelled"}}
+        late = {"outcome": {"outcome": "cancelled"}, "_meta": {"errorKind": "withdrawn"}}
+        assert (await side.wire.answered(3))["result"] == late
         assert len(side.workspace.questions) == 2
         await side.wire.reply("session/prompt", {"stopReason": "cancelled"})
         assert await turn == "cancelled"
@@ -221,7 +234,7 @@ async def test_what_is_remembered_of_tool_calls_is_bounded() -> None:
 
 
 async def test_a_tool_call_with_an_endless_id_is_dropped() -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         for length in (10, 10**6):
             update = {"sessionUpdate": "tool_call", "toolCallId": "x" * length, "title": "t"}
             side.wire.notify("session/update", {"sessionId": "a1", "update": update})
@@ -231,7 +244,7 @@ async def test_a_tool_call_with_an_endless_id_is_dropped() -> None:
 
 
 async def test_a_question_can_be_taken_back_by_the_agent() -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         ask(side, "q")
         await side.workspace.until(lambda: side.workspace.questions)
         side.wire.notify("$/cancel_request", {"requestId": "other"})
@@ -240,7 +253,7 @@ async def test_a_question_can_be_taken_back_by_the_agent() -> None:
 
 
 async def test_questions_do_not_keep_others_waiting() -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         for number in range(300):
             ask(side, number)
         side.wire.request("probe", "ping")
@@ -248,7 +261,7 @@ async def test_questions_do_not_keep_others_waiting() -> None:
 
 
 async def test_death_withdraws_questions() -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         withdrawn = asyncio.Event()
 
         async def asked(question: object) -> str | None:
@@ -281,6 +294,6 @@ async def test_death_withdraws_questions() -> None:
     ids=str,
 )
 async def test_questions_that_are_none(params: dict[str, Any]) -> None:
-    async with opened() as side:
+    async with in_a_turn() as side:
         side.wire.request(1, "session/request_permission", params)
         assert (await side.wire.answered(1))["error"]["code"] == -32602

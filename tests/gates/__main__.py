@@ -110,6 +110,12 @@ GATES = (
         "tests/gates/test_trust_canary.py::test_the_gate_can_fail",
     ),
     Gate(
+        "after_stop",
+        ["tests/gates/test_after_stop.py"],
+        "0 acts outside of a turn",
+        "tests/gates/test_after_stop.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

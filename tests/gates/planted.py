@@ -168,6 +168,15 @@ def whoever_is_configured_is_started() -> None:
     Approvals.knows = lambda self, command: True
 
 
+def stop_is_a_request() -> None:
+    """As where only the agent is asked to stop: what it asks for afterwards is done."""
+    from sidecar.workspace.sessions import Session
+
+    def nothing(self: Session) -> None: ...
+
+    Session.answered = Session.stop = nothing
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -184,6 +193,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         no_reaper,
         words_of_others_are_shown_as_they_are,
         whoever_is_configured_is_started,
+        stop_is_a_request,
     )
 }
 

@@ -180,6 +180,9 @@ class FakeWorkspace:
             return None
         return self.choose(question)
 
+    def prompt_answered(self, session_id: str) -> None:
+        self.log.append(("prompt answered", session_id))
+
     def session_update(self, session_id: str, update: Json) -> None:
         self.updates.append((session_id, update))
         self.changed.set()

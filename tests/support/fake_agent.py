@@ -6,7 +6,7 @@ SCRIPT is JSON (or `@file`): an object whose keys are methods and whose values a
 method arrives, each in a thread of its own. `start` runs before anything is read. Without an entry, `initialize`, `session/new` and
 `session/close` are answered as a good agent would; for `session/prompt` the key `turns` holds one list of steps per prompt (the last
 one serves all later prompts), and the turn ends with `end_turn` unless a step ended it; with `"prompted": true` the steps are the
-prompt itself, as JSON. TRACE is a file that gets every line received.
+prompt itself, as JSON. `sessions` does the same for `session/new`. TRACE is a file that gets every line received.
 
 Steps are objects with one verb; further keys are its arguments. In all strings `$session` and `$id` stand for those of the message.
 
@@ -110,6 +110,10 @@ class FakeAgent:
         method = message["method"]
         if method in self.script:
             return self.script[method]
+        if method == "session/new" and "sessions" in self.script:
+            opened = self.script["sessions"]
+            self.sessions += 1
+            return opened[min(self.sessions, len(opened)) - 1]
         if method == "initialize":
             return [{"reply": {"protocolVersion": 1, "agentInfo": {"name": "fake", "version": "1"}}}]
         if method == "session/new":

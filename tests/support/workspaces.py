@@ -167,7 +167,9 @@ class Bench:
         return await self.workspace.write(ticket, content)
 
     async def another_session(self) -> str:
-        return (await self.workspace.new_session("agent", str(self.folder))).session_id
+        opened = await self.workspace.new_session("agent", str(self.folder))
+        agent_may_act(self.workspace, opened.session_id)
+        return opened.session_id
 
     def open(self, name: str, text: str, version: int = 1) -> None:
         uri = from_path(self.path(name))
@@ -190,6 +192,13 @@ class Bench:
         document = self.workspace.state.overlay.get(from_path(self.path(name)))
         assert document is not None
         return str(document.snapshot())
+
+
+def agent_may_act(workspace: Workspace, session_id: str) -> None:
+    """As if its agent had been given a prompt: it may write, until a real turn of it has ended."""
+    session = workspace.state.sessions.get(session_id)
+    assert session is not None
+    session.prompted()
 
 
 @asynccontextmanager
@@ -228,6 +237,7 @@ async def a_workspace(
         )
         workspace.roots_changed([str(folder)])
         opened = await workspace.new_session()
+        agent_may_act(workspace, opened.session_id)
         yield Bench(folder, workspace, opened.session_id)
         await workspace.close_session(opened.session_id)
         for session in list(workspace.state.sessions):

@@ -211,11 +211,15 @@ async def test_folders(tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-async def test_a_yes_after_the_turn_runs_nothing(tmp_path: Path) -> None:
+async def test_outside_of_a_turn_nothing_is_run_or_asked(tmp_path: Path) -> None:
     editor = QuietEditor()
     editor.answer = "allow"
     async with a_workspace(tmp_path, editor) as bench:
+        session = bench.workspace.state.sessions.get(bench.session)
+        assert session is not None
+        session.stop()
         assert await run(bench, "ls") == Kind.WITHDRAWN
+        assert editor.questions == []
         assert await run(bench, "ls", session="no-such") == Kind.UNKNOWN_SESSION
 
 

@@ -15,7 +15,7 @@ from sidecar.workspace.prompting import MAX_TEXT, MAX_TOGETHER
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, WELL_BEHAVED
 from tests.support.editor_time import run
-from tests.support.workspaces import Bench, IdleAgents, a_workspace
+from tests.support.workspaces import Bench, IdleAgents, a_workspace, agent_may_act
 
 Blocks = Sequence[Mapping[str, Any]]
 ASKED = {"type": "text", "text": "do it"}
@@ -159,6 +159,7 @@ def test_a_write_based_on_what_went_along_keeps_later_typing(tmp_path: Path) -> 
             await bench.workspace.start_prompt(bench.session, [ASKED])[2]
             editor.types("a.txt", "later\n", at=0)
             given = agents.heard[0][1]["resource"]["text"]
+            agent_may_act(bench.workspace, bench.session)
             answer = await bench.write("a.txt", given.replace("three", "THREE"))
             assert not isinstance(answer, Refusal)
             assert editor.text("a.txt") == "later\nONE\ntwo\nTHREE\n"

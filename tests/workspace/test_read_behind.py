@@ -41,7 +41,8 @@ def test_what_was_on_the_disk_only_between_two_agents_is_known(tmp_path: Path) -
         other = await bench.another_session()
         turns = [bench.workspace.start_prompt(session, [])[2] for session in (bench.session, other)]
         running = [asyncio.ensure_future(turn) for turn in turns]
-        await asyncio.sleep(0)
+        while not all(session.acting for session in bench.workspace.state.sessions):  # noqa: ASYNC110 - by turns
+            await asyncio.sleep(0.01)
         editor.opens("a.txt")
         await bench.read("a.txt")
         await bench.read("a.txt", session=other)
