@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 UPDATE = CLIENT_METHODS["session_update"]
 PROMPT = AGENT_METHODS["session_prompt"]
+CLOSE = AGENT_METHODS["session_close"]
 ASK = CLIENT_METHODS["session_request_permission"]
 CANCEL_REQUEST = "$/cancel_request"
 
@@ -148,11 +149,14 @@ class Incoming:
     # recorded in order
 
     def answered(self, method: str, session_id: object) -> None:
-        """An answer to a request of ours has arrived. A prompt's ends the turn: what is behind it on the wire is outside of it."""
-        session = self.sessions.get(str(session_id)) if method == PROMPT else None
-        if session is not None:
+        """An answer to a request of ours has arrived. A prompt's ends the turn, and one to `session/close` the session: what is behind it
+        on the wire is outside of that."""
+        session = self.sessions.get(str(session_id))
+        if session is not None and method == PROMPT:
             session.acting = False
             self._service.prompt_answered(session.id)
+        elif session is not None and method == CLOSE:
+            del self.sessions[str(session_id)]
 
     def admit(self, method: str, params: Params, request: bool) -> bool:
         if method == UPDATE and not request:
