@@ -183,7 +183,7 @@ handlers['sidecar/reload'] = function(_, params, context)
 end
 
 --- Neovim makes a file for CreateFile, but not its folders (0.7), and an empty file's buffer already is one line with its end:
---- text put into it would gain a blank line.
+--- text put into it would gain a blank line. Returns the URIs of the files that are new.
 local function prepare_new_files(changes)
   local new = {}
   for _, change in ipairs(changes) do
@@ -197,6 +197,7 @@ local function prepare_new_files(changes)
       change.edits[1].newText = change.edits[1].newText:gsub('\r?\n$', '')
     end
   end
+  return new
 end
 
 --- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
@@ -211,8 +212,14 @@ handlers['workspace/applyEdit'] = function(_, params, context)
       end
     end
   end
-  prepare_new_files(params.edit.documentChanges or {})
+  local new = prepare_new_files(params.edit.documentChanges or {})
   local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
+  for uri in pairs(new) do
+    local bufnr = loaded(uri)
+    if bufnr and vim.fn.bufwinid(bufnr) == -1 then
+      state.opened[bufnr] = true -- sidecar/close may take it away again
+    end
+  end
   attach_all() -- a document that the edit made
   return { applied = done, failureReason = not done and tostring(problem) or nil }
 end

@@ -3,17 +3,22 @@
 Some editors do not compare versions (lsp-mode), or compare with a version they have not announced yet (eglot 1.17 within its
 500 ms): they take the positions that were sent for the text as it is then. What the mirror receives is then the user's typing and, later,
 our edits at the very lines and columns that were sent. That run is looked for, and inverted over whatever came after it.
+
+The run is recognised by what it does, not by the number of steps in which an editor tells it: changes that together turn one state into
+what our edits make of it are ours, provided that they lose nothing on the way. Text that one of them puts in and a later one takes away
+is somebody's typing, and then they are not all ours. (Neovim tells the deletion of a file's last lines as two changes: the
+lines' text, then the line end.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.lf_lines import offset_at
-from sidecar.core.lineends import fold
+from sidecar.core.lineends import expand, fold
 from sidecar.core.text import Encoding, Position, Rope, Text
 
 
@@ -106,24 +111,7 @@ def overwrites(
     if run is None or (run.first == 0 and meant is before):
         return False
     there = texts[run.first]
-    if there == meant or fold(str(there)) == fold(str(meant)):
-        return False
-    # Neovim tells several edits as smaller ones, one by one. With some of them made, all of them can lead to what is expected, too.
-    return not _is_partly_made(there, meant, sent, encoding, lf_lines)
-
-
-def _is_partly_made(
-    text: Text, before: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool
-) -> bool:
-    """Whether `text` is `before` with some of our edits made, from the last on or from the first on."""
-    whole = made_on(before, sent, encoding, lf_lines)
-    edits = () if whole is None else whole.edits
-    for at in range(1, len(edits)):
-        for some in (edits[:at], edits[at:]):
-            changes = ChangeSet(len(before), some)
-            if changes.new_length == len(text) and changes.apply(before) == str(text):
-                return True
-    return False
+    return there != meant and fold(str(there)) != fold(str(meant))
 
 
 def made_on(
@@ -170,27 +158,70 @@ def _run(
     encoding: Encoding,
     lf_lines: bool,
 ) -> _Run | None:
-    """Where in `received` our edits are, one after the other, in either order, or all of them told as one (a new whole text)."""
-    for first, edit in enumerate(received):
+    """Where in `received` our edits are: one after the other, in either order, or told in any other number of steps."""
+    for first in range(len(received)):
         end = first + len(sent)
         for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
             run = received[first:end]
             if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
                 return _Run(first, end, run)
-        if not (edit.new and _reaches(edit, texts[first], sent, encoding, lf_lines)):
-            continue
-        whole = made_on(texts[first], sent, encoding, lf_lines)
-        if whole is not None and fold(whole.apply(texts[first])) == fold(str(texts[first + 1])):
-            return _Run(first, first + 1, tuple(reversed(whole.edits)))
+        found = _made_in_steps(texts, first, sent, received, encoding, lf_lines)
+        if found is not None:
+            return found
     return None
 
 
-def _reaches(edit: Edit, text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> bool:
-    """Whether `edit` reaches from the first to the last of ours: else it is not all of them, which costs less than to compare texts."""
-    first, last = min(sent, key=lambda e: e.end), max(sent, key=lambda e: e.start)
-    return edit.start <= offset_at(text, first.end, encoding, lf_lines) and (
-        offset_at(text, last.start, encoding, lf_lines) <= edit.end
-    )
+def _made_in_steps(
+    texts: Sequence[Text],
+    first: int,
+    sent: Sequence[SentEdit],
+    received: Sequence[Edit],
+    encoding: Encoding,
+    lf_lines: bool,
+) -> _Run | None:
+    """The fewest changes from `first` on that together do what our edits do, and lose nothing on the way."""
+    text = texts[first]
+    low = offset_at(text, min(sent, key=lambda e: e.end).end, encoding, lf_lines)
+    high = offset_at(text, max(sent, key=lambda e: e.start).start, encoding, lf_lines)
+    made: list[ChangeSet] | None = None
+    head = tail = len(text)  # how much the changes so far have left alone at the start and at the end
+    for end in range(first + 1, len(received) + 1):
+        edit = received[end - 1]
+        head, tail = min(head, edit.start), min(tail, len(texts[end - 1]) - edit.end)
+        if head > low or len(text) - tail < high:
+            continue  # they do not reach from the first to the last of ours, which costs less than to compare texts
+        if made is None:
+            made = _made(text, sent, encoding, lf_lines)
+        for changes in made:
+            if (
+                changes.new_length == len(texts[end])
+                and texts[end].says(changes.apply(text))
+                and not _loses(texts[first:end], received[first:end])
+            ):
+                return _Run(first, end, tuple(reversed(changes.edits)))
+    return None
+
+
+def _made(text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> list[ChangeSet]:
+    """What editors make of our edits on `text`: some have line ends of their own for what is put in."""
+    spelled = [sent, *([replace(e, new=expand(e.new, end)) for e in sent] for end in ("\n", "\r\n"))]
+    different = {tuple(edit.new for edit in edits): edits for edits in reversed(spelled)}.values()
+    made = (made_on(text, edits, encoding, lf_lines) for edits in different)
+    return [changes for changes in made if changes is not None]
+
+
+def _loses(texts: Sequence[Text], steps: Sequence[Edit]) -> bool:
+    """Whether something that one of `steps` puts in is taken away by a later one. `texts`: the state before each."""
+    if len(steps) < 2:
+        return False
+    changes = ChangeSet(len(texts[0]))
+    put_in = 0
+    for text, step in zip(texts, steps, strict=True):
+        small = diff(text.slice(step.start, step.end), step.new).edits
+        moved = [Edit(step.start + e.start, step.start + e.end, e.new) for e in small]
+        put_in += sum(len(e.new) for e in moved)
+        changes = changes.compose(ChangeSet.of(len(text), moved))
+    return sum(len(e.new) for e in changes.edits) < put_in
 
 
 def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:

@@ -16,6 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
@@ -26,7 +27,7 @@ from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
-from sidecar.workspace.ports import Audit, Journal
+from sidecar.workspace.ports import Audit, Editor, Journal
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sending import Applied, Sent
@@ -75,6 +76,7 @@ class Applier:
     def __init__(
         self,
         state: State,
+        editor: Editor,
         buffers: BufferWriter,
         reconciler: Reconciler,
         journal: Journal,
@@ -82,6 +84,7 @@ class Applier:
         door: Door,
     ) -> None:
         self._state = state
+        self._editor = editor
         self._buffers = buffers
         self._reconciler = reconciler
         self._journal = journal
@@ -140,7 +143,11 @@ class Applier:
 
     async def _edit(self, ticket: Ticket, tracked: Tracked, change: Change) -> ApplyResult:
         was_user_dirty = tracked.is_user_dirty()
-        result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
+        result = await self._door.edit(
+            tracked,
+            _Revert(self._state, self._journal, change, self._editor.capabilities.keeps_lines),
+            ticket,
+        )
         match result:
             case Stop():
                 return result.end
@@ -165,12 +172,13 @@ class Applier:
 class _Revert(Intent[ApplyResult]):
     """The steps of a change are made to an open document."""
 
-    def __init__(self, state: State, journal: Journal, change: Change) -> None:
+    def __init__(self, state: State, journal: Journal, change: Change, keeps_lines: bool) -> None:
         self.label = plain(change.label, _LABEL)
         self.path = change.path
         self._state = state
         self._journal = journal
         self._change = change
+        self._keeps_lines = keeps_lines
         self._reviewed: Reviewed | None = None
         self._hunks: tuple[Hunk, ...] = ()
         self._text = Text.of("")
@@ -184,6 +192,8 @@ class _Revert(Intent[ApplyResult]):
         changes = _planned(before, self._change.steps)
         if isinstance(changes, ApplyResult):
             return Stop(changes)
+        if self._keeps_lines:
+            changes = keep_final_end(before, changes)
         if changes.is_empty:
             return Stop(ApplyResult("applied", saved=tracked.is_clean()))
         return Planned(before, changes, changes.apply(before))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sidecar.core.belief import Candidate
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
@@ -92,7 +93,10 @@ class PutRight:
         plan = None if found.is_undone else plan_write(candidates, without.text, task.wanted)
         wanted = found.without
         if isinstance(plan, EditText):
-            wanted = without.changes_in_raw(plan.changes).apply(found.without)
+            changes = without.changes_in_raw(plan.changes)
+            if self._editor.capabilities.keeps_lines:
+                changes = keep_final_end(found.without, changes)
+            wanted = changes.apply(found.without)
 
         applied = self._recorder.corrected_edit(task.session, tracked.document.uri, author, found.without)
         if wanted == str(now):

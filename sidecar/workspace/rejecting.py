@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import anyio
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -32,10 +33,12 @@ _Begin: TypeAlias = "Callable[[Reviewed, str, str, str], Awaitable[str | Rejecte
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """`why`: nothing was put back, and the reason in words. `impossible`: hunks that later work keeps in place."""
+    """`why`: nothing was put back, and the reason in words. `impossible`: hunks that later work keeps in place. `emptied`: nothing is left
+    in the document, though an editor of lines may show that as one empty line."""
 
     why: str = ""
     impossible: tuple[Hunk, ...] = ()
+    emptied: bool = False
 
 
 class Rejecter:
@@ -66,7 +69,7 @@ class Rejecter:
         if tracked is not None:
             created = _created(reviewed)
             rejected = await self._in_editor(reviewed, tracked, plan)
-            if created and not rejected.why:
+            if created and rejected.emptied:
                 await self._delete_empty(reviewed, tracked)
             return rejected
         path = to_path(reviewed.uri)
@@ -80,11 +83,10 @@ class Rejecter:
                 rejected = await self._in_editor(reviewed, opened, plan)
                 if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
                     await self._buffers.close(opened)
-                is_empty = not reviewed.ledger.hunks and not len(opened.document.snapshot())
-                if created and is_empty and opened.closed:
+                if created and rejected.emptied and opened.closed:
                     # Nothing but the agent's was in it, and nothing is left: the file goes too.
-                    await self._on_disk(reviewed, path, plan, created=True)
-                elif created and not rejected.why:
+                    await self._on_disk(reviewed, path, plan, emptied=str(opened.document.snapshot()))
+                elif created and rejected.emptied:
                     await self._delete_empty(reviewed, opened)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
@@ -93,8 +95,13 @@ class Rejecter:
         """A file that an agent made, and of which nothing is left, is taken away by the editor, unless somebody has it open: only
         our own extension knows that, so no other client is asked. It is a document still because VS Code keeps them a while."""
         can = self._editor.capabilities
-        is_empty = not reviewed.ledger.hunks and not len(tracked.document.snapshot())
-        if is_empty and can.delete_files and can.changes and tracked.is_clean() and not tracked.closed:
+        if (
+            not reviewed.ledger.hunks
+            and can.delete_files
+            and can.changes
+            and tracked.is_clean()
+            and not tracked.closed
+        ):
             edit = DocumentEdit(tracked.document.client_uri, None, (), delete=True)
             request = self._sender.dispatch("reject", edit)
             with anyio.move_on_after(ANSWER_SECONDS):
@@ -102,7 +109,8 @@ class Rejecter:
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()
-        intent = _Rejection(self._state, reviewed, plan, self._begin)
+        keeps_lines = self._editor.capabilities.keeps_lines
+        intent = _Rejection(self._state, reviewed, plan, self._begin, keeps_lines=keeps_lines)
         result = await self._door.edit(tracked, intent)
         match result:
             case Stop():
@@ -110,14 +118,18 @@ class Rejecter:
             case Landed():
                 if result.tracked is tracked:
                     tracked.user_dirty = was_user_dirty
+                emptied = intent.emptied(result.tracked)
                 await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
-                return Rejected(impossible=intent.impossible)
+                return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
                 return Rejected("the editor has not answered whether it made the edit; look there")
             case Gone() | NotTaken():
                 return Rejected(result.reason or "the editor did not take the edit")
 
-    async def _on_disk(self, reviewed: Reviewed, path: str, plan: Plan, *, created: bool = False) -> Rejected:
+    async def _on_disk(
+        self, reviewed: Reviewed, path: str, plan: Plan, *, emptied: str | None = None
+    ) -> Rejected:
+        """`emptied`: what the file says that the editor saved when nothing was left in it. Such a file, made by an agent, is taken away."""
         storage = self._state.storage
         roots = storage.roots([os.path.dirname(path)])
         if isinstance(roots, Refusal):
@@ -131,17 +143,18 @@ class Rejecter:
                 if isinstance(decoded, Refusal):
                     return Rejected(decoded.message)
                 before = Text.of(decoded.text)
-                created = created or _created(reviewed)
+                created = emptied is not None or _created(reviewed)
                 reviewed.seen(before)
                 rejection = plan(len(before))
                 after = rejection.changes.apply(before)
-                if rejection.changes.is_empty and (after or not created):
+                nothing = not after or after == emptied
+                if rejection.changes.is_empty and not (nothing and created):
                     self._state.ledgers.moved(reviewed)  # somebody has put it back already
                     return Rejected(impossible=rejection.impossible)
                 data = storage.encode(after, decoded, path)
                 if isinstance(data, Refusal):
                     return Rejected(data.message)
-                gone = created and not after and not rejection.hunks
+                gone = created and nothing and not rejection.hunks
                 entry = await self._begin(
                     reviewed, decoded.text, None if gone else after, "disk", decoded.encoding, decoded.bom
                 )
@@ -151,7 +164,7 @@ class Rejecter:
                 if isinstance(saved, Refusal):
                     await self._journal.finish(entry, "failed")
                     return Rejected(saved.message)
-        text = Text.of(after)
+        text = Text.of("" if gone else after)
         reviewed.ledger.rejected(before, rejection, text)
         reviewed.text = text
         self._state.ledgers.moved(reviewed)
@@ -192,13 +205,17 @@ class _Rejection(Intent[Rejected]):
 
     label = "reject"
 
-    def __init__(self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin) -> None:
+    def __init__(
+        self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin, *, keeps_lines: bool
+    ) -> None:
         self.path = to_path(reviewed.uri) or reviewed.uri
         self._state = state
         self._reviewed = reviewed
         self._plan = plan
         self._begin = begin
+        self._keeps_lines = keeps_lines
         self._before = Text.of("")
+        self._empties = False
         self._rejection: Rejection | None = None
         self._hunks: tuple[Hunk, ...] = ()
 
@@ -214,8 +231,21 @@ class _Rejection(Intent[Rejected]):
         self._rejection = self._plan(len(self._before))
         if self._rejection.changes.is_empty:
             return Stop(Rejected(impossible=self.impossible))
+        before = str(self._before)
+        self._empties = not self._rejection.changes.new_length and not self._rejection.hunks
+        if self._keeps_lines:
+            self._rejection = _with_final_end(before, self._rejection)
         changes = self._rejection.changes
-        return Planned(str(self._before), changes, changes.apply(self._before))
+        if changes.is_empty:
+            self._reviewed.ledger.rejected(self._before, self._rejection, self._before)
+            self._state.ledgers.moved(self._reviewed)
+            return Stop(Rejected(impossible=self.impossible, emptied=self._empties))
+        return Planned(before, changes, changes.apply(before))
+
+    def emptied(self, tracked: Tracked) -> bool:
+        """Once it has landed: whether nothing is left in the document."""
+        assert self._rejection is not None, "planned first"
+        return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
 
     async def journal(self, planned: Planned) -> str | Stop[Rejected]:
         entry = await self._begin(self._reviewed, planned.before, planned.after, "editor")
@@ -246,6 +276,14 @@ class _Rejection(Intent[Rejected]):
         if self._reviewed.live:
             now = sent.tracked.document.snapshot()
             self._state.ledgers.back_to(self._reviewed, self._hunks, self._before, now)
+
+
+def _with_final_end(before: str, rejection: Rejection) -> Rejection:
+    """For an editor of lines: without what it does to the final line end."""
+    changes = keep_final_end(before, rejection.changes)
+    end = changes.new_length
+    hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in rejection.hunks)
+    return replace(rejection, changes=changes, hunks=hunks)
 
 
 def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:

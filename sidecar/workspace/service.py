@@ -130,7 +130,7 @@ class Workspace:
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
-        self.applier = Applier(self.state, buffers, self._reconciler, journal, audit, door)
+        self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
 

@@ -101,6 +101,23 @@ class Helix:
         self.terminal.paste(text)
         self._normal_mode()
 
+    def prompt(self, text: str) -> None:
+        """By the chat, as Helix passes no arguments to commands. Returns when it was sent."""
+
+        def chats() -> list[
+            Path
+        ]:  # Helix opens nothing for a server, and has no command before that is ready
+            self.command("lsp-workspace-command sidecar.openChat")
+            return sorted((self._folder / "state").rglob("chats/*.md"))
+
+        self.command(f"open {eventually(chats, 'there is a chat', otherwise=self.log)[0]}")
+        self.terminal.wait_for("## Prompt")
+        self.terminal.keys("g", "e")
+        self.paste(text)
+        self.terminal.keys("Space", "a")
+        self.terminal.wait_for("Send")
+        self.terminal.keys("Enter")
+
     def _normal_mode(self) -> None:
         """Escape, and wait: Escape with another key right behind it is Alt and that key."""
         if "NOR" not in self.terminal.screen():

@@ -12,9 +12,9 @@ from tests.support import agents
 NAME = "scripted"
 
 
-def settings(**more: Any) -> dict[str, Any]:
-    """The sidecar's settings that make it the default agent."""
-    command = agents.command({"prompted": True})
+def settings(*, trace: Path | None = None, **more: Any) -> dict[str, Any]:
+    """The sidecar's settings that make it the default agent. `trace` gets every line that it receives: see `answers`."""
+    command = agents.command({"prompted": True}, trace)
     Approvals().remember(command)  # a person said yes to it once; the question itself has tests of its own
     return {
         "agents": {NAME: {"command": command.command, "args": list(command.args)}},
@@ -33,3 +33,15 @@ def read(path: Path) -> dict[str, Any]:
 
 def write(path: Path, content: str) -> dict[str, Any]:
     return {"write": str(path), "content": content, "as": f"write {path}", "wait": True}
+
+
+def answers(trace: Path) -> list[str]:
+    """What the agent's own requests were answered, in order: "ok", or the kind of the error."""
+    told: list[str] = []
+    for message in agents.received(trace):
+        if "method" not in message:
+            error = message.get("error")
+            told.append(
+                "ok" if error is None else str((error.get("data") or {}).get("errorKind", error["message"]))
+            )
+    return told

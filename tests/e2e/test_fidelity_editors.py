@@ -133,19 +133,7 @@ def test_helix(tmp_path: Path, workspace: Path) -> None:
             helix.command(f"open {files[name].name}")
             helix.terminal.wait_for(files[name].name)
 
-        def chats() -> list[
-            Path
-        ]:  # Helix opens nothing for a server, and has no command before that is ready
-            helix.command("lsp-workspace-command sidecar.openChat")
-            return sorted((tmp_path / "hx" / "state").rglob("chats/*.md"))
-
-        helix.command(f"open {eventually(chats, 'there is a chat', otherwise=helix.log)[0]}")
-        helix.terminal.wait_for("## Prompt")
-        helix.terminal.keys("g", "e")
-        helix.paste(scripted.steps(*everything))
-        helix.terminal.keys("Space", "a")
-        helix.terminal.wait_for("Send")
-        helix.terminal.keys("Enter")
+        helix.prompt(scripted.steps(*everything))
         holds(files["mixed"], edited("mixed"))  # nobody has it open; the last one that is written
         for name in OPENED:
             assert files[name].read_bytes() == FILES[name], "not saved for the user"

@@ -54,6 +54,11 @@ SINGLES: dict[str, list[dict[str, Any]]] = {
     ],
     "closes first": [{"closes_first": True}, {"closes_first": True, "unopened": "refused"}],
     "undo joins": [{"undo_joins": "earlier"}, {"undo_joins": "later"}, {"undo_joins": "both"}],
+    "end in two": [
+        {"end_in_two": True},
+        {"end_in_two": True, "final_end": "setting"},
+        {"end_in_two": True, "full_text": True},
+    ],
     "blank line": [{"blank_line_past_end": True}],
     "unopened": [
         {"unopened": "twice"},

@@ -70,6 +70,8 @@ class Habits:
     undo_joins: Literal["", "earlier", "later", "both", "around"] = ""
     """One undo takes typing along: what was typed before, what is typed after (lsp-mode), or, where something was typed right
     before, that and what is typed after (eglot)."""
+    end_in_two: bool = False
+    """The deletion of a file's last lines is told as two changes: what they say, then the line end that is left (Neovim)."""
     blank_line_past_end: bool = False
     """Text inserted behind the final line end gets another line end (Neovim 0.11)."""
 
@@ -138,6 +140,7 @@ NEOVIM = Habits(
     stale="true",
     unchecked=frozenset({0}),
     newer_is_fine=True,
+    end_in_two=True,
     blank_line_past_end=True,
     line_ends="unanimous",
     final_end="setting",

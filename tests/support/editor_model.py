@@ -242,9 +242,16 @@ class FakeModel(EditorModel):
             splices.append(
                 Splice(start, end, new + "\n" if past and self.habits.blank_line_past_end else new)
             )
+        end = _end_told_apart(buffer.text, splices) if self.habits.end_in_two else ""
+        if end:
+            *splices, last = sorted(splices)
+            splices.append(Splice(last.start, last.end - len(end), ""))
         joins = self.habits.undo_joins
         earlier = joins in ("earlier", "both", "around") and buffer.joinable
         changes = buffer.edit(splices, label or "edit", join=earlier)
+        if end:
+            size = len(buffer.text)
+            changes += buffer.edit([Splice(size - len(end), size, "")], "edit", join=bool(changes) or earlier)
         if not changes and self.habits.noop_told:
             changes = [
                 ContentChange(buffer.place(s.start), buffer.place(s.end), buffer.text[s.start : s.end])
@@ -388,6 +395,14 @@ class FakeModel(EditorModel):
         buffer = self.documents.get(uri)
         if buffer is not None and not buffer.dirty:
             self.reload(uri)
+
+
+def _end_told_apart(text: str, splices: Sequence[Splice]) -> str:
+    """The final line end, where the last of `splices` takes whole lines away up to it."""
+    last = max(splices, default=Splice(0, 0, ""))
+    end = next((end for end in ("\r\n", "\n") if text.endswith(end)), "")
+    takes = not last.new and last.end == len(text) and 0 < last.start <= len(text) - len(end)
+    return end if takes and text[last.start - 1] == "\n" else ""
 
 
 def _codec(data: bytes) -> str:

@@ -1,0 +1,43 @@
+"""An agent's edits at a file's end, and their rejection, over every editor's habits (in the real ones: `tests/e2e/test_file_end.py`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.normal import normal
+from sidecar.workspace.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import EDITORS, Habits
+from tests.support.file_ends import FILE_ENDS
+from tests.support.workspaces import Bench
+from tests.workspace.test_writes import done, play
+
+
+def compared(habits: Habits, text: str) -> str:
+    """As the editor has it: one of lines ends the last line, whatever was written."""
+    text = normal(text)
+    return text if habits.final_end != "setting" or text.endswith("\n") else text + "\n"
+
+
+@pytest.mark.parametrize("editor", [name for name, habits in EDITORS.items() if not habits.refuses])
+@pytest.mark.parametrize("row", FILE_ENDS)
+def test_written_and_rejected(tmp_path: Path, editor: str, row: str) -> None:
+    habits, (before, after) = EDITORS[editor], FILE_ENDS[row]
+    path = tmp_path / "a.txt"
+    path.write_bytes(before.encode())
+
+    async def case(bench: Bench, fake: FakeEditor) -> None:
+        fake.opens("a.txt")
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", after))
+        assert compared(habits, fake.text("a.txt")) == compared(habits, after)
+        labels = [label for label, _ in fake.sent]
+        assert not any("put right" in label or "taken back" in label for label in labels), labels
+
+        rejected = await bench.workspace.review.reject(Selector(uri=bench.uri("a.txt")))
+        assert not rejected.impossible
+        assert compared(habits, fake.text("a.txt")) == compared(habits, before)
+
+    play(tmp_path, habits, case, settings={"afterWrite": "never"})
