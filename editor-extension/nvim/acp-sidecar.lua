@@ -200,6 +200,18 @@ local function prepare_new_files(changes)
   return new
 end
 
+--- Ends the undo block of what was done so far: in insert mode an edit would otherwise share one with the typing around it.
+local function close_undo_block(changes)
+  for _, change in ipairs(changes) do
+    local bufnr = change.textDocument and loaded(change.textDocument.uri)
+    if bufnr then
+      api.nvim_buf_call(bufnr, function()
+        vim.cmd('let &l:undolevels = &l:undolevels')
+      end)
+    end
+  end
+end
+
 --- As Neovim's own, but a stale version is an answer (Neovim says applied and applies nothing), and no label is printed
 --- (two printed lines are a hit-enter prompt, which stops everything).
 handlers['workspace/applyEdit'] = function(_, params, context)
@@ -212,8 +224,11 @@ handlers['workspace/applyEdit'] = function(_, params, context)
       end
     end
   end
-  local new = prepare_new_files(params.edit.documentChanges or {})
+  local changes = params.edit.documentChanges or {}
+  local new = prepare_new_files(changes)
+  close_undo_block(changes)
   local done, problem = pcall(vim.lsp.util.apply_workspace_edit, params.edit, client.offset_encoding)
+  close_undo_block(changes)
   for uri in pairs(new) do
     local bufnr = loaded(uri)
     if bufnr and vim.fn.bufwinid(bufnr) == -1 then
