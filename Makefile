@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint types format npm vsix tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench
+.PHONY: help demo test unit lint types format npm vsix tools bench peers fuzz hands gauntlet agents clean env-run env-dev env-bench
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -43,6 +43,7 @@ help:
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
+	@echo "make hands      random people and agents in a real editor, and what became of what they typed (EDITOR=vscode RUNS=n; SEED=n: one)"
 	@echo "make gauntlet   every security gate at full size, one line each; long runs"
 	@echo "make agents     third-party agents, installed under .cache/tools; writes docs/agents.md, fails when a cell of it gets worse"
 	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
@@ -110,6 +111,11 @@ else
 	@$(call pytest,-m "not e2e and $(BY_HAND)" --hypothesis-profile=fuzz --timeout=0)
 	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
 endif
+
+# RUNS is full size when it is not given; SEED=n plays one run again and tells it step by step, STEPS as it was then
+EDITOR := vscode
+hands: env-dev npm tools
+	@$(BIN)/python -m tests.hands $(EDITOR) $(if $(SEED),--seed $(SEED) -v) $(if $(RUNS),--runs $(RUNS)) $(if $(STEPS),--steps $(STEPS)) $(HANDS)
 
 # GATES names some of them: make gauntlet GATES="flood no_orphans"; the others are in minutes, inflight in a quarter of an hour
 gauntlet: env-dev tools

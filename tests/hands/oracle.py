@@ -1,0 +1,155 @@
+"""Oracle: what must be in each file in the end, by what the person typed and what the agent saw and sent.
+
+The person's own steps are seen by comparing what is shown before and after them: what an undo takes away is no loss, and what it brings
+has to stay. An agent may take away what it was shown and left out. A rejection takes back agents' text and never the person's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.hands.tokens import characters_lost, counted, is_persons, tokens
+
+Fault = Literal["lost", "twice", "answer", "author", "not back", "mirror"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    fault: Fault
+    what: str
+    count: int = 1
+    """Characters where something was lost."""
+
+    def __str__(self) -> str:
+        return f"{self.fault}: {self.what}"
+
+
+@dataclass(slots=True)
+class File:
+    """One file's account."""
+
+    required: set[str] = field(default_factory=set[str])
+    """The person's tokens that were there."""
+    taken: set[str] = field(default_factory=set[str])
+    """By the person, or by programs of nobody's that changed the disk."""
+    doubled: set[str] = field(default_factory=set[str])
+    """By programs, or by the agent, which copied them knowingly."""
+    rejected: set[str] = field(default_factory=set[str])
+    """The agent's tokens that the person took back, by whatever means."""
+    kept: set[str] = field(default_factory=set[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One line of the agent's log."""
+
+    verb: str
+    path: str
+    before: str | None
+    after: str | None
+    answer: str | None
+    """None: it was begun, and nothing is known of its end."""
+
+    @property
+    def removes(self) -> set[str]:
+        return tokens(self.before) - tokens(self.after)
+
+    @property
+    def brings(self) -> set[str]:
+        return {token for token in tokens(self.after) - tokens(self.before) if token[0] == "a"}
+
+
+class Oracle:
+    def __init__(self, folder: Path, log: Path) -> None:
+        self._folder = folder
+        self._log = log
+        self._files: dict[str, File] = {}
+
+    def file(self, name: str) -> File:
+        return self._files.setdefault(name, File())
+
+    def starts(self, name: str, text: str) -> None:
+        self.file(name).required |= tokens(text)
+
+    def typed(self, name: str, text: str) -> None:
+        self.file(name).required |= tokens(text)
+
+    def stepped(self, name: str, before: str | None, after: str | None) -> None:
+        """The person did something (an undo, say) that led from one text to the other; or a program did, on the disk."""
+        file, was, now = self.file(name), tokens(before), tokens(after)
+        file.taken |= was - now
+        file.rejected |= {token for token in was - now if token[0] == "a"}
+        came = now - was
+        file.taken -= came
+        file.rejected -= came
+        file.required |= {token for token in came if is_persons(token)}
+
+    def rejected(self, name: str, before: str | None, after: str | None) -> None:
+        """The person took the agent's work back: that takes nothing of their own."""
+        file, was, now = self.file(name), tokens(before), tokens(after)
+        file.rejected |= {token for token in was - now if token[0] == "a"}
+        file.taken -= {token for token in now - was if is_persons(token)}
+
+    def kept(self, name: str, text: str | None) -> None:
+        self.file(name).kept |= {token for token in tokens(text) if token[0] == "a"}
+
+    def deeds(self) -> list[Deed]:
+        """What the agent did, oldest first, each once: with its answer where that is known."""
+        if not self._log.exists():
+            return []
+        found: list[Deed] = []
+        for line in self._log.read_text().splitlines():
+            said: dict[str, Any] = json.loads(line)
+            deed = Deed(**said)
+            if (
+                deed.answer is not None
+                and found
+                and found[-1].answer is None
+                and found[-1].after == deed.after
+            ):
+                found.pop()
+            found.append(deed)
+        return found
+
+    def verdict(self, name: str, text: str | None) -> list[Problem]:
+        """What is wrong with a file that says `text`, as the person sees it."""
+        file = self.file(name)
+        deeds = [deed for deed in self.deeds() if deed.path == str(self._folder / name)]
+        done = [deed for deed in deeds if deed.answer is None or deed.answer == "done"]
+        removed = {token for deed in done for token in deed.removes}
+        problems = [
+            Problem("twice", f"{token} is {number} times in {name}")
+            for token, number in counted(text).items()
+            if number > 1 and token not in file.doubled
+        ]
+        gone = {token: characters_lost(token, text) for token in sorted(file.required - file.taken - removed)}
+        problems += [
+            Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
+        ]
+        problems += self._answers(
+            name, deeds, tokens(text) | file.taken | file.rejected | removed, tokens(text)
+        )
+        return problems
+
+    def _answers(
+        self, name: str, deeds: Iterable[Deed], accounted: set[str], there: set[str]
+    ) -> list[Problem]:
+        """Writes that were answered otherwise than done."""
+        changes = [deed for deed in deeds if deed.verb == "change" and deed.answer is not None]
+        done = {token for deed in deeds if deed.verb in ("put", "run", "create") for token in deed.brings}
+        done |= {token for deed in changes if deed.answer == "done" for token in deed.brings}
+        problems = [
+            Problem("answer", f"{token} was answered with success and is not in {name}")
+            for token in sorted(
+                {t for deed in changes if deed.answer == "done" for t in deed.brings} - accounted
+            )
+        ]
+        refused = {token for deed in changes if deed.answer != "done" for token in deed.brings} - done
+        problems += [
+            Problem("answer", f"{token} was refused and is in {name}") for token in sorted(refused & there)
+        ]
+        return problems

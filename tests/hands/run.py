@@ -1,0 +1,215 @@
+"""Run: one plan carried out in one editor, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.hands.editor import Editor
+from tests.hands.oracle import Oracle, Problem
+from tests.hands.report import Report
+from tests.hands.steps import Plan, Step, plan
+from tests.hands.tokens import counted, tokens
+from tests.support.waiting import eventually
+
+TURN_SECONDS = 90
+REST_SECONDS = 20
+
+
+def play(
+    editor: Editor,
+    seed: int,
+    count: int,
+    folder: Path,
+    log: Path,
+    say: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """The run with that seed, in `folder`, a new one. `log` is what the agent writes down; `say` is told every step."""
+    made = plan(seed, count, editor.kinds, editor.settings)
+    run = _Run(editor, made, folder, log, say)
+    report = Report(editor.name, seed, count)
+    try:
+        run.play()
+        report.problems = run.verdict()
+    finally:
+        report.typed = run.typed
+        deeds = [deed for deed in run.oracle.deeds() if deed.verb == "change"]
+        report.writes, report.refused = len(deeds), sum(deed.answer != "done" for deed in deeds)
+    if report.problems:
+        report.said = editor.said()
+    return report
+
+
+class _Run:
+    def __init__(
+        self, editor: Editor, made: Plan, folder: Path, log: Path, say: Callable[[str], None]
+    ) -> None:
+        self.editor = editor
+        self.plan = made
+        self.folder = folder
+        self.say = say
+        self.typed = 0
+        log.write_text("")
+        self.oracle = Oracle(folder, log)
+
+    def play(self) -> None:
+        editor = self.editor
+        for name, text in self.plan.files.items():
+            self.path(name).write_text(text, newline="")
+            self.oracle.starts(name, text)
+        editor.begin(self.folder)
+        for name, value in self.plan.settings.items():
+            editor.set(name, value)
+        for name in reversed(self.plan.files):
+            editor.open(self.path(name))
+        for number, step in enumerate(self.plan.steps):
+            time.sleep(step.pause)
+            self.say(f"{number + 1:3} {step}")
+            self.carry_out(step)
+            for name in self.plan.files:
+                self.say(f"      {name}: {self.text(name)!r}")
+        self.rest()
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def text(self, name: str) -> str | None:
+        """As the person sees it: what is shown, else the disk."""
+        shown = self.editor.text(self.path(name))
+        return self.disk(name) if shown is None else shown
+
+    def disk(self, name: str) -> str | None:
+        path = self.path(name)
+        return path.read_bytes().decode() if path.exists() else None
+
+    def carry_out(self, step: Step) -> None:
+        editor, oracle, name = self.editor, self.oracle, step.name
+        path = self.path(name)
+        if step.kind in ("type", "save", "save and type", "undo", "redo", "split"):
+            editor.open(path)
+        match step.kind:
+            case "type" | "save and type":
+                editor.place(step.line, step.at_end)
+                if step.kind == "save and type":
+                    editor.type("S", 0)  # or there is nothing to save
+                    editor.save()
+                    time.sleep(step.after_save)
+                editor.type(step.text, step.pace)
+                oracle.typed(name, step.text)
+                self.typed += len(step.text)
+            case "save":
+                editor.save()
+            case "undo" | "redo":
+                for _ in range(step.count):
+                    before = editor.text(path)
+                    editor.undo() if step.kind == "undo" else editor.redo()
+                    oracle.stepped(name, before, editor.text(path))
+            case "close":
+                before = editor.text(path)
+                if before is not None:
+                    editor.close(path)
+                    oracle.stepped(name, before, self.disk(name))
+            case "open":
+                editor.open(path)
+            case "split":
+                editor.split()
+            case "set":
+                editor.set(name, step.value)
+            case "outside" | "checkout":
+                self.outside(step)
+            case "prompt":
+                self.wait_for_turn()
+                editor.prompt([self.with_path(one) for one in step.agent])
+            case "keep":
+                editor.command("sidecar.keep", {"all": True})
+                for one in self.plan.files:
+                    oracle.kept(one, self.text(one))
+            case "reject" | "undo turn":
+                self.take_back(step)
+            case "rest":
+                self.rest()
+
+    def with_path(self, step: dict[str, Any]) -> dict[str, Any]:
+        verb = next(iter(step))
+        return step if verb == "sleep" else {**step, verb: str(self.path(step[verb]))}
+
+    def outside(self, step: Step) -> None:
+        """A program of nobody's changes the disk: one line more, or the text of the beginning."""
+        was = self.disk(step.name)
+        if was is None:
+            return
+        now = self.plan.files[step.name] if step.kind == "checkout" else f"{step.text} MADE\n{was}"
+        self.path(step.name).write_text(now, newline="")
+        self.oracle.stepped(step.name, was, now)
+
+    def take_back(self, step: Step) -> None:
+        before = {name: self.text(name) for name in self.plan.files}
+        if step.kind == "reject":
+            self.editor.command("sidecar.reject", {"all": True})
+        else:
+            rows = self.editor.command("sidecar.listChanges", {})
+            if not rows:
+                return
+            newest = max(rows, key=lambda row: row["turn"])
+            which = {"sessionId": newest["sessionId"], "turn": newest["turn"]}
+            self.editor.command("sidecar.revertTurn", which)
+        for name, was in before.items():
+            self.oracle.rejected(name, was, self.text(name))
+
+    def wait_for_turn(self) -> None:
+        eventually(
+            lambda: not self.editor.is_working(),
+            "the turn ends",
+            within=TURN_SECONDS,
+            otherwise=self.editor.said,
+        )
+
+    def rest(self) -> None:
+        """Until the agent is done and what it reads is what is shown."""
+        self.wait_for_turn()
+        self.editor.prompt([{"see": str(self.path(name))} for name in self.plan.files])
+        self.wait_for_turn()
+
+    def verdict(self) -> list[Problem]:
+        problems: list[Problem] = []
+        for name in self.plan.files:
+            shown = self.text(name)
+            problems += self.oracle.verdict(name, shown)
+            problems += self.read_otherwise(name, shown)
+        problems += self.wrong_authors()
+        problems += self.not_brought_back()
+        return problems
+
+    def read_otherwise(self, name: str, shown: str | None) -> list[Problem]:
+        """What the agent was shown in the end, beside what the person sees."""
+        seen = [
+            deed for deed in self.oracle.deeds() if deed.verb == "see" and deed.path == str(self.path(name))
+        ]
+        told = seen[-1].after if seen else None
+        if told is None or shown is None or told.replace("\r\n", "\n") == shown.replace("\r\n", "\n"):
+            return []
+        return [Problem("mirror", f"the agent reads {told!r} of {name}, which says {shown!r}")]
+
+    def wrong_authors(self) -> list[Problem]:
+        """The person's text in what is listed as the agent's."""
+        rows = self.editor.command("sidecar.listChanges", {})
+        sent = {token for deed in self.oracle.deeds() for token in deed.brings}
+        return [
+            Problem("author", f"{token} is listed as {row.get('agent')}'s")
+            for row in rows
+            for token in sorted(tokens(row["newText"]) - tokens(row["oldText"]) - sent)
+        ]
+
+    def not_brought_back(self) -> list[Problem]:
+        """After everything is rejected nothing of the agent's is left but what was kept."""
+        self.editor.command("sidecar.reject", {"all": True})
+        left: list[Problem] = []
+        for name in self.plan.files:
+            found = {token for token in counted(self.text(name)) if token[0] == "a"}
+            if rest := found - self.oracle.file(name).kept:
+                left.append(
+                    Problem("not back", f"{', '.join(sorted(rest))} in {name} after everything was rejected")
+                )
+        return left

@@ -1,0 +1,93 @@
+"""That the account sees what must not be, and excuses what people and agents mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.hands.oracle import Oracle
+from tests.hands.steps import WEIGHTS, plan
+from tests.hands.tokens import characters_lost
+
+CHANGE = {"verb": "change", "before": "l1x\nu2x\n", "after": "l1x\nu2x\na3x\n", "answer": "done"}
+
+
+@pytest.fixture
+def oracle(tmp_path: Path) -> Oracle:
+    oracle = Oracle(tmp_path, tmp_path / "log")
+    oracle.starts("a.txt", "l1x\n")
+    oracle.typed("a.txt", "u2x\n")
+    return oracle
+
+
+def did(oracle: Oracle, folder: Path, **changes: object) -> None:
+    with (folder / "log").open("a") as log:
+        log.write(json.dumps({**CHANGE, "path": str(folder / "a.txt"), **changes}) + "\n")
+
+
+def faults(oracle: Oracle, text: str) -> list[tuple[str, int]]:
+    return [(problem.fault, problem.count) for problem in oracle.verdict("a.txt", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"), [("u17x", 0), ("u1AAA\n7x", 0), ("u1x u7x", 4), ("u7x", 4), ("u17 u2x", 1), ("", 4)]
+)
+def test_characters_are_counted(text: str, lost: int) -> None:
+    assert characters_lost("u17x", text) == lost
+
+
+def test_nothing_is_wrong(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    assert faults(oracle, "l1x\nu2x\na3x\n") == []
+
+
+def test_what_is_typed_and_not_there_is_lost(oracle: Oracle) -> None:
+    assert faults(oracle, "l1x\nu\n") == [("lost", 2)]
+
+
+def test_what_is_there_twice(oracle: Oracle) -> None:
+    assert faults(oracle, "l1x\nu2x\nu2x\n") == [("twice", 1)]
+
+
+def test_an_undo_takes_away_and_a_redo_brings_back(oracle: Oracle) -> None:
+    oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\n")
+    assert faults(oracle, "l1x\n") == []
+    oracle.stepped("a.txt", "l1x\n", "l1x\nu2x\n")
+    assert faults(oracle, "l1x\n") == [("lost", 3)]
+
+
+def test_an_agent_may_leave_out_what_it_saw(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path, after="l1x\na3x\n")
+    assert faults(oracle, "l1x\na3x\n") == []
+
+
+@pytest.mark.parametrize("answer", ['{"code": -32603}', None])
+def test_only_a_write_that_was_done_excuses(oracle: Oracle, tmp_path: Path, answer: str | None) -> None:
+    did(oracle, tmp_path, after="l1x\na3x\n", answer=answer)
+    assert faults(oracle, "l1x\n") == ([] if answer is None else [("lost", 3)])
+
+
+def test_a_rejection_takes_nothing_of_the_persons(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    oracle.rejected("a.txt", "l1x\nu2x\na3x\n", "l1x\n")
+    assert faults(oracle, "l1x\n") == [("lost", 3)]
+
+
+def test_answered_with_success_and_not_there(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    assert faults(oracle, "l1x\nu2x\n") == [("answer", 1)]
+
+
+def test_refused_and_there(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path, answer='{"code": -32603}')
+    assert faults(oracle, "l1x\nu2x\na3x\n") == [("answer", 1)]
+
+
+def test_a_seed_is_the_same_plan_every_time() -> None:
+    settings = {"files.autoSave": ("off", "afterDelay")}
+    kinds = frozenset(WEIGHTS)
+    assert plan(5, 30, kinds, settings) == plan(5, 30, kinds, settings) != plan(6, 30, kinds, settings)
+    made = [step.kind for seed in range(40) for step in plan(seed, 30, kinds, settings).steps]
+    assert set(made) == kinds

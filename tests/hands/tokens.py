@@ -1,0 +1,57 @@
+"""Tokens: marks in the text, each used once.
+
+`l3x` stood in the file at first, `u17x` was typed by the person, `a5x` written by the agent, `d9x` put on the disk by some program.
+Everything else in the texts is upper case or punctuation, so that what is left of a torn token can be told from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Literal
+
+Kind = Literal["l", "u", "a", "d"]
+_TOKEN = re.compile(r"[luad]\d+x")
+_PIECE = re.compile(r"[luadx0-9]+")
+
+
+class Tokens:
+    """Makes them."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def new(self, kind: Kind) -> str:
+        self._last += 1
+        return f"{kind}{self._last}x"
+
+
+def tokens(text: str | None) -> set[str]:
+    return set(_TOKEN.findall(text or ""))
+
+
+def counted(text: str | None) -> Counter[str]:
+    return Counter(_TOKEN.findall(text or ""))
+
+
+def is_persons(token: str) -> bool:
+    """Whether it is the person's text: typed by them, or in the file before the agent came."""
+    return token[0] in "lu"
+
+
+def characters_lost(token: str, text: str | None) -> int:
+    """How many characters of `token` are not in `text`, where it is not as a whole. What others put into the middle of it loses nothing."""
+    if token in (text or ""):
+        return 0
+    left = "".join(_PIECE.findall(_TOKEN.sub(" ", text or "")))
+    return len(token) - _common(token, left)
+
+
+def _common(token: str, text: str) -> int:
+    """The length of their longest common subsequence."""
+    row = [0] * (len(token) + 1)
+    for character in text:
+        above = 0
+        for i, wanted in enumerate(token, 1):
+            above, row[i] = row[i], above + 1 if wanted == character else max(row[i], row[i - 1])
+    return row[-1]
