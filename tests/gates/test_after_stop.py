@@ -118,6 +118,10 @@ def acts(moment: str, folder: Path) -> Script:
         if method.startswith("terminal/") and method != "terminal/create" and moment != "before":
             steps.append({"take": f"terminal-{moment}", "field": "terminalId"})
         steps.append({"request": name, "params": params, "as": f"{moment} {method}"})
+        if method == "terminal/create" and moment == "in":  # the end of the turn ends the command, too
+            steps.append({"take": f"{moment} {method}", "field": "terminalId"})
+            waiting = {"sessionId": params["sessionId"], "terminalId": "$taken"}
+            steps.append({"request": "terminal/wait_for_exit", "params": waiting, "as": "it ran"})
     told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"done {moment}"}}
     steps.append({"notify": "session/update", "params": {"sessionId": "s0", "update": told}})
     return steps
