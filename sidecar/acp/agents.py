@@ -317,6 +317,7 @@ class HostedAgents:
             replayed,
             host.connection.facts.images,
             host.connection.facts.load or host.connection.facts.resume,
+            host.connection.rereads,
         )
 
     def _live(self, session_id: str) -> tuple[_Session, Host]:

@@ -117,6 +117,11 @@ class AgentConnection:
         self.facts = facts_of(answer)
         self._incoming.quirks = quirks_of(answer)
 
+    @property
+    def rereads(self) -> bool:
+        """Whether its program is known to read a file just before it writes it."""
+        return self._incoming.quirks.rereads
+
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
         with self._incoming.opening():

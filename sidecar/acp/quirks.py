@@ -20,17 +20,24 @@ class Quirks:
     """Reading a file that does not exist succeeds with ""."""
     asks_for_ours: bool = False
     """It asks for permission before requests that come to us: what is allowed it does not do by itself."""
+    rereads: bool = False
+    """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
+    or comes another way."""
     reason: str = ""
 
 
 TABLE: Mapping[str, Quirks] = {
     "gemini-cli": Quirks(
         missing_reads_empty=True,
-        reason="its tool that creates a file reads it first, and gives up when that fails, instead of taking it for a new one",
+        rereads=True,
+        reason="its tool that creates a file reads it first, and gives up when that fails, instead of taking it for a new one; its model "
+        "reads the disk, and only its tools that edit read and write through the client",
     ),
     "fast-agent-acp": Quirks(
         asks_for_ours=True,
-        reason="its read_text_file, write_text_file and execute are the client's fs and terminals; it asks before each by itself",
+        rereads=True,
+        reason="its read_text_file, write_text_file and execute are the client's fs and terminals; it asks before each by itself, "
+        "and reads a file once more before it writes it",
     ),
 }
 NONE = Quirks()

@@ -1,9 +1,10 @@
 """Beliefs: for each agent session and document, the texts that a write of that session may be based on.
 
 A write says "make the file this", but it means "make the changes that lead from what I saw to this". What the agent saw is
-the belief: the text it was last given, or sent itself. Candidates are in the compared form of `core.normal`; what was read is kept
-as the editor has it, because texts taken from one rope share what did not change, and then neither keeping nor comparing
-them costs the length of the file.
+the belief: the text its model was last shown, or sent itself. Everything older is forgotten. Some programs read once more by
+themselves just before they write: what they are given then, their model never sees. Such texts are kept beside the belief until the
+model is shown a newer one. Candidates are in the compared form of `core.normal`; what was read is kept as the editor has it,
+because texts taken from one rope share what did not change, and then neither keeping nor comparing them costs the length of the file.
 
 Not here: which of them a write is based on (`core.writes`), and when a text was really given (the workspace says so).
 """
@@ -22,12 +23,8 @@ from sidecar.core.uri import DocumentUri
 
 MAX_SERVED = 64
 """Reads served before the older half is worked into the belief without a write asking for it."""
-MAX_PAST = 4
-"""Earlier beliefs that a write may still be based on."""
-MAX_REPLACED = 3
-"""Beliefs before the agent's own writes that are kept."""
-MAX_EXTRA_TEXTS = 8
-"""Candidates beside the belief that are kept for one session and document: the newest, the rest cannot matter much."""
+MAX_UNSEEN = 4
+"""Texts that were given to the program only, beside the belief: the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +35,13 @@ class Candidate:
     serial: int
     from_disk: bool = False
     """Nobody gave it to the agent: it may have read it behind us."""
-    replaced: tuple[str, ...] | None = None
-    """Of a write of the agent's own: what it believed before this and earlier ones, oldest first."""
+    by_program: bool = False
+    """Given to the agent's program, which read by itself: the model may never have seen it."""
+
+    @property
+    def is_certain(self) -> bool:
+        """The model was shown it, or wrote it."""
+        return not (self.from_disk or self.by_program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class _Served:
     count: int | None
     """None: all of it."""
     serial: int
+    by_program: bool = False
 
 
 @dataclass(slots=True)
@@ -65,31 +68,23 @@ class _Belief:
     text: str | None = None
     own: Candidate | None = None
     """The agent's own write that this goes back to, and when it was done."""
-    earlier: _Belief | None = None
-    """Before anything was read in parts: an agent may have written from memory, whatever it was shown since."""
 
-    def candidate(self) -> Candidate:
+    def candidate(self, *, by_program: bool = False) -> Candidate:
         if self.text is None:
             assert self.raw is not None
             whole = str(self.raw)
             self.text = normal(whole)
             if self.text is whole:  # a write asks the document for the same soon
                 self.raw.remember(whole)
-        own = self.own is not None and self.own.text == self.text
-        return Candidate(self.text, self.serial, replaced=self.own.replaced if self.own and own else None)
+        return Candidate(self.text, self.serial, by_program=by_program)
 
 
 @dataclass(slots=True)
 class _Entry:
     belief: _Belief | None = None
-    past: list[_Belief] = field(default_factory=list[_Belief])
-    """Beliefs that a later read of everything replaced, since the agent's last write, oldest first. Some agents (fast-agent) read
-    once more by themselves just before they write: their model never saw that text, and what was typed in it must not be taken
-    for something the model removed."""
-    replaced: list[str] = field(default_factory=list[str])
-    """What the agent believed before each of its own writes, oldest first."""
+    unseen: list[_Belief] = field(default_factory=list[_Belief])
+    """What the program was given since by itself, oldest first."""
     served: list[_Served] = field(default_factory=list[_Served])
-    extra: list[Candidate] = field(default_factory=list[Candidate])
 
 
 class Beliefs:
@@ -99,23 +94,31 @@ class Beliefs:
         self._entries: dict[tuple[str, DocumentUri], _Entry] = {}
         self._serial = 0
 
-    def served_whole(self, session: str, uri: DocumentUri, text: Text) -> None:
-        """The whole text (raw) was given to the agent."""
+    def served_whole(self, session: str, uri: DocumentUri, text: Text, *, by_program: bool = False) -> None:
+        """The whole text (raw) was given to the agent. `by_program`: it read by itself, and its model does not see it."""
         entry = self._entry(session, uri)
         last = entry.served[-1].text if entry.served else None
         if last is not None and len(last) == len(text) and last == text:
             text = last  # read again and again, a large file is kept once
-        entry.served.append(_Served(text, None, 0, None, self.moment()))
+        entry.served.append(_Served(text, None, 0, None, self.moment(), by_program))
         self._bounded(entry)
 
     def served_slice(
-        self, session: str, uri: DocumentUri, text: Text, disk: str | None, first_line: int, count: int
+        self,
+        session: str,
+        uri: DocumentUri,
+        text: Text,
+        disk: str | None,
+        first_line: int,
+        count: int,
+        *,
+        by_program: bool = False,
     ) -> None:
         """Lines `first_line` (from 0) to `first_line + count` of `text` (raw) were given; `disk` is the disk's text, if there is one.
 
         The rest of the belief stays what it was: the earlier belief, or, for a first read, the disk's text."""
         entry = self._entry(session, uri)
-        entry.served.append(_Served(text, disk, first_line, count, self.moment()))
+        entry.served.append(_Served(text, disk, first_line, count, self.moment(), by_program))
         self._bounded(entry)
 
     def wrote(self, session: str, uri: DocumentUri, content: str, received: int | None = None) -> None:
@@ -124,20 +127,16 @@ class Beliefs:
         the write is newer, however long the write took."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        if entry.belief is not None:
-            before = entry.belief.candidate().text
-            entry.replaced = [*(t for t in entry.replaced if t != before), before][-MAX_REPLACED:]
         entry.belief = _Belief(moment, moment if received is None else received, text=content)
-        entry.belief.own = Candidate(content, moment, replaced=tuple(entry.replaced))
-        entry.past.clear()
+        entry.belief.own = Candidate(content, moment)
+        entry.unseen.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
 
-    def mentioned(self, session: str, uri: DocumentUri, text: str) -> None:
-        """The agent was shown, or showed that it knows, this whole text: embedded in a prompt, or a full `oldText`."""
-        extra = self._entry(session, uri).extra
-        extra[:] = [c for c in extra if c.text != text][-(MAX_EXTRA_TEXTS - 1) :]
-        extra.append(self._candidate(text))
+    def mentioned(self, session: str, uri: DocumentUri, text: str, *, by_program: bool = False) -> None:
+        """The agent was given this whole text in another way than by a read, in a prompt for one. `by_program`: its program showed that
+        it knows it, which does not tell what its model saw."""
+        self.served_whole(session, uri, Text.of(text), by_program=by_program)
 
     def formatted(self, uri: DocumentUri, before: str, after: str) -> None:
         """Save participants turned `before` into `after`: map that onto what agents believe; belief wins where both changed."""
@@ -197,12 +196,9 @@ class Beliefs:
         found = [Candidate(text, i - 1_000_000, from_disk=True) for i, text in enumerate(disk)]
         if entry is not None:
             _settle(entry, until)
-            found += entry.extra
-            found += [belief.candidate() for belief in entry.past]
             if entry.belief is not None:
-                if entry.belief.earlier is not None:
-                    found.append(entry.belief.earlier.candidate())
                 found.append(entry.belief.candidate())
+            found += [unseen.candidate(by_program=True) for unseen in entry.unseen]
         return tuple(found)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
@@ -225,9 +221,6 @@ class Beliefs:
             entry = self._entries[key] = _Entry()
         return entry
 
-    def _candidate(self, text: str) -> Candidate:
-        return Candidate(text, self.moment())
-
     def _bounded(self, entry: _Entry) -> None:
         if len(entry.served) > MAX_SERVED:
             _settle(entry, entry.served[MAX_SERVED // 2].serial)
@@ -237,13 +230,19 @@ def _settle(entry: _Entry, until: int | None = None) -> None:
     """Works out what was served until then into the belief."""
     count = sum(until is None or served.serial <= until for served in entry.served)
     settled, entry.served = entry.served[:count], entry.served[count:]
-    whole = max((i for i, served in enumerate(settled) if served.count is None), default=0)
-    wholes = [_Belief(s.serial, s.serial, raw=s.text) for s in settled[:whole] if s.count is None]
-    if settled and settled[whole].count is None and entry.belief is not None:
-        wholes.insert(0, entry.belief)
-    entry.past = [*entry.past, *wholes][-MAX_PAST:]
-    for served in settled[whole:]:
-        entry.belief = _believed(entry.belief, served)
+    newest = max((i for i, served in enumerate(settled) if _is_belief(served)), default=0)
+    for served in settled[newest:]:
+        if served.by_program:
+            before = entry.unseen[-1] if entry.unseen else entry.belief
+            entry.unseen = [*entry.unseen, _believed(before, served)][-MAX_UNSEEN:]
+        else:
+            entry.belief = _believed(entry.belief, served)
+            entry.unseen.clear()
+
+
+def _is_belief(served: _Served) -> bool:
+    """Whether nothing before it matters any more."""
+    return served.count is None and not served.by_program
 
 
 def _believed(belief: _Belief | None, served: _Served) -> _Belief:
@@ -258,7 +257,7 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
         laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
     if laid_over is None:
         laid_over = _lay_over(belief.candidate().text, text, served.first, served.count)
-    return _Belief(serial, belief.since, raw=laid_over, own=belief.own, earlier=belief.earlier or belief)
+    return _Belief(serial, belief.since, raw=laid_over, own=belief.own)
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:

@@ -235,13 +235,13 @@ class Evidence:
             named.popitem(last=False)
 
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
-        """A diff whose old text is all of the buffer shows that the agent knows it, whoever gave it that; of a file that is not
-        open the disk's text counts anyway. A part of the text proves nothing of the rest."""
+        """A diff whose old text is all of the buffer shows that the agent's program knows it, whoever gave it that; of a file that is
+        not open the disk's text counts anyway. A part of the text proves nothing of the rest."""
         if place.tracked is None or place.tracked.document.desynchronised is not None or not olds:
             return
         text = normal(str(place.tracked.document.snapshot()))
         if any(normal(old) == text for old in olds):
-            self._state.beliefs.mentioned(session.id, place.uri, text)
+            self._state.beliefs.mentioned(session.id, place.uri, text, by_program=True)
 
     def _look(self, place: Place, call: str) -> Named:
         if isinstance(place.on_disk, Missing):

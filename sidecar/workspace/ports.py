@@ -245,6 +245,8 @@ class OpenedSession:
     """The agent takes `image` blocks in prompts."""
     loads: bool = False
     """The agent can take conversations up again."""
+    rereads: bool = False
+    """Its program is known to read files by itself just before it writes them; its model does not see that."""
 
     @property
     def prompt_capabilities(self) -> Json | None:

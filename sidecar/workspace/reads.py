@@ -70,7 +70,9 @@ class Reader:
                 return None
             text = tracked.document.snapshot()
             if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
-                state.beliefs.served_whole(session.id, place.uri, text)
+                state.beliefs.served_whole(
+                    session.id, place.uri, text, by_program=session.reads_by_program(ticket.moment)
+                )
                 session.served(ticket.moment)
                 return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
             return self._give(session, place, text, tracked.saved, line, limit, ticket.moment)
@@ -124,16 +126,26 @@ class Reader:
         served = serve(text, line, limit)
         if isinstance(served, Refusal):
             return served
-        self._believe(session, place, text, disk, served)
+        self._believe(session, place, text, disk, served, received)
         session.served(received)
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
-    def _believe(self, session: Session, place: Place, text: Text, disk: str | None, served: Served) -> None:
-        beliefs = self._state.beliefs
+    def _believe(
+        self,
+        session: Session,
+        place: Place,
+        text: Text,
+        disk: str | None,
+        served: Served,
+        received: int,
+    ) -> None:
+        beliefs, by_program = self._state.beliefs, session.reads_by_program(received)
         if served.whole:
-            beliefs.served_whole(session.id, place.uri, text)
+            beliefs.served_whole(session.id, place.uri, text, by_program=by_program)
         elif served.count:
-            beliefs.served_slice(session.id, place.uri, text, disk, served.first, served.count)
+            beliefs.served_slice(
+                session.id, place.uri, text, disk, served.first, served.count, by_program=by_program
+            )
 
 
 def not_found(path: str) -> Refusal:

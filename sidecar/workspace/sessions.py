@@ -53,6 +53,8 @@ class Session:
     alive: bool = True
     tool_calls: dict[str, str] = field(default_factory=dict[str, str])
     """Tool calls under way in this turn, by id, with their title."""
+    _told: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """Of what kind they are, and when that was told."""
     moment: Callable[[], int] = lambda: 0
     """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
     _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
@@ -118,6 +120,7 @@ class Session:
 
     def _no_tool_calls(self) -> None:
         self.tool_calls.clear()
+        self._told.clear()
         for call in list(self._behind):
             self._no_longer_behind(call)
 
@@ -139,14 +142,18 @@ class Session:
             self._behind[call] = kind if isinstance(kind, str) else "", self._behind_until
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
+            self._told.pop(call, None)
             self._no_longer_behind(call)
         else:
+            if isinstance(kind, str) or call not in self._told:
+                self._told[call] = kind if isinstance(kind, str) else "", self.moment()
             self.tool_calls[call] = (
                 title[:_TITLE] if isinstance(title, str) else self.tool_calls.get(call, "")
             )
             if len(self.tool_calls) > _CALLS:
                 forgotten = next(iter(self.tool_calls))
                 del self.tool_calls[forgotten]
+                self._told.pop(forgotten, None)
                 self._no_longer_behind(forgotten)
 
     def command_started(self, terminal_id: str) -> None:
@@ -166,6 +173,15 @@ class Session:
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""
         return next(reversed(self.tool_calls), None)
+
+    def reads_by_program(self, received: int) -> bool:
+        """Whether a read received at that moment is for the agent's program only, which looks at a file before it writes it: in a tool
+        call that edits, or, from one known to do so, in none."""
+        for call in reversed(self.tool_calls):
+            kind, told = self._told[call]
+            if told < received:
+                return kind == "edit"
+        return self.opened is not None and self.opened.rereads
 
     def served(self, received: int) -> None:
         """A request of this agent for a text, received at that moment, was answered by us: the tool call under way was that, unless

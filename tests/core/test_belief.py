@@ -66,13 +66,29 @@ def test_what_was_written_is_the_ground_for_later_slices() -> None:
     assert believed(beliefs) == "one\nTWO\nthree\nfour\n"
 
 
-def test_what_was_known_before_parts_were_read_is_a_candidate_too() -> None:
-    """An agent may write from memory, whatever parts it was shown since."""
+def test_what_was_shown_before_is_forgotten() -> None:
+    """An agent that was shown a text means a change of that, also when it was shown parts of it."""
     beliefs = Beliefs()
     beliefs.served_whole("s", URI, Text.of(DISK))
     beliefs.served_slice("s", URI, Text.of(TYPED), None, 1, 1)
     beliefs.served_slice("s", URI, Text.of(TYPED), None, 3, 2)
-    assert [c.text for c in beliefs.candidates("s", URI)] == [DISK, TYPED]
+    assert [c.text for c in beliefs.candidates("s", URI)] == [TYPED]
+
+
+def test_what_only_the_program_was_given_is_known_beside_what_the_model_was_shown() -> None:
+    beliefs = Beliefs()
+    beliefs.served_whole("s", URI, Text.of(DISK))
+    beliefs.served_whole("s", URI, Text.of(TYPED), by_program=True)
+    beliefs.served_slice("s", URI, Text.of("1\n2\n"), None, 0, 1, by_program=True)
+    found = beliefs.candidates("s", URI)
+    assert [(c.text, c.is_certain) for c in found[:2]] == [(DISK, True), (TYPED, False)]
+    assert not found[2].is_certain
+    beliefs.served_slice("s", URI, Text.of(TYPED), None, 1, 1)
+    found = beliefs.candidates("s", URI)
+    assert [(c.text, c.is_certain) for c in found] == [("one\nTWO\nthree\nfour\n", True)], "shown since"
+    beliefs.served_whole("s", URI, Text.of(TYPED), by_program=True)
+    beliefs.wrote("s", URI, "mine\n")
+    assert [c.text for c in beliefs.candidates("s", URI)] == ["mine\n"]
 
 
 def test_other_line_ends_are_no_change() -> None:

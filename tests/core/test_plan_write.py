@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.core.belief import Candidate
 from sidecar.core.merge import Conflict
-from sidecar.core.writes import EditText, NoChange, closest, plan_write
+from sidecar.core.writes import EditText, NoChange, plan_write
 
 BASE = "one\ntwo\nthree\nfour\n"
 TYPED = "typed\n" + BASE
@@ -21,8 +21,14 @@ def disk(text: str, serial: int = -1) -> Candidate:
     return Candidate(text, serial, from_disk=True)
 
 
-def own(text: str, replaced: str) -> Candidate:
-    return Candidate(text, 0, replaced=(replaced,))
+def before(text: str) -> Candidate:
+    """Shown, or sent by the agent itself, before what was given."""
+    return Candidate(text, 0)
+
+
+def read_again(text: str) -> Candidate:
+    """Its program read it just before the write; the model did not see it."""
+    return Candidate(text, 2, by_program=True)
 
 
 MORE = BASE.replace("two", "TWO")
@@ -31,10 +37,10 @@ CASES = [
     ("nobody else", [given(BASE)], BASE, BASE + "five\n", BASE + "five\n"),
     ("typed elsewhere since", [given(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     ("given, and taken out", [given(TYPED)], TYPED, BASE, BASE),
-    ("given twice, and back to the first", [Candidate(BASE, 0), given(TYPED)], TYPED, BASE, BASE),
-    ("its own write again, unaware of typing", [own(BASE, MORE), given(TYPED)], TYPED, BASE, TYPED),
-    ("its own write again, taken back meanwhile", [own(MORE, BASE), given(BASE)], BASE, MORE, MORE),
-    ("the same, and it was not shown that", [own(MORE, BASE), given(MORE)], BASE, MORE, BASE),
+    ("given twice, and back to the first", [before(BASE), given(TYPED)], TYPED, BASE, BASE),
+    ("its own write again, unaware of typing", [given(BASE), read_again(TYPED)], TYPED, BASE, TYPED),
+    ("its own write again, taken back meanwhile", [before(MORE), given(BASE)], BASE, MORE, MORE),
+    ("the same, and it was not shown that", [before(MORE), given(MORE)], BASE, MORE, BASE),
     ("never seen: all of it is somebody else's", [], BASE, "new\n", None),
     ("the disk's text and an edit", [given(TYPED), disk(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     (
@@ -152,12 +158,6 @@ def test_plan_write(candidates: list[Candidate], now: str, sent: str, then: str 
         case Conflict():
             found = None
     assert found == then
-
-
-def test_the_newest_of_equally_close_ones() -> None:
-    one, other = BASE + "a\n", BASE + "b\n"
-    assert closest([Candidate(one, 1), Candidate(other, 2)], BASE) == other
-    assert closest([Candidate(one, 2), Candidate(other, 1)], BASE) == one
 
 
 def test_what_others_did_after_the_agent_had_it_on_the_disk_is_not_taken_back() -> None:

@@ -96,7 +96,9 @@ class QuietEditor:
 class IdleAgents:
     """Agents whose sessions are always there and whose turns last until `finish`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, rereads: bool = False) -> None:
+        """`rereads`: their programs are known to read a file once more just before they write it."""
+        self.rereads = rereads
         self.opened: list[SessionRequest] = []
         self.closed: list[str] = []
         self.cancelled: list[str] = []
@@ -107,7 +109,7 @@ class IdleAgents:
 
     async def open_session(self, request: SessionRequest) -> OpenedSession:
         self.opened.append(request)
-        return OpenedSession(request.session_id, request.agent)
+        return OpenedSession(request.session_id, request.agent, rereads=self.rereads)
 
     async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, object]]) -> str:
         self.stop = asyncio.get_running_loop().create_future()

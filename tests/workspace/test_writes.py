@@ -33,13 +33,15 @@ def play(
     *,
     settings: dict[str, object] | None = None,
     journal: MemoryJournal | None = None,
+    rereads: bool = False,
     **editor: Any,
 ) -> FakeEditor:
     """Runs a case in virtual time over a fake editor with these habits."""
 
     async def main() -> FakeEditor:
         fake = FakeEditor(habits, folder, **editor)
-        async with a_workspace(folder, fake, settings=settings, journal=journal) as bench:
+        agents = IdleAgents(rereads=rereads)
+        async with a_workspace(folder, fake, agents, settings=settings, journal=journal) as bench:
             bench.workspace.state.overlay.encoding = fake.capabilities.encoding
             fake.attach(bench.workspace.apply)
             await case(bench, fake)
@@ -685,7 +687,7 @@ def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, 
         done(await bench.write("a.txt", BASE))
         assert editor.text("a.txt") == "typed\n" + BASE, "its own change it may take back"
 
-    play_seen(tmp_path, habits, case)
+    play_seen(tmp_path, habits, case, rereads=True)
 
 
 @every_editor
@@ -744,4 +746,4 @@ def test_a_write_that_an_agent_repeats_takes_no_typing_away(tmp_path: Path, habi
         done(await bench.write("a.txt", wanted))
         assert editor.text("a.txt") == "typed\n" + wanted
 
-    play(tmp_path, habits, case)
+    play(tmp_path, habits, case, rereads=True)

@@ -1,0 +1,64 @@
+"""Knowledge: how much of what only one of two texts has is found again in a third, at the same place.
+
+An agent that sends a line of a text has seen that text, if the line is nowhere else. A line may be there by chance, or because
+the agent writes such lines itself; so it is evidence only where something beside it comes from the same text, too. Blanks count
+for nothing: agents indent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+
+_PIECE = re.compile(r"[^\s](?:[^\n]*[^\s])?")
+_WORD = re.compile(r"\w")
+
+
+class Sent:
+    """What was sent, to be compared with texts that the agent may have made it of."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._changes: dict[str, ChangeSet] = {}
+
+    def shows(self, text: str, other: str) -> bool:
+        """Whether at least half of what only `text` has, of the two, is here at the same place: a single line of many may be chance."""
+        pieces = list(_only(text, other))
+        if not pieces:
+            return False
+        changes = self._changes.get(text)
+        if changes is None:
+            changes = self._changes[text] = diff(text, self._text)
+        edits = [(e.start, e.end) for e in changes.edits if not (text[e.start : e.end] + e.new).isspace()]
+        return 2 * sum(_stays(text, start, end, edits) for start, end in pieces) >= len(pieces)
+
+    def hints_at(self, text: str, other: str) -> bool:
+        """Whether anything that only `text` has is here, wherever."""
+        return any(text[start:end] in self._text for start, end in _only(text, other))
+
+
+def _only(text: str, other: str) -> Iterator[tuple[int, int]]:
+    """Where in `text` the pieces of lines with words are that `other` lacks."""
+    shift = 0
+    for edit in diff(other, text).edits:
+        start = edit.start + shift
+        shift += edit.growth
+        for piece in _PIECE.finditer(text, start, start + len(edit.new)):
+            if _WORD.search(piece.group()):
+                yield piece.span()
+
+
+def _stays(text: str, start: int, end: int, edits: list[tuple[int, int]]) -> bool:
+    """Whether the edits leave text[start:end] alone, and what is before it, or what follows it."""
+    before, after = start, end
+    while before and text[before - 1].isspace():
+        before -= 1
+    while after < len(text) and text[after].isspace():
+        after += 1
+    near = [(s, e) for s, e in edits if s <= after and e >= before]
+    return not any(s < end and e > start for s, e in near) and (
+        not any(s <= start for s, _ in near) or not any(e >= end for _, e in near)
+    )
