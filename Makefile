@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint types format npm vsix tools bench peers fuzz hands gauntlet agents clean env-run env-dev env-bench
+.PHONY: help demo test run-tests unit lint types format npm vsix tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench hands
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -53,18 +53,19 @@ demo: env-run
 
 # CI runs the parts side by side
 BY_HAND := not gauntlet and not agents
-ifeq ($(PART),)
-test: env-dev npm tools lint types
-	@$(call pytest,)
-else ifeq ($(PART),browser)
-test: env-dev npm tools
-	@$(call pytest,-m "browser and $(BY_HAND)")
-else ifeq ($(PART),rest)
-test: env-dev npm tools lint types
-	@$(call pytest,-m "not browser and $(BY_HAND)")
-else
+PARTS :=
+PARTS_browser := -m "browser and $(BY_HAND)"
+PARTS_rest := -m "not browser and $(BY_HAND)"
+ifneq ($(filter-out browser rest,$(PART)),)
 $(error PART is "browser" or "rest"; without it, "make test" is everything)
 endif
+
+# pyright has one core for half a minute: the tests begin beside it
+test: env-dev npm tools
+	@$(MAKE) --no-print-directory --jobs=2 $(if $(filter browser,$(PART)),,lint types) run-tests
+
+run-tests: env-dev
+	@$(call pytest,$(PARTS$(if $(PART),_$(PART))))
 
 unit: env-dev npm lint types
 	@$(call pytest,-m "not e2e and $(BY_HAND)")
