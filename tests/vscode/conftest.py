@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -16,10 +18,12 @@ from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from tests.e2e import fast_agent, scripted
 from tests.support import agents, tools
+from tests.support.waiting import eventually
 from tests.vscode import able_agent, vsix
 from tests.vscode.browser import Browser
 from tests.vscode.code_server import RECEIVED, USER, CodeServer
 from tests.vscode.panel import Panel
+from tests.vscode.processes import own_server
 from tests.vscode.window import Window
 
 HERE = Path(__file__).parent
@@ -140,16 +144,21 @@ OpenWindow = Callable[..., Window]
 
 @pytest.fixture
 def open_window(browser: Browser, code_server: CodeServer, tmp_path: Path) -> Generator[OpenWindow]:
-    """Opens a window of this test's own (several seconds): `open_window(root=…, server=…)`; root=None opens no folder."""
+    """Opens a window of this test's own (several seconds): `open_window(root=…, server=…)`; root=None opens no folder, or those
+    of `workspace`."""
     with ExitStack() as stack:
 
-        def open_one(root: Path | None = tmp_path / "ws", server: CodeServer = code_server) -> Window:
+        def open_one(
+            root: Path | None = tmp_path / "ws",
+            server: CodeServer = code_server,
+            workspace: Path | None = None,
+        ) -> Window:
             context = stack.enter_context(
                 browser.chromium.new_context(viewport={"width": 1280, "height": 800})
             )
             if root is not None:
                 root.mkdir(parents=True, exist_ok=True)
-            window = Window(server, context, root)
+            window = Window(server, context, root, workspace)
             _WINDOWS.append(window)
             stack.callback(_WINDOWS.remove, window)
             return window
@@ -187,6 +196,48 @@ def window(
     _WINDOWS.remove(_shared[0])
     if request.node.stash.get(FAILED, False):
         _discard(_shared.pop())
+
+
+@pytest.fixture
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Window]:
+    """`scene("shop")`: a window to take pictures of. Where they are kept (PICTURES), one whose folder has this name; else the one
+    that tests share."""
+
+    def make(name: str) -> Window:
+        if "PICTURES" not in os.environ:
+            return request.getfixturevalue("window")
+        window: Window = request.getfixturevalue("open_window")(root=tmp_path / name)
+        window.until_server_runs()
+        return window
+
+    return make
+
+
+Configure = Callable[..., None]
+
+
+@pytest.fixture
+def configure(window: Window) -> Generator[Configure]:
+    """Changes settings of the machine until the end of the test: `configure({…}, runs=True)`. The sidecar is started anew with them;
+    where it cannot be, or the user is asked first, `runs` is False."""
+    path = window.server.data / "Machine" / "settings.json"
+    before = json.loads(path.read_text())
+
+    def change(settings: Mapping[str, Any], *, runs: bool = True) -> None:
+        earlier = own_server(window)
+        window.server.write_settings("Machine", {**before, **settings})
+        if not runs:
+            return
+        eventually(
+            lambda: own_server(window) not in (None, earlier),
+            "the sidecar is started anew",
+            otherwise=window.server.last_words,
+        )
+        window.until_server_runs()
+
+    yield change
+    if json.loads(path.read_text()) != before:
+        change({})
 
 
 FAILED = pytest.StashKey[bool]()

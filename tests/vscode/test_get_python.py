@@ -24,8 +24,9 @@ from tests.extension.node import EXTENSION
 from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
+from tests.vscode.processes import servers
 from tests.vscode.reviewing import shown_settings
-from tests.vscode.test_install import log, old_python, only_notification, servers
+from tests.vscode.test_install import log, old_python, only_notification
 
 STORAGE = Path("data") / "User" / "globalStorage" / "acp-sidecar.acp-sidecar"
 

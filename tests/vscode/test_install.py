@@ -20,6 +20,7 @@ from tests.support.waiting import eventually
 from tests.vscode import vsix
 from tests.vscode.code_server import CodeServer
 from tests.vscode.offline import OfflineCodeServer, isolation
+from tests.vscode.processes import installed, own_server, servers
 from tests.vscode.window import Window
 
 OpenWindow = Callable[..., Window]
@@ -29,37 +30,6 @@ pytestmark = pytest.mark.timeout(400)
 
 MARKS = ("anyio", "sidecar", "json", "pygls", "sitecustomize")
 """Modules that a repository may bring along."""
-
-
-def installed(server: CodeServer) -> Path:
-    return next(server.folder.glob("extensions/acp-sidecar.acp-sidecar-*"))
-
-
-def servers(server: CodeServer) -> list[int]:
-    """Process ids of the sidecars that this code-server's windows started."""
-    boot = str(installed(server) / "bundled" / "boot.py").encode()
-    found: list[int] = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:  # it ended meanwhile
-            continue
-        if boot in words and b"lsp" in words:
-            found.append(int(path.parent.name))
-    return found
-
-
-def own_server(window: Window) -> int | None:
-    """The process id of the sidecar that this window's extension host started."""
-    host = window.js("return process.pid")
-    for process in servers(window.server):
-        try:
-            status = Path(f"/proc/{process}/status").read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        if f"\nPPid:\t{host}\n" in status:
-            return process
-    return None
 
 
 def log(server: CodeServer) -> str:

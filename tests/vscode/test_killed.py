@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
+from tests.vscode.processes import own_server
 from tests.vscode.reviewing import agent_writes, lens, title_button, until_lenses, until_reviewed, view
-from tests.vscode.test_install import errors, own_server
+from tests.vscode.test_install import errors
 from tests.vscode.window import Window
 
 BASE = "".join(f"line {i}\n" for i in range(1, 21))

@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from tests.e2e import scripted
 from tests.panel.panel import EXTENSION
 from tests.support.waiting import eventually
-from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
@@ -274,9 +273,7 @@ def test_a_problem_is_handed_to_the_agent(window: Window) -> None:
     expect(panel.page.locator(".box .chip")).to_contain_text("a.py:1")
 
 
-def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
-    window = open_window()
-    window.until_server_runs()
+def test_a_reload_brings_the_conversation_back(window: Window) -> None:
     file = window.file("a.txt", "one\n")
     panel = begin(window)
     panel.prompt(
@@ -294,6 +291,7 @@ def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
     panel = Panel(window)
     expect(panel.box).to_have_value("half a thought", timeout=30_000)
     window.reload()
+    window.until_server_runs()
     panel = Panel(window)
     panel.says("remember the rain")
     panel.says("was stopped during the turn")
@@ -307,25 +305,29 @@ def test_a_reload_brings_the_conversation_back(open_window: OpenWindow) -> None:
     window.until_disk(file, "one\n")
 
 
-def test_sessions_are_listed_renamed_and_deleted(open_window: OpenWindow) -> None:
-    window = open_window()
-    window.until_server_runs()
+def test_sessions_are_listed_renamed_and_deleted(window: Window) -> None:
     panel = begin(window)
-    panel.prompt(scripted.steps({"say": "first"}))
-    panel.says("first")
+    panel.prompt(scripted.steps({"say": "talk of the list"}))
+    panel.answers("talk of the list")
     panel.ready()
+    (session,) = [one["sessionId"] for one in window.command("sidecar.listSessions", {}) if one["open"]]
     window.command("acpSidecar.panel.sessions")
     rows = panel.page.locator(".sessions li")
-    expect(rows).to_have_count(1)
-    rows.first.hover()
-    panel.page.get_by_label("Rename").first.click()
-    panel.page.get_by_label("Title").fill("My talk")
+    talk, renamed = rows.filter(has_text="talk of the list"), rows.filter(has_text="My renamed talk")
+    expect(talk).to_have_count(1)
+    talk.hover()
+    talk.get_by_label("Rename").click()
+    panel.page.get_by_label("Title").fill("My renamed talk")
     panel.page.get_by_label("Title").press("Enter")
-    expect(rows.first).to_contain_text("My talk")
-    rows.first.hover()
-    panel.page.get_by_label("Delete").first.click()
+    expect(renamed).to_have_count(1)
+    expect(talk).to_have_count(0)
+    others = rows.count() - 1
+    renamed.hover()
+    renamed.get_by_label("Delete").click()
     panel.button("Delete", exact=True).click()
-    expect(rows).to_have_count(0, timeout=60_000)
+    expect(renamed).to_have_count(0, timeout=60_000)
+    expect(rows).to_have_count(others)
+    assert session not in [one["sessionId"] for one in window.command("sidecar.listSessions", {})]
 
 
 def test_all_by_keyboard(window: Window) -> None:

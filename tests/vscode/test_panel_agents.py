@@ -16,9 +16,7 @@ from sidecar.config import AgentCommand
 from tests.panel.panel import EXTENSION
 from tests.panel.test_conversation import PASTE
 from tests.support.waiting import eventually
-from tests.vscode.browser import Browser
-from tests.vscode.code_server import CodeServer
-from tests.vscode.conftest import OpenWindow, StartCodeServer
+from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
@@ -32,15 +30,15 @@ exec sleep 600
 """
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
     """Where the runner of packages notes what it was asked to run, and where a sign-in is left."""
-    return tmp_path_factory.mktemp("agents")
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
-def server(browser: Browser, _start: StartCodeServer, place: Path) -> CodeServer:
-    """With an `npx` that fetches nothing, an agent that wants a sign-in, and one whose runner is missing."""
+@pytest.fixture
+def panel(window: Window, configure: Configure, place: Path) -> Panel:
+    """What agents there are: one that wants a sign-in, one whose runner is missing; and an `npx` that fetches nothing."""
     runner = place / "bin" / "npx"
     runner.parent.mkdir()
     runner.write_text(NPX.format(calls=place / "calls"))
@@ -48,34 +46,27 @@ def server(browser: Browser, _start: StartCodeServer, place: Path) -> CodeServer
     script = Path(__file__).with_name("signing_agent.py")
     signing = {"command": sys.executable, "args": [str(script), str(place / "signed-in")]}
     lacking = {"command": "npx", "args": ["--yes", "x@1.0.0"], "env": {"PATH": str(place / "nothing")}}
-    server = _start(
-        browser,
-        machine={
+    Approvals(window.server.state).remember(AgentCommand(sys.executable, tuple(signing["args"]), {}))
+    configure(
+        {
             "acpSidecar.agents": {SIGNING: signing, "lacking": lacking},
             "acpSidecar.defaultAgent": "",
             # in the settings: VS Code itself takes PATH from the user's shell
             "acpSidecar.env": {"PATH": f"{runner.parent}{os.pathsep}{os.environ['PATH']}"},
-        },
+        }
     )
-    Approvals(server.state).remember(AgentCommand(sys.executable, tuple(signing["args"]), {}))
-    return server
-
-
-@pytest.fixture
-def window(open_window: OpenWindow, server: CodeServer, tmp_path: Path) -> Window:
-    window = open_window(tmp_path / "ws", server)
-    window.until_server_runs()
-    return window
+    panel = Panel(window)
+    window.command("acpSidecar.panel.new")
+    expect(row(panel, SIGNING)).to_be_visible()
+    return panel
 
 
 def row(panel: Panel, name: str) -> Any:
     return panel.page.locator(".agents li").filter(has_text=name)
 
 
-def test_an_agent_that_is_not_signed_in(window: Window, place: Path) -> None:
+def test_an_agent_that_is_not_signed_in(window: Window, panel: Panel, place: Path) -> None:
     """One sentence, one button, a terminal; then the conversation begins by itself, and what was asked is still in the box."""
-    (place / "signed-in").unlink(missing_ok=True)
-    panel = Panel(window)
     row(panel, SIGNING).get_by_role("button", name="Start").click()
     notice = panel.page.locator(".notice", has_text="wants you to sign in first.")
     expect(notice).to_be_visible(timeout=60_000)
@@ -99,8 +90,7 @@ def test_an_agent_that_is_not_signed_in(window: Window, place: Path) -> None:
     panel.says("welcome", within=60)
 
 
-def test_an_agent_whose_runner_is_missing(window: Window) -> None:
-    panel = Panel(window)
+def test_an_agent_whose_runner_is_missing(window: Window, panel: Panel) -> None:
     lacking = row(panel, "lacking")
     expect(lacking.locator(".needs")).to_have_text("Node.js was not found on this machine.", timeout=60_000)
     expect(lacking.get_by_role("button")).to_have_text(["Get Node.js"])
@@ -111,11 +101,10 @@ def test_an_agent_whose_runner_is_missing(window: Window) -> None:
 
 
 def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_yes(
-    window: Window, place: Path
+    window: Window, panel: Panel, place: Path
 ) -> None:
     entry = next(one for one in REGISTRY if "npx" in one["distribution"])
     wanted = ["--yes", f"{entry['distribution']['npx']['package']}@{entry['version']}"]
-    panel = Panel(window)
     panel.button("Add agent").click()
     window.page.keyboard.type(entry["name"])
     offered = window.page.locator(".quick-input-list .monaco-list-row").filter(has_text=wanted[1])
@@ -144,9 +133,8 @@ def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_
     assert calls.read_text().split() == wanted
 
 
-def test_modes_are_picked_and_commands_completed(window: Window, place: Path) -> None:
+def test_modes_are_picked_and_commands_completed(window: Window, panel: Panel, place: Path) -> None:
     (place / "signed-in").write_text("sesame")
-    panel = Panel(window)
     row(panel, SIGNING).get_by_role("button", name="Start").click()
     panel.says("is ready.", within=60)
     expect(panel.page.get_by_label("Mode")).to_have_value("code")
@@ -160,9 +148,8 @@ def test_modes_are_picked_and_commands_completed(window: Window, place: Path) ->
     expect(panel.page.get_by_label("Mode")).to_have_value("ask")
 
 
-def test_a_picture_is_pasted_and_goes_to_the_agent(window: Window, place: Path) -> None:
+def test_a_picture_is_pasted_and_goes_to_the_agent(window: Window, panel: Panel, place: Path) -> None:
     (place / "signed-in").write_text("sesame")
-    panel = Panel(window)
     row(panel, SIGNING).get_by_role("button", name="Start").click()
     panel.says("is ready.", within=60)
     panel.page.evaluate(PASTE, {"sizes": [3], "words": ""})

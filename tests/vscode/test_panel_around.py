@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
-from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 from tests.vscode.test_panel import SIGNAL, ask, begin, signal
 from tests.vscode.window import Window
@@ -101,10 +102,16 @@ def test_the_badge_counts_what_waits(window: Window) -> None:
     expect(badge.filter(has_text="1")).to_have_count(0)
 
 
-def test_code_is_copied(open_window: OpenWindow) -> None:
-    window = open_window()
+@pytest.fixture
+def clipboard(window: Window) -> Generator[Window]:
+    """The shared window, which may use the clipboard meanwhile."""
     window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    window.until_server_runs()
+    yield window
+    window.page.context.clear_permissions()
+
+
+def test_code_is_copied(clipboard: Window) -> None:
+    window = clipboard
     panel = begin(window)
     panel.prompt(scripted.steps({"say": "```py\ny = 2\nz = 3\n```\n\n```py\nother\n```\n"}))
     panel.ready()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.e2e import scripted
 from tests.support.fake_agent import __file__ as FAKE_AGENT
 from tests.support.waiting import eventually
 from tests.vscode import able_agent
+from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
@@ -100,32 +100,6 @@ exec {python} -S {agent} '{{"prompted": true}}'
 
 def row(panel: Panel, name: str) -> Locator:
     return panel.page.locator(".agents li").filter(has_text=name)
-
-
-Configure = Callable[[dict[str, Any]], None]
-
-
-@pytest.fixture
-def configure(window: Window) -> Generator[Configure]:
-    """Settings of the machine, until the end of the test: the server is started anew with them."""
-    path = window.server.data / "Machine" / "settings.json"
-    before = json.loads(path.read_text())
-
-    def write(settings: dict[str, Any]) -> None:
-        window.server.write_settings("Machine", settings)
-        wanted = {*settings["acpSidecar.agents"], "demo"}
-        eventually(
-            lambda: wanted == agents(window), f"the server knows {wanted}", otherwise=window.server.last_words
-        )
-
-    yield lambda settings: write({**before, **settings})
-    write(before)
-
-
-def agents(window: Window) -> set[str]:
-    """Nothing while the server starts."""
-    ask = "try { return await vscode.commands.executeCommand('sidecar.listAgents', {}) } catch { return [] }"
-    return {one["id"] for one in window.js(ask) if one["source"] != "found"}
 
 
 def start_page(window: Window) -> Panel:

@@ -7,6 +7,7 @@ that everything is there to be seen. The page alone is in `python -m tests.panel
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from playwright.sync_api import expect
 from sidecar.demo import story
 from sidecar.demo.run import SAMPLE
 from tests.support.waiting import eventually
-from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
 from tests.vscode.reviewing import lenses
 from tests.vscode.window import Window
@@ -34,11 +34,10 @@ def themed(window: Window, panel: Panel, theme: str) -> None:
     window.page.mouse.move(640, 640)  # nothing is hovered
 
 
-def test_the_panel_in_every_theme(open_window: OpenWindow, tmp_path: Path) -> None:
+def test_the_panel_in_every_theme(scene: Callable[[str], Window], tmp_path: Path) -> None:
     folder = Path(os.environ.get("PICTURES", tmp_path))
+    window = scene("rain")
     script = story.of_sample((SAMPLE / story.SCRIPT.file).read_text())
-    window = open_window(root=tmp_path / "rain")
-    window.until_server_runs()
     window.command("workbench.action.closeSidebar")
     window.configure({"breadcrumbs.enabled": False})
     panel = Panel(window)

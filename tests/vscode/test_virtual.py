@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 from tests.support.waiting import NeverHappened, eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
+from tests.vscode.processes import own_server
 from tests.vscode.reviewing import lenses
-from tests.vscode.test_install import errors, own_server
+from tests.vscode.test_install import errors
 from tests.vscode.window import Window
 
 VIRTUAL = {"uri": "test-support:/virtual", "name": "virtual"}

@@ -74,8 +74,10 @@ class Turn:
 
 
 class Window:
-    def __init__(self, server: CodeServer, context: BrowserContext, root: Path | None) -> None:
-        """Opens `root` as the only folder, or no folder at all."""
+    def __init__(
+        self, server: CodeServer, context: BrowserContext, root: Path | None, workspace: Path | None = None
+    ) -> None:
+        """Opens `root` as the only folder, or the folders of the file `workspace`, or no folder at all."""
         self.server = server
         self._configured: list[str] = []
         self._heard = len(self._told())
@@ -83,7 +85,8 @@ class Window:
         self.root = root
         self.folder = root if root is not None else server.folder
         """Where this test's files are: `root`, or a folder in it."""
-        self._visit(lambda: self.page.goto(server.url + (f"/?folder={root}" if root else "/?ew=true")))
+        shown = f"workspace={workspace}" if workspace else f"folder={root}" if root else "ew=true"
+        self._visit(lambda: self.page.goto(f"{server.url}/?{shown}"))
 
     # --- The extension host
 
@@ -299,6 +302,10 @@ class Window:
         self.page.screenshot(path=path)
 
     # --- Its life
+
+    def visit(self, workspace: Path) -> None:
+        """Shows the folders of this file instead."""
+        self._visit(lambda: self.page.goto(f"{self.server.url}/?workspace={workspace}"))
 
     def reload(self) -> None:
         """As by Developer: Reload Window; unsaved text comes back from VS Code's own backup."""
