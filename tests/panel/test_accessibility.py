@@ -234,6 +234,23 @@ def test_every_word_of_ours_is_translated(open_panel: Callable[..., Panel]) -> N
         panel.close()
 
 
+def test_a_page_that_is_shown_takes_another_language(panel: Panel) -> None:
+    """The page takes its words from a table, of which it is given one."""
+    panel.send(*talk(user("hi"), agent("0"), question(), state="waiting"))
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
+    panel.send(PSEUDO)
+    expect(panel.page.locator("header .sr")).to_contain_text("⟦")
+    panel.send({"type": "show", "what": "sessions"})
+    expect(panel.page.get_by_role("heading", level=1)).to_contain_text("⟦")
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert panel.page.evaluate(wide) <= 0
+    named = panel.page.locator("#app button[aria-label]").evaluate_all(
+        "(all) => all.map((one) => one.ariaLabel)"
+    )
+    assert named
+    assert [one for one in named if "⟦" not in one] == []
+
+
 def test_the_narrowest_side_bar(open_panel: Callable[..., Panel]) -> None:
     panel = open_panel(width=240)
     gallery.ended(panel)

@@ -206,24 +206,3 @@ def test_motion_is_reduced(window: Window) -> None:
         eventually(lambda: moving() is expected, f"reduced motion {setting}")  # noqa: B023  # called at once
     signal(window)
     panel.ready()
-
-
-def test_in_another_language_nothing_stays_english_or_overflows(window: Window) -> None:
-    """One that nobody speaks, long and accented: the page takes its words from a table, of which it is given one."""
-    panel = begin(window)
-    panel.prompt(scripted.steps({"say": "0"}, ask(1)))
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached()
-    try:
-        panel.page.evaluate("window.postMessage({ type: 'strings', bundle: { '[pseudo]': '' } }, '*')")
-        expect(panel.page.locator("header .sr")).to_contain_text("⟦")
-        window.command("acpSidecar.panel.sessions")
-        expect(panel.page.get_by_role("heading", level=1)).to_contain_text("⟦")
-        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert panel.page.evaluate(wide) <= 0
-        named = panel.page.locator("#app button[aria-label]").evaluate_all(
-            "(all) => all.map((one) => one.ariaLabel)"
-        )
-        assert named
-        assert [one for one in named if "⟦" not in one] == []
-    finally:
-        panel.page.evaluate("window.postMessage({ type: 'strings', bundle: {} }, '*')")
