@@ -81,6 +81,8 @@ def run(path: str | None, agent: list[str] | None) -> int:
 
 def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool:
     """Whether all held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
+    if agent is not None and not agent:
+        raise Unsuitable("--agent needs a command: the one that starts your agent, with its arguments")
     with _place(path) as place:
         name = "demo-agent" if agent is None else Path(agent[0]).stem
         command = _agent_settings(agent, place, stage.animate)

@@ -5,9 +5,10 @@ Imports little, on purpose: what is heavy is imported after the editor has its a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from sidecar.lsp import announcement
 from sidecar.lsp.greeting import Announce, greet
@@ -15,6 +16,13 @@ from sidecar.lsp.stdio import claim
 
 if TYPE_CHECKING:
     from sidecar.lsp.server import SidecarServer
+
+TO_A_PERSON = """\
+acp-sidecar lsp is a language server. Your editor starts it and talks to it on stdin and stdout; there is nothing to type here.
+  acp-sidecar setup EDITOR   prints the set-up file for your editor and says where to put it
+  acp-sidecar demo           shows in this terminal what the server does
+Ctrl-C ends it.
+"""
 
 
 def run(
@@ -26,6 +34,8 @@ def run(
     `build` is called on the event loop and should import what it needs only then. `announce` gives the result of
     `initialize` early; without it the registered features are asked, after they were imported."""
     try:
+        if _is_terminal(sys.stdin):
+            sys.stderr.write(TO_A_PERSON)
         stdin, stdout = claim()
         greeting = greet(stdin, stdout, announce)
     except KeyboardInterrupt:
@@ -40,3 +50,8 @@ def run(
     from sidecar.lsp.server import serve
 
     return anyio.run(serve, stdin, stdout, build, greeting)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """`None` is what Python has for a stream that was closed before it started."""
+    return stream is not None and stream.isatty()

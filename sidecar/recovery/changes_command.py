@@ -47,7 +47,8 @@ class _Command:
         if arguments.purge and arguments.json:
             return fail("changes", "--purge and --json do not go together", 2)
         if not store.exists:
-            return self._show([], 0)
+            missing = next((word for word in arguments.paths if not os.path.lexists(word)), None)
+            return self._show([], 0) if missing is None else fail("changes", _no_such(missing))
         for sentence in cut_off.settle(store):  # what a sidecar that died did not live to journal
             sys.stderr.write(f"{sentence}\n")
         selection = self._selection()
@@ -77,8 +78,12 @@ class _Command:
                 return f'"{plain(word)}" names {len(named)} changes; give more of the id'
             if named:
                 ids.append(named[0].id)
-            else:
-                paths.append(os.path.realpath(word))
+                continue
+            path = os.path.realpath(word)
+            # A file that is gone can still have changes: an agent may have removed it
+            if not os.path.lexists(word) and not self._store.count(Selection(paths=(path,))):
+                return _no_such(word)
+            paths.append(path)
         if ids and paths:
             return "give either ids or paths"
         if ids:
@@ -96,8 +101,7 @@ class _Command:
 
         screen = Screen()
         if not writes:
-            where = "" if arguments.everywhere or arguments.session else f" in {shown(self._folder)}"
-            screen.say(f"The journal knows of no change by an agent{where}.")
+            screen.say(f"The journal knows of no change by an agent{self._where()}.")
             return 0
         if arguments.diff:
             for write in reversed(writes):
@@ -119,6 +123,13 @@ class _Command:
         if newest.session:
             screen.say(f"            acp-sidecar revert --turn {turn_name(newest)}", "dim")
         return 0
+
+    def _where(self) -> str:
+        """The places that were asked about, as the end of a sentence."""
+        arguments = self._arguments
+        if arguments.paths:
+            return f" in {', '.join(plain(shown(os.path.realpath(word))) for word in arguments.paths)}"
+        return "" if arguments.everywhere or arguments.session else f" in {shown(self._folder)}"
 
     def _row(self, write: Recorded) -> dict[str, object]:
         row: dict[str, object] = {
@@ -164,6 +175,13 @@ class _Command:
         removed = self._store.purge(selection)
         sys.stdout.write(f"Deleted from the journal: {removed}.\n")
         return 0
+
+
+def _no_such(word: str) -> str:
+    return (
+        f'"{plain(word)}" is no file or folder, and the journal knows of no change by that name; '
+        "`acp-sidecar changes --everywhere` lists all changes"
+    )
 
 
 def one_session(store: Store, name: str) -> tuple[str] | str:

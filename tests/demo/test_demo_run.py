@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from sidecar.cli import main
 from sidecar.demo import run as demo
 from sidecar.demo.present import Stage
 
@@ -126,6 +127,11 @@ def test_a_file_that_cannot_be_used(
 def test_an_agent_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.run(None, ["no-such-agent-anywhere"]) == 2
     assert 'no program "no-such-agent-anywhere"' in capsys.readouterr().err
+
+
+def test_an_agent_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--agent"]) == 2
+    assert capsys.readouterr().err.startswith("acp-sidecar demo: --agent needs a command")
 
 
 def test_an_agent_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:

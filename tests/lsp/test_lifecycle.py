@@ -364,3 +364,26 @@ def test_what_is_not_needed_yet_is_not_imported(module: str, absent: set[str]) -
 
 def test_framed_is_what_the_specification_says() -> None:
     assert framed(b"{}") == b"Content-Length: 2\r\n\r\n{}"
+
+
+@pytest.mark.skipif(WINDOWS, reason="a terminal is made with Unix' pty")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_at_a_terminal_it_says_what_it_is_for(terminal: bool) -> None:
+    ours, theirs = os.openpty() if terminal else os.pipe()[::-1]
+    server = subprocess.Popen(
+        [sys.executable, "-P", "-m", "sidecar", "lsp"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(theirs)
+    if terminal:
+        os.write(ours, b"\x04")  # Ctrl-D: the end of the input
+    else:
+        os.close(ours)
+    out, err = server.communicate(timeout=60)
+    if terminal:
+        os.close(ours)
+    assert out == b""
+    assert (b"Your editor starts it" in err) == terminal
+    assert (b"acp-sidecar setup EDITOR" in err) == terminal

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from sidecar.cli import main
 from sidecar.journal import Store
+from sidecar.journal.selecting import Selection
 from sidecar.recovery.present import Screen, when
 from tests.support.journals import entry, numbered
 
@@ -79,6 +80,30 @@ def test_nothing_was_changed(shell: Shell, journal: Path) -> None:
     assert not journal.exists()  # looking leaves nothing behind
 
 
+@pytest.mark.parametrize("words", [[], ["--json"], ["--purge", "--yes"]])
+@pytest.mark.parametrize("journalled", [False, True])
+def test_a_path_that_does_not_exist(shell: Shell, words: list[str], journalled: bool) -> None:
+    if journalled:
+        shell.write("a.txt", "1", "2")
+    missing = str(shell.folder / "nonexistent")
+    assert shell.run("changes", *words, missing) == 1
+    assert (f'"{missing}" is no file or folder' in shell.err, shell.out) == (True, "")
+    if journalled:
+        assert shell.run("changes", *words, "a.txt", "nonexistent") == 1  # one wrong word and nothing is done
+        assert shell.store.count(Selection()) == 1
+
+
+def test_a_path_without_changes_is_named(shell: Shell) -> None:
+    for name in ("b.txt", "c.txt"):
+        (shell.folder / name).write_text("")
+    for journalled in (False, True):
+        if journalled:
+            shell.write("a.txt", "1", "2")
+        assert shell.run("changes", "b.txt", "c.txt") == 0
+        paths = f"{shell.folder / 'b.txt'}, {shell.folder / 'c.txt'}"
+        assert shell.out == f"The journal knows of no change by an agent in {paths}.\n"
+
+
 def test_the_table(shell: Shell) -> None:
     a = shell.write("a.txt", "1\n2\n", "1\ntwo\n3\n", agent="fast-agent")
     b = shell.write("sub/new.txt", None, "x\n", turn=2)
@@ -115,7 +140,10 @@ def test_what_is_listed(shell: Shell, tmp_path: Path, monkeypatch: pytest.Monkey
     assert listed() == ["elsewhere.txt", "b.txt", "a.txt"]  # one by its name only: it is not below
     assert listed("sub") == listed("sub/b.txt") == ["b.txt"]
     assert listed("sub", "a.txt") == ["b.txt", "a.txt"]
-    assert listed("gone.txt") == []
+    (shell.folder / "quiet.txt").write_text("")
+    assert listed("quiet.txt") == []
+    (shell.folder / "a.txt").unlink()
+    assert listed("a.txt") == ["a.txt"]  # what is gone still has its changes
     assert len(listed("--everywhere")) == 4
     assert listed("--session", "abc") == ["b.txt", "a.txt"]
     assert listed("--session", "abc", "sub") == ["b.txt"]
