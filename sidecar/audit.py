@@ -1,7 +1,7 @@
-"""AuditLog: one JSON line for each file operation, start, question and answer, in the user's state folder.
+"""AuditLog: one JSON line for each file operation, start, question and answer, in the user's state folder. `read_back` reads it.
 
-For a person who wants to know afterwards what agents did. Lines are collected and written by a thread, so that no read waits for the
-disk; those of the last moment can be lost when the machine fails. Texts of files are never in it.
+For a person who wants to know afterwards what agents did (`acp-sidecar audit`). Lines are collected and written by a thread, so that
+no read waits for the disk; those of the last moment can be lost when the machine fails. Texts of files are never in it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from sidecar.state_folder import make_private, open_private, state_folder
 
@@ -28,11 +30,40 @@ takes 0.4."""
 _FILE = "audit.jsonl"
 
 
+def default_folder() -> Path:
+    """Where the log is, unless told otherwise; not made yet."""
+    return state_folder("audit")
+
+
+def files(folder: Path) -> list[Path]:
+    """The files of the log that exist, the oldest first."""
+    names = [*(f"{_FILE}.{number}" for number in range(KEPT_FILES, 0, -1)), _FILE]
+    return [path for name in names if (path := folder / name).exists()]
+
+
+def read_back(folder: Path) -> Iterator[dict[str, object]]:
+    """Every line, the oldest first. Raises OSError.
+
+    Lines that are no JSON object are left out: a sidecar that was killed may have written half of one."""
+    for path in files(folder):
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            continue  # rotated away meanwhile
+        for raw in data.splitlines():
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                continue
+            if isinstance(line, dict):
+                yield cast("dict[str, object]", line)
+
+
 class AuditLog:
     """`record` never blocks and never raises; `close` writes what is left."""
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:
-        self._folder = folder if folder is not None else state_folder("audit")
+        self._folder = folder if folder is not None else default_folder()
         self._most = most_bytes
         self._lines: deque[dict[str, object]] = deque()
         self._left_out = 0

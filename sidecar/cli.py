@@ -69,6 +69,12 @@ def _sessions(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _audit(arguments: argparse.Namespace) -> int:
+    from sidecar.recovery.audit_command import run
+
+    return run(arguments)
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     from sidecar.doctor.show import run
 
@@ -112,6 +118,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     options.sessions(sessions)
     sessions.set_defaults(run=_sessions)
+
+    audit = commands.add_parser("audit", help="what agents read, wrote, ran and asked, from the audit log")
+    options.audit(audit)
+    audit.set_defaults(run=_audit)
 
     doctor = commands.add_parser("doctor", help="look at this machine; say what is missing and how to get it")
     doctor.add_argument("--json", action="store_true", help="for programs")

@@ -1,4 +1,4 @@
-"""The options of `acp-sidecar changes` and `acp-sidecar revert`; apart from them, so that other commands start without them."""
+"""The options of `acp-sidecar changes`, `revert`, `sessions` and `audit`; apart from them, so that other commands start without them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,24 @@ def sessions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs: a list, the last used first")
     parser.add_argument("--purge", action="store_true", help="delete these records")
     parser.add_argument("--yes", action="store_true", help="with --purge: do not ask")
+
+
+def audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--path", action="store_true", help="only print where the log's files are, oldest first"
+    )
+    parser.add_argument(
+        "--session", metavar="S", help="only this agent session (the first characters are enough)"
+    )
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=_number,
+        default=SHOWN,
+        metavar="N",
+        help=f"the last N lines, 0 for all ({SHOWN})",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs: one JSON object a line, as logged")
 
 
 def _number(word: str) -> int:
