@@ -44,7 +44,7 @@ OUT = ROOT / "dist"
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
-NOT_SERVED = frozenset({"rich"})
+NOT_SERVED = frozenset({"rich", "shtab"})
 """Needed by commands for a terminal only; the extension starts nothing but `acp-sidecar lsp`."""
 
 

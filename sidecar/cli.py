@@ -9,7 +9,9 @@ import sys
 from collections.abc import Sequence
 
 from sidecar import __version__
+from sidecar.completion import SHELLS
 from sidecar.recovery import options
+from sidecar.setup.editors import EDITORS
 from sidecar.stderr_log import log_to_stderr
 
 
@@ -75,6 +77,19 @@ def _audit(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _setup(arguments: argparse.Namespace) -> int:
+    from sidecar.setup.command import run
+
+    return run(arguments)
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from sidecar.completion import completions
+
+    sys.stdout.write(completions(_parser(), arguments.shell))
+    return 0
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     from sidecar.doctor.show import run
 
@@ -105,6 +120,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
 
+    setup = commands.add_parser("setup", help="print the set-up file for an editor, and where to put it")
+    setup.add_argument("editor", nargs="?", choices=tuple(EDITORS), metavar="EDITOR", help=", ".join(EDITORS))
+    setup.add_argument(
+        "--write", action="store_true", help="put it there, unless there is another file already"
+    )
+    setup.set_defaults(run=_setup)
+
     changes = commands.add_parser("changes", help="what agents changed in this folder")
     options.changes(changes)
     changes.set_defaults(run=_changes)
@@ -126,4 +148,15 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="look at this machine; say what is missing and how to get it")
     doctor.add_argument("--json", action="store_true", help="for programs")
     doctor.set_defaults(run=_doctor)
+
+    completion = commands.add_parser(
+        "completion",
+        help="print the completions for a shell",
+        description="Print the completions for a shell. For this session: "
+        'eval "$(acp-sidecar completion bash)" (zsh: likewise; fish: acp-sidecar completion fish | source). To keep them, write them '
+        "to ~/.local/share/bash-completion/completions/acp-sidecar, to _acp-sidecar in a folder of zsh's $fpath, or to "
+        "~/.config/fish/completions/acp-sidecar.fish.",
+    )
+    completion.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    completion.set_defaults(run=_completion)
     return parser

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from sidecar.doctor.finding import Finding, Mark
 
 KNOWN: tuple[tuple[str, str, Mark, str], ...] = (
-    ("nvim", "Neovim", "ok", "everything; take editor-extension/nvim/acp-sidecar.lua"),
+    ("nvim", "Neovim", "ok", "everything, with the file that `acp-sidecar setup nvim` prints"),
     ("hx", "Helix", "note", "nothing is saved for it, questions and commands are code actions in the chat"),
     (
         "emacs",
         "Emacs",
         "note",
-        "with eglot 1.17 edits could land in the wrong line without editor-extension/emacs/acp-sidecar.el",
+        "with eglot 1.17 edits could land in the wrong line without the file that `acp-sidecar setup emacs` prints",
     ),
     (
         "kate",

@@ -21,6 +21,7 @@ LIBRARIES = (
     "pathspec",
     "platformdirs",
     "rich",
+    "shtab",
     "watchfiles",
 )
 

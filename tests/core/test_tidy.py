@@ -19,7 +19,7 @@ LAYERS = [
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
-    {"connection", "doctor"},
+    {"connection", "doctor", "setup", "completion"},
     {"cli"},
     {"__main__"},
 ]
@@ -38,6 +38,7 @@ ONLY_IN: dict[str, set[str]] = {
     "mcp": {"mcp"},
     "pathspec": {"matchers"},
     "sqlite3": {"journal"},
+    "shtab": {"completion"},
     "watchfiles": {"disk"},
 }
 """Libraries that one part knows, so that a new version of theirs costs one folder."""
@@ -54,6 +55,7 @@ OPENS_FILES: dict[str, str] = {
     "lsp/transcript_folder.py": "transcripts, in the state folder",
     "acp/reaper.py": "/proc and its pipes",
     "acp/pipes.py": "pipes to agents",
+    "setup": "its set-up files; with --write, a new file in an editor's folder",
     "demo": "its own sample project: it plays the editor and the agent, which have their own files",
 }
 """Files and parts that may open anything at all. What reads or writes a *workspace* file goes through disk/."""
@@ -86,6 +88,7 @@ LIBRARIES = {
     "pathspec",
     "platformdirs",
     "rich",
+    "shtab",
     "pydantic",
     "watchfiles",
 }

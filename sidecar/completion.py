@@ -1,0 +1,27 @@
+"""Shell completions, made by shtab from the parser itself."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import cast
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def completions(parser: argparse.ArgumentParser, shell: str) -> str:
+    """The script that a shell of `SHELLS` reads. Arguments whose metavar says PATH are completed with names of files."""
+    import shtab
+
+    for action in _actions(parser):
+        if isinstance(action.metavar, str) and "PATH" in action.metavar:
+            action.complete = shtab.FILE  # pyright: ignore[reportAttributeAccessIssue] - where shtab looks for it
+    return shtab.complete(parser, shell) + "\n"
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse has no other way
+        yield action
+        if action.nargs == argparse.PARSER:
+            for below in cast("dict[str, argparse.ArgumentParser]", action.choices).values():
+                yield from _actions(below)
