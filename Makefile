@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test run-tests unit lint types format npm vsix tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench hands
+.PHONY: help demo test unit lint lint-typescript types format npm vsix release version tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench env-release run-tests hands
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -40,6 +40,8 @@ help:
 	@echo "                PART=browser: only the page and the VS Code workbench; PART=rest: all but these"
 	@echo "make unit       only lint, types and unit tests"
 	@echo "make vsix       the VS Code extension for every platform, into dist (TARGETS=linux-x64: for one)"
+	@echo "make release    wheel, source, .vsix for every platform, SBOMs and SHA-256 sums, into dist; fails unless two builds are equal"
+	@echo "make version    the version, checked in every file that names it (VERSION=0.2.0: set it there)"
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
@@ -70,9 +72,16 @@ run-tests: env-dev
 unit: env-dev npm lint types
 	@$(call pytest,-m "not e2e and $(BY_HAND)")
 
-lint: env-dev
+lint: env-dev npm
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/ruff check $(CHECKED)
+	@$(MAKE) --no-print-directory lint-typescript
+
+# Half a minute, so only when a file has changed since it last passed. Without npm it is left out, as `npm` above says.
+lint-typescript:
+	@cd editor-extension && passed=node_modules/.lint-passed && if test ! -d node_modules/eslint; then :; \
+	elif test -e $$passed && test -z "$$(find src test *.mjs *.json -newer $$passed)"; then :; \
+	else node node_modules/eslint/bin/eslint.js --max-warnings=0 . && touch $$passed; fi
 
 types: env-dev
 	$(BIN)/pyright
@@ -91,6 +100,13 @@ npm:
 TARGETS ?= all
 vsix: env-dev npm
 	@$(BIN)/python scripts/build_vsix.py $(TARGETS)
+
+# What is committed, built twice and compared; RELEASE=linux-x64: with the .vsix for one platform only
+release: env-release npm
+	@$(BIN)/python scripts/release.py $(RELEASE)
+
+version:
+	@"$$(sh scripts/find_python.sh)" scripts/version.py $(VERSION)
 
 # Neovim, Emacs, Helix, tmux, VS Code, chromium and fast-agent; a part that cannot be had is named here and by the test that skips (with CI=true: fails)
 tools: env-dev
@@ -128,7 +144,7 @@ agents: env-dev tools
 	@found=$$($(BIN)/python scripts/install_agents.py) && \
 	export AGENTS=1 ACP_SIDECAR_AGENTS_PAGE=docs/agents.md ACP_SIDECAR_AGENTS="$(ONLY)" $$found && $(call by_hand,agents)
 
-env-run env-dev env-bench:
+env-run env-dev env-bench env-release:
 	@$(ENVIRONMENT) $(@:env-%=%)
 
 clean:

@@ -60,5 +60,5 @@ function notices(inputs) {
     const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
     return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(folder, file), "utf8").trim())].join("\n\n");
   });
-  return `In this extension, beside its own code (the licences of the libraries of the server are in bundled/):\n\n${texts.join("\n\n----\n\n")}\n`;
+  return `This extension contains the following software by others, each under its own licence.\n\n${texts.join("\n\n----\n\n")}\n`;
 }

@@ -17,6 +17,7 @@ Run by a Python of .venv (the level "dev": it needs `packaging`), with npm's pac
 from __future__ import annotations
 
 import argparse
+import email
 import importlib.metadata
 import json
 import os
@@ -41,6 +42,9 @@ ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "editor-extension"
 WHEELS = ROOT / ".cache" / "wheels"
 OUT = ROOT / "dist"
+
+EARLIEST_ZIP_TIME = "315532800"
+"""1980-01-01, in seconds since the epoch: no zip holds an earlier time. Used where SOURCE_DATE_EPOCH does not name one."""
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
@@ -104,7 +108,14 @@ def here() -> str:
 
 
 def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
-    environment = os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "NO_UPDATE_NOTIFIER": "1"}
+    environment = os.environ | {
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "NO_UPDATE_NOTIFIER": "1",
+        # So that the same sources give the same .vsix: its times and the order of its files
+        "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", EARLIEST_ZIP_TIME),
+        "TZ": "UTC",
+        "LC_ALL": "C",
+    }
     done = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, errors="replace", check=False
     )
@@ -281,6 +292,30 @@ def libraries(target: Target, into: Path) -> None:
     )
 
 
+LICENCE = re.compile(r"(licen[cs]e|copying|notice)", re.IGNORECASE)
+
+
+def notices(bundled: Path) -> str:
+    """The licences of the libraries in the bundle, each once. Raises Problem for one that comes without its licence's text."""
+    texts: dict[str, str] = {}
+    for folder in sorted(bundled.rglob("*.dist-info")):
+        about = email.message_from_bytes((folder / "METADATA").read_bytes())
+        classifiers = [words for words in about.get_all("Classifier", []) if words.startswith("License ::")]
+        declared = about["License-Expression"] or ", ".join(words.split(" :: ")[-1] for words in classifiers)
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and LICENCE.match(path.name)]
+        if not files:
+            raise Problem(f"{folder.name} has no file with its licence, which has to go along with it")
+        head = f"{about['Name']} {about['Version']}" + (f" ({declared})" if declared else "")
+        texts[head] = "\n\n".join([head, *(path.read_text("utf-8").strip() for path in files)])
+    return "".join(f"\n----\n\n{text}\n" for _, text in sorted(texts.items()))
+
+
+def even(folder: Path) -> None:
+    """The permissions of all files in `folder`: the same, whoever checked them out or downloaded them, with whatever umask."""
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
 def messages() -> dict[str, str]:
     """Every message of `vscode.l10n.t`, as itself: what a translation into `l10n/bundle.l10n.<language>.json` starts from."""
     sources = "".join(path.read_text() for path in sorted((EXTENSION / "src").rglob("*.ts")))
@@ -307,6 +342,9 @@ def stage(target: str, into: Path) -> None:
     libraries(TARGETS[target], bundled)
     if problems := wrong(target, bundled):
         raise Problem(f"the libraries for {target} are not right: {'; '.join(problems)}")
+    with (into / "dist" / "ThirdPartyNotices.txt").open("a", encoding="utf-8") as file:
+        file.write(notices(bundled))
+    even(into)
 
 
 def build(target: str) -> Path:
@@ -322,7 +360,6 @@ def build(target: str) -> Path:
         # The libraries are in the bundles: there is no node_modules to look through
         options = [
             "--no-dependencies",
-            "--allow-missing-repository",
             "--no-rewrite-relative-links",
         ]
         run([node, vsce, "package", "--target", target, "--out", vsix, *options], cwd=Path(folder))

@@ -3,6 +3,7 @@
     environment.py run      what `acp-sidecar` needs
     environment.py dev      and what the tests need
     environment.py bench    and what the benchmarks need
+    environment.py release  what the tests need, and what makes a release
 
 A stamp in .venv holds a digest of everything the result depends on, so a second run returns in milliseconds. Standard
 library only: it runs before anything is installed. An existing .venv is added to, never deleted.
@@ -22,7 +23,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-LEVELS = ("run", "dev", "bench")
+LEVELS: dict[str, tuple[str, ...]] = {
+    "run": (),
+    "dev": ("dev",),
+    "bench": ("dev", "bench"),
+    "release": ("dev", "release"),
+}
+"""Each level, and the dependency groups of pyproject.toml that it installs."""
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -31,7 +38,7 @@ def requirements(level: str) -> list[str]:
     with (ROOT / "pyproject.toml").open("rb") as file:
         groups: dict[str, list[str]] = tomllib.load(file)["dependency-groups"]
     wanted = ["--editable", str(ROOT)]
-    for group in LEVELS[1 : LEVELS.index(level) + 1]:
+    for group in LEVELS[level]:
         wanted += groups[group]
     if level != "run" and not shutil.which("node"):
         # pyright is JavaScript; without an installed node this package brings one (else nodeenv would download it)
@@ -51,10 +58,11 @@ def stamp(level: str) -> Path:
 
 
 def installed(level: str) -> bool:
-    """A higher level includes the lower ones: a .venv made for the tests serves the demo."""
+    """Also when a level with the same groups and more is: a .venv made for the tests serves the demo."""
     return any(
         stamp(at_least).exists() and stamp(at_least).read_text() == digest(at_least)
-        for at_least in LEVELS[LEVELS.index(level) :]
+        for at_least, groups in LEVELS.items()
+        if set(LEVELS[level]) <= set(groups)
     )
 
 
@@ -98,7 +106,12 @@ def main() -> None:
         return
     started = time.monotonic()
     make_venv()
-    purpose = {"run": "the sidecar needs", "dev": "the tests need", "bench": "the benchmarks need"}[level]
+    purpose = {
+        "run": "the sidecar needs",
+        "dev": "the tests need",
+        "bench": "the benchmarks need",
+        "release": "makes a release",
+    }[level]
     say(f"installing into .venv what {purpose}")
     pip_install(requirements(level))
     stamp(level).write_text(digest(level))

@@ -23,7 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
     const section = vscode.workspace.getConfiguration("acpSidecar");
     return settings.read((name) => section.get(name));
   };
-  const flags: Partial<ClientFlags> = Object.assign({}, ...parts.map((part) => part.flags));
+  const flags = Object.assign({}, ...parts.map((part) => part.flags)) as Partial<ClientFlags>;
   const client = new Client({
     log,
     trace: protocolLog.channel,

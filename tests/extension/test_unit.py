@@ -23,4 +23,4 @@ def test_unit_tests() -> None:
 
 @pytest.mark.parametrize("project", [".", "src/panel/webview"])
 def test_types(project: str) -> None:
-    run(require_node(), "node_modules/typescript/bin/tsc", "--noEmit", "-p", project)
+    run(require_node(), "node_modules/typescript-7/bin/tsc", "--noEmit", "-p", project)

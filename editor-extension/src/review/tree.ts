@@ -99,7 +99,7 @@ export function look(node: Node, path: (uri: string) => string): Look {
       const text = firstLine(block);
       const label = l10n.t("Line {0}", block.line + 1);
       return {
-        id: `${turnId(node.turn)} ${block.ids[0]}`,
+        id: `${turnId(node.turn)} ${block.ids[0]!}`,
         label,
         description: join(counts(block), text),
         accessible: `${label}, ${spoken(block)}, ${text}`,

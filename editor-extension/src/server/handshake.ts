@@ -23,6 +23,6 @@ export function mismatch(told: InitializeResult["serverInfo"], own: string, comm
 }
 
 function compatible(version: string): string {
-  const [major, minor] = version.split(".");
-  return major === "0" ? `${major}.${minor}` : `${major}`;
+  const [major = "", minor = ""] = version.split(".");
+  return major === "0" ? `${major}.${minor}` : major;
 }

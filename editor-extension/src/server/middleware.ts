@@ -6,7 +6,7 @@ type Table = Record<string, unknown>;
 
 /** One table of all hooks. Two parts may not both take one hook: neither could know of the other. */
 export function merge(all: readonly Middleware[]): Middleware {
-  return all.reduce<Table>((merged, one) => mergeInto(merged, one as Table, ""), {}) as Middleware;
+  return all.reduce<Table>((merged, one) => mergeInto(merged, one as Table, ""), {});
 }
 
 function mergeInto(into: Table, from: Table, prefix: string): Table {

@@ -33,6 +33,7 @@ export class ProtocolLog implements vscode.Disposable {
       appendLine: (line) => real.appendLine(line),
       replace: (text) => real.replace(text),
       clear: () => real.clear(),
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- the interface has both overloads under this name
       show: () => real.show(true),
       hide: () => real.hide(),
       dispose: () => undefined, // the client's end is not the log's

@@ -36,7 +36,7 @@ for (const [places, expected] of [
 ] as const) {
   test(`moved: ${places} → ${expected}`, () => {
     const [one, other] = ["⟦⟧", "⟨⟩"].map((marks) => {
-      const bare = [...places].filter((char) => !"⟦⟧⟨⟩".includes(char) || marks.includes(char)).join("");
+      const bare = Array.from(places).filter((char) => !"⟦⟧⟨⟩".includes(char) || marks.includes(char)).join("");
       return { start: bare.indexOf(marks[0]!), end: bare.indexOf(marks[1]!) - 1 };
     }) as [Replacement, Replacement];
     const after = moved({ ...one, text: "" }, { ...other, text: "XY" });

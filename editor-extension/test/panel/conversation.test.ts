@@ -96,7 +96,7 @@ function replay(ops: Op[]): Entry[] {
       const at = entries.findIndex((one) => one.id === op.id);
       const entry = entries[at];
       assert.ok(entry && "text" in entry);
-      entries[at] = { ...entry, text: entry.text + op.text } as Entry;
+      entries[at] = { ...entry, text: entry.text + op.text };
     }
   }
   return entries;

@@ -386,6 +386,6 @@ test("sessions: a picture goes to the agent, also again, and never back to the p
   sessions.ended(end(1));
   await sessions.resend(live, 1, "look again", false);
   assert.deepEqual(prompts, [1, 2].map(() => ({ type: "image", mimeType: "image/png", data: "AAAA" })));
-  const shown = live.conversation.entries.filter((one) => one.kind === "user").flatMap((one) => (one.kind === "user" ? one.attachments : []));
+  const shown = live.conversation.entries.flatMap((one) => (one.kind === "user" ? one.attachments : []));
   assert.deepEqual(shown.map((one) => [one.label, one.text]), [["Picture", undefined], ["Picture", undefined]]);
 });

@@ -20,7 +20,8 @@ class Fake implements Source {
       this.questions.push({
         uri,
         answer: async (rows) => {
-          rows instanceof Error ? reject(rows) : resolve(rows);
+          if (rows instanceof Error) reject(rows);
+          else resolve(rows);
           await new Promise((done) => setImmediate(done));
         },
       });

@@ -92,7 +92,7 @@ export function fields(schema: unknown): Field[] {
           {
             ...base,
             ...told,
-            type: row["type"] as "number" | "integer",
+            type: row["type"],
             ...(typeof row["minimum"] === "number" ? { minimum: row["minimum"] } : {}),
             ...(typeof row["maximum"] === "number" ? { maximum: row["maximum"] } : {}),
           },

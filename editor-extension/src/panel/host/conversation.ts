@@ -277,7 +277,7 @@ export class Conversation {
     const items: PlanItem[] = list(update.entries).slice(0, 500).map((raw) => {
       const item = object(raw);
       const state = item.status === "completed" || item.status === "in_progress" ? item.status : "pending";
-      return { text: String(item.content ?? "").slice(0, 2000), state };
+      return { text: text(item.content).slice(0, 2000), state };
     });
     const known = this.plan === null ? undefined : this.byId.get(this.plan);
     if (known?.kind === "plan") return this.put({ ...known, items });
@@ -326,20 +326,25 @@ export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** What an agent sends as text may be anything; what is none counts as empty. */
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** The words of a content block; links and files become markdown links that open after a click, like any other. */
 export function textOf(content: Json): string {
-  if (content.type === "text") return typeof content.text === "string" ? content.text : "";
-  if (content.type === "resource_link") return `[${label(content.title ?? content.name)}](<${String(content.uri ?? "")}>)`;
+  if (content.type === "text") return text(content.text);
+  if (content.type === "resource_link") return `[${label(content.title ?? content.name)}](<${text(content.uri)}>)`;
   if (content.type === "resource") {
     const resource = object(content.resource);
-    return typeof resource.text === "string" ? resource.text : `[${label(resource.uri)}](<${String(resource.uri ?? "")}>)`;
+    return typeof resource.text === "string" ? resource.text : `[${label(resource.uri)}](<${text(resource.uri)}>)`;
   }
   if (content.type === "audio") return "*(audio)*";
   return "";
 }
 
 function label(value: unknown): string {
-  return String(value ?? "").replace(/[[\]\\]/g, "\\$&");
+  return text(value).replace(/[[\]\\]/g, "\\$&");
 }
 
 function imageOf(content: Json): { mimeType: string; data: string } | null {

@@ -41,7 +41,7 @@ async function filesLike(query: string, token: vscode.CancellationToken): Promis
     .flatMap((group) => group.tabs)
     .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [tab.input.uri] : []))
     .filter((uri) => label(uri).toLowerCase().includes(wanted));
-  const glob = [...query].map((one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
+  const glob = Array.from(query, (one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
   const patterns = glob.includes("/") ? [`**/${glob}*`] : [`**/*${glob}*`];
   const rest = await Promise.all(patterns.map((one) => vscode.workspace.findFiles(one, undefined, FILES, token)));
   const all = new Map([...open, ...rest.flat()].map((uri) => [uri.toString(), uri]));

@@ -58,7 +58,7 @@ export interface Words {
   allowed(label: string): string;
   cancelled: string;
   signIn: string;
-  signInFirst(agent: string): string;
+  signInFirst: (agent: string) => string;
   lost: string;
   /** Said after why it was lost. */
   given: string;

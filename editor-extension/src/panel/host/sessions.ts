@@ -204,7 +204,8 @@ export class Sessions {
     if (!kept.some((one) => one.sessionId === sessionId)) {
       this.all.delete(sessionId);
       this.rows = this.rows.filter((one) => one.sessionId !== sessionId);
-      delete this.titles[sessionId];
+      const { [sessionId]: _, ...titles } = this.titles;
+      this.titles = titles;
     }
     this.editor.remember();
     this.editor.changed(null);

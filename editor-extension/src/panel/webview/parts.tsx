@@ -38,7 +38,7 @@ export function Markdown({ source, store }: { source: string; store: Store }) {
       onKeyDown={(event) => {
         if (event.key === "Enter" && follow(event.target, store)) event.preventDefault();
       }}
-      // eslint-disable-next-line react/no-danger -- render() sanitises
+      // render() sanitises
       dangerouslySetInnerHTML={{ __html: html }}
     />
   );

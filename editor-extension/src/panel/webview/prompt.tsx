@@ -248,7 +248,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
           )}
           <span class="grow" />
           {current?.usage && <Usage usage={current.usage} />}
-          {running && current && (
+          {running && (
             <IconButton icon={current.stopping ? "loading" : "debug-stop"} label={current.stopping ? t("Stopping…") : t("Stop")} disabled={current.stopping} class={`stop ${current.stopping ? "spin" : ""}`} onClick={() => store.send({ type: "stop", sessionId: current.sessionId })} />
           )}
           {(!running || text.trim()) && (

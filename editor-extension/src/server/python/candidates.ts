@@ -107,7 +107,7 @@ function ofInstallation(machine: Machine, folder: string): string {
 
 function inUnixFolders(machine: Machine): string[] {
   const { home, env } = machine;
-  const join = path.posix.join;
+  const join = (...parts: string[]) => path.posix.join(...parts);
   const programs = ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", join(home, ".local/bin")];
   const installations = [
     join(env["UV_PYTHON_INSTALL_DIR"] ?? join(env["XDG_DATA_HOME"] ?? join(home, ".local/share"), "uv/python")),
@@ -128,7 +128,7 @@ function inUnixFolders(machine: Machine): string[] {
 
 function inWindowsFolders(machine: Machine): string[] {
   const { home, env } = machine;
-  const join = path.win32.join;
+  const join = (...parts: string[]) => path.win32.join(...parts);
   const roaming = env["APPDATA"] ?? join(home, "AppData", "Roaming");
   const local = env["LOCALAPPDATA"] ?? join(home, "AppData", "Local");
   const folders = [join(local, "Programs", "Python"), env["ProgramFiles"] ?? "C:\\Program Files", join(roaming, "uv", "python"), "C:\\"];
