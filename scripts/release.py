@@ -18,6 +18,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
@@ -65,6 +68,11 @@ def git(*words: str) -> bytes:
     return done.stdout
 
 
+def head() -> str:
+    """The commit to build: named once, since it may change while this runs."""
+    return git("rev-parse", "HEAD").decode().strip()
+
+
 def script(name: str) -> ModuleType:
     """The script of that name beside this one."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
@@ -79,9 +87,9 @@ def script(name: str) -> ModuleType:
 # --- building ---------------------------------------------------------------------------------------------------------
 
 
-def check_out(folder: Path, umask: int) -> None:
-    """What is committed, in a new folder."""
-    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", "HEAD"))) as archive:
+def check_out(commit: str, folder: Path, umask: int) -> None:
+    """What the commit holds, in a new folder."""
+    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", commit))) as archive:
         archive.extractall(folder)
     for path in [folder, *folder.rglob("*")]:
         path.chmod((0o755 if path.is_dir() else 0o644) & ~umask)
@@ -95,12 +103,14 @@ def lend(folder: Path) -> None:
         (folder / name).symlink_to(ROOT / name)
 
 
-def build(folder: Path, targets: Sequence[str], environment: Mapping[str, str], umask: int) -> Path:
+def build(
+    commit: str, folder: Path, targets: Sequence[str], environment: Mapping[str, str], umask: int
+) -> Path:
     """Builds the commit in `folder`; returns the folder with the results. `targets` are those of build_vsix.py, or none."""
-    check_out(folder, umask)
+    check_out(commit, folder, umask)
     out = folder / "dist"
     python = sys.executable
-    when = git("log", "-1", "--format=%ct").decode().strip()
+    when = git("log", "-1", "--format=%ct", commit).decode().strip()
     more = {**environment, "SOURCE_DATE_EPOCH": when, "PYTHONDONTWRITEBYTECODE": "1"}
     run([python, "-m", "hatchling", "build", "-d", str(out)], folder, more, umask)
     if targets:
@@ -178,7 +188,7 @@ def sboms(out: Path, version: str) -> None:
         version  # the tool does not read a version that hatchling finds
     )
     python_out.write_text(json.dumps(about, indent=2, sort_keys=True) + "\n")
-    if (out / SUMS).exists() or any(out.glob("*.vsix")):
+    if any(out.glob("*.vsix")):
         extension = ROOT / "editor-extension"
         tool = [
             extension / "node_modules" / ".bin" / "cyclonedx-npm",
@@ -188,6 +198,28 @@ def sboms(out: Path, version: str) -> None:
         npm_out = out / f"acp-sidecar-{version}-vscode-npm.cdx.json"
         # The types that a library optionally knows are no part of the bundle
         run([*tool, "--omit", "dev", "optional", "peer", "--output-file", npm_out], extension)
+
+
+def unlisted(out: Path) -> list[str]:
+    """What a .vsix bundles by its third-party notices and no SBOM lists, as `FILE: NAME VERSION`."""
+    listed = set[tuple[str, str]]()
+    for sbom in out.glob("*.cdx.json"):
+        for one in json.loads(sbom.read_text())["components"]:
+            name = f"{one['group']}/{one['name']}" if one.get("group") else one["name"]
+            listed.add((canonicalize_name(name), one["version"]))
+    found: list[str] = []
+    for vsix in sorted(out.glob("*.vsix")):
+        with zipfile.ZipFile(vsix) as archive:
+            notices = archive.read("extension/dist/ThirdPartyNotices.txt").decode()
+        heads = re.findall(r"(?:^----|own licence\.)\n\n(\S+) (\d\S*)(?: \(.*\))?$", notices, re.MULTILINE)
+        if len(heads) < 20:
+            raise Problem(f"{vsix.name}: its ThirdPartyNotices.txt cannot be read any more")
+        found += [
+            f"{vsix.name}: {name} {version}"
+            for name, version in heads
+            if (canonicalize_name(name), version) not in listed
+        ]
+    return found
 
 
 def write_sums(out: Path) -> None:
@@ -203,11 +235,12 @@ def release(targets: Sequence[str]) -> None:
         raise Problem("\n".join([*wrong, "run: scripts/version.py --follow"]))
     if git("status", "--porcelain"):
         say("what is not committed is not in it")
+    commit = head()
     with tempfile.TemporaryDirectory(prefix="acp-release-") as folder:
         say("building")
-        first = build(Path(folder) / "one", targets, FIRST, 0o022)
+        first = build(commit, Path(folder) / "one", targets, FIRST, 0o022)
         say("building again, to compare")
-        second = build(Path(folder) / "another-place", targets, SECOND, 0o077)
+        second = build(commit, Path(folder) / "another-place", targets, SECOND, 0o077)
         compare(first, second)
         OUT.mkdir(exist_ok=True)
         for old in OUT.iterdir():
@@ -218,6 +251,8 @@ def release(targets: Sequence[str]) -> None:
             (OUT / path.name).chmod(0o644)
     say("both builds are the same; listing what is in them")
     sboms(OUT, version)
+    if missing := unlisted(OUT):
+        raise Problem("\n".join(["no SBOM lists what is bundled:", *missing]))
     write_sums(OUT)
 
 

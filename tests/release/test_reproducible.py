@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import zipfile
 from pathlib import Path
@@ -18,8 +19,9 @@ RELEASE = script("release")
 def test_wheel_and_source_of_two_builds_are_the_same(tmp_path: Path) -> None:
     if subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=False).returncode:
         pytest.skip("not a git clone")
-    one = RELEASE.build(tmp_path / "one", [], RELEASE.FIRST, 0o022)
-    other = RELEASE.build(tmp_path / "another-place", [], RELEASE.SECOND, 0o077)
+    commit = RELEASE.head()
+    one = RELEASE.build(commit, tmp_path / "one", [], RELEASE.FIRST, 0o022)
+    other = RELEASE.build(commit, tmp_path / "another-place", [], RELEASE.SECOND, 0o077)
     assert len(list(one.iterdir())) == 2
     RELEASE.compare(one, other)
 
@@ -77,3 +79,16 @@ def test_an_unknown_platform_is_named(
     monkeypatch.setattr("sys.argv", ["release.py", "linux-x64", "plan9-x64"])
     assert RELEASE.main() == 1
     assert "there is no target plan9-x64" in capsys.readouterr().err
+
+
+def test_what_is_bundled_and_in_no_sbom_is_named(tmp_path: Path) -> None:
+    names = [f"lib{number}" for number in range(19)] + ["@scope/web", "Snake_Case"]
+    notices = "contains software, each under its own licence.\n\n" + "\n\n----\n\n".join(
+        f"{name} 1.0 (MIT)\n\nThe text." for name in names
+    )
+    with zipfile.ZipFile(tmp_path / "x.vsix", "w") as archive:
+        archive.writestr("extension/dist/ThirdPartyNotices.txt", notices)
+    listed: list[dict[str, str]] = [{"name": name, "version": "1.0"} for name in names[1:-2]]
+    listed += [{"group": "@scope", "name": "web", "version": "1.0"}, {"name": "snake-case", "version": "2.0"}]
+    (tmp_path / "a.cdx.json").write_text(json.dumps({"components": listed}))
+    assert RELEASE.unlisted(tmp_path) == ["x.vsix: lib0 1.0", "x.vsix: Snake_Case 1.0"]
