@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -309,3 +310,24 @@ def test_versions_are_the_same_everywhere() -> None:
     assert "NEWEST = (3, 14)" in boot
     search = (BUILD.EXTENSION / "src/server/python/candidates.ts").read_text()
     assert f"VERSIONS = [{', '.join(json.dumps(each) for each in reversed(BUILD.PYTHONS))}]" in search
+
+
+def test_licences_of_the_libraries_are_told_and_none_may_lack(bundle: Path, tmp_path: Path) -> None:
+    told = BUILD.notices(bundle)
+    installed = {folder.name.rsplit("-", 1)[0] for folder in bundle.rglob("*.dist-info")}
+    assert len(installed) >= 15
+    assert len(re.findall(r"^----$", told, re.MULTILINE)) == len(installed)
+    assert "\npygls " in told
+    folder = tmp_path / "lib" / "free-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Name: free\nVersion: 1.0\n")
+    with pytest.raises(BUILD.Problem, match=r"free-1\.0\.dist-info has no file with its licence"):
+        BUILD.notices(tmp_path)
+
+
+def test_permissions_are_the_same_whoever_built_it(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0o700)
+    (tmp_path / "a" / "b").touch(mode=0o600)
+    BUILD.even(tmp_path)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == ({"a": 0o755, "b": 0o644} if os.name == "posix" else modes)

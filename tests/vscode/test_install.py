@@ -68,7 +68,8 @@ def test_what_is_in_it() -> None:
             re.match(rf"bundled/{python}/pydantic_core/_pydantic_core\.\S+\.(so|pyd)$", name)
             for name in names
         )
-    assert "vscode-languageclient" in notices
+    for library in ("vscode-languageclient", "pygls", "pydantic_core", "watchfiles"):
+        assert re.search(rf"^{library} \d", notices, re.MULTILINE), library
     assert "An agent works in a folder: open one first." in messages
 
 
