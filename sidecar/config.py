@@ -1,7 +1,7 @@
 """Settings: what the user configured, parsed once from `initializationOptions` or the `sidecar` section.
 
-Nothing here raises: an unknown key or a wrong type becomes a sentence in `problems` and the default stays in force, so that
-one typo does not take the product away. Names and meanings are in the README's reference.
+Nothing here raises. An unknown key or a wrong type becomes a sentence in `problems`, and the default stays in force: a typo must not
+disable the sidecar. docs/settings.md describes names and meanings.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class AgentCommand:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     fs: bool = True
-    """False: the agent is not offered `fs/*` (both methods or neither; HAZARDS: with one of them several agents write the disk)."""
+    """False: the agent is not offered `fs/*`. Both methods or neither: with only one, several agents write the disk (docs/clients.md)."""
 
 
 @dataclass(frozen=True, slots=True)

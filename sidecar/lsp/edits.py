@@ -1,8 +1,8 @@
-"""WorkspaceEdits as plain JSON, in the one form that every editor checks (HAZARDS of the field, in words):
+"""WorkspaceEdits as plain JSON, in the one form that every editor checks (docs/clients.md).
 
-always `documentChanges` with the version the edits were computed for, announced or not (Neovim forgets to), and never `changes`,
-whose edits land on whatever is there;
-a new file is CreateFile and its text in one edit, so that it is one undo step.
+Always `documentChanges` with the version that the edits were computed for, even if the editor does not announce it (Neovim does not).
+Never `changes`: its edits apply to whatever text is there.
+A new file is CreateFile and its text in one edit, so that it is one undo step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Narrator: ACP session updates as text for people. Pure: values in, pieces of text out.
 
-Agents send more than the protocol says (HAZARDS: repeated ids, missing titles and statuses, unknown kinds), so every member is
-read leniently and what is not understood says nothing.
+Agents send more than the protocol says: repeated ids, missing titles and statuses, unknown kinds (docs/clients.md). Every member is
+read leniently; what is not understood produces no text.
 """
 
 from __future__ import annotations

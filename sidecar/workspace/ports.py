@@ -83,7 +83,7 @@ class DocumentEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditAnswer:
-    """The editor's answer to applyEdit. It is not to be trusted: look at the mirror (HAZARDS: `true`, nothing applied)."""
+    """The editor's answer to applyEdit. Do not trust it; look at the mirror (docs/clients.md: `true`, and nothing applied)."""
 
     applied: bool
     reason: str = ""

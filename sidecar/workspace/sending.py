@@ -37,7 +37,7 @@ from sidecar.workspace.watch import Watch
 ANSWER_SECONDS = 60.0
 """How long an editor may take to answer: it may be asking the user."""
 MIRROR_SECONDS = 2.0
-"""How long after its answer an editor may take to report the change (HAZARDS: Neovim 150 ms, eglot 500 ms)."""
+"""How long after its answer an editor may take to report the change (Neovim 150 ms, eglot 500 ms: docs/clients.md)."""
 SILENT_SECONDS = 30.0
 """How long after that one may tell nothing at all before it counts as not made. eglot tells what it did half a second after its user
 stopped typing."""

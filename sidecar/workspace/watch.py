@@ -1,8 +1,8 @@
 """Watch: what the mirror receives between sending an edit to the editor and knowing how it ended.
 
-An editor's answer proves nothing (HAZARDS: `applied: true` with nothing applied, or applied at a wrong place), and its
-didChange may come before or after the answer, alone or with newer typing behind it. What proves success is that one of the
-states received since sending equals the expected text.
+An editor's answer proves nothing: some answer `applied: true` and apply nothing, or apply in the wrong place (docs/clients.md). Its
+didChange may come before or after the answer, alone or followed by newer typing. Only this proves success: one of the states
+received since sending equals the expected text.
 """
 
 from __future__ import annotations

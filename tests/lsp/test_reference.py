@@ -1,16 +1,16 @@
-"""The reference page names every command and custom method, and no others."""
+"""The reference page names every command and custom method, the settings page every setting, and no others."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from sidecar.config import _AGENT, _CLIENT, _TOP
+from sidecar.config import _AGENT, _CLIENT, _MCP_SERVER, _TOP
 from sidecar.lsp import ext
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference.md").read_text()
-README = (ROOT / "README.md").read_text()
+SETTINGS = (ROOT / "docs/settings.md").read_text()
 
 
 def test_commands() -> None:
@@ -31,7 +31,12 @@ def test_announced_names_are_settings() -> None:
     assert "`client.terminalLogin`" in PAGE, "it announces no method either"
 
 
-def test_every_setting_is_in_the_readme() -> None:
-    for name in [*_TOP, *_AGENT]:
-        if name not in ("client", "beforePrompt", "fs"):
-            assert f'"{name}"' in README, name
+def test_every_setting_is_on_the_settings_page() -> None:
+    for name in {**_TOP, **_AGENT, **_MCP_SERVER}:
+        assert f'"{name}"' in SETTINGS, name
+
+
+def test_every_setting_has_a_row() -> None:
+    top, agent = SETTINGS.split("Each entry in `agents` has:")
+    assert set(re.findall(r'^\| `"(\w+)"` \|', top, re.MULTILINE)) == set(_TOP)
+    assert set(re.findall(r'^\| `"(\w+)"` \|', agent, re.MULTILINE)) == set(_AGENT)
