@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 COLUMNS = {
-    "reads unsaved": "It is given, or reads, text that is not saved.",
-    "writes undoable": "Its edit of an open file is taken back with the editor's undo.",
-    "survives typing": "What is typed while it works, and what was unsaved before, stays when it edits elsewhere in the file.",
-    "revertible": "What it changed is put back by reject and by reverting the turn, in open files and in others, by its edit tool and by a command.",
-    "terminals": "Its commands run in the sidecar's terminals: asked for, shown, ended with the turn.",
-    "cancel": "Cancelling ends the turn, nothing it started is left after 5 s, and the next prompt works.",
-    "load": "A conversation is taken up again after the editor and the sidecar were started anew.",
+    "reads unsaved": "It reads, or is sent, text that is not saved.",
+    "writes undoable": "The editor's undo takes back its edit of an open file.",
+    "survives typing": "Unsaved text, and text typed while it works, stays when it edits other places in the file.",
+    "revertible": "Rejecting, and reverting the turn, restore what it changed with its edit tool or with a command, in open files and in others.",
+    "terminals": "Its commands run in the sidecar's terminals: you are asked first, you see the output, and they end with the turn.",
+    "cancel": "Cancelling ends the turn, nothing that it started is left after 5 s, and the next prompt works.",
+    "load": "A conversation can be continued after the editor and the sidecar were restarted.",
 }
 GRADES = ("no", "partly", "yes")
 
@@ -87,8 +87,8 @@ def render(table: Table) -> str:
     lines = [
         "# Agents",
         "",
-        "What third-party agents were seen to do with the sidecar, each driven by a scripted model without network. `make agents` runs the tests and",
-        "writes this page; it fails when a cell gets worse. An agent that is not here may work as well: nobody has looked.",
+        "How third-party agents work with the sidecar. Each was driven by a scripted model, without network. `make agents` runs the tests and writes this page; it fails if a",
+        "cell gets worse. Other agents were not tested and may work too. [Clients](clients.md) lists the known habits of agents.",
         "",
         "| agent | " + " | ".join(COLUMNS) + " |",
         "|---" * (len(COLUMNS) + 1) + "|",
