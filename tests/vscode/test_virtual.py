@@ -55,7 +55,7 @@ def test_without_a_folder_on_the_disk_nothing_runs(
     row = window.page.locator(".extensions-list .monaco-list-row", has_text="Coding agents")
     row.first.click()
     shown = window.page.locator(".extension-editor .header")
-    expect(shown).to_contain_text("Agents work on files of this machine's disk")
+    expect(shown).to_contain_text("Agents work on files on this machine's disk")
 
     # With one that is on the disk beside it, agents work there
     folder = tmp_path / "real"
