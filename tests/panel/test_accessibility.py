@@ -171,7 +171,7 @@ def test_everything_can_be_reached_with_tab(panel: Panel) -> None:
     }
     lacking = {one for one in wanted if not any(name.startswith(one) for name in reached)}
     assert lacking == set()
-    assert any("Undo this turn" in one or "Put back everything" in one for one in reached)
+    assert any("Undo this turn" in one or "Undo everything" in one for one in reached)
 
 
 def test_motion_is_reduced(open_panel: Callable[..., Panel]) -> None:

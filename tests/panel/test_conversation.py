@@ -191,10 +191,10 @@ PASTE = """({ sizes, words }) => {
     [
         (True, [3], "", ["3.png"], ""),
         (True, [3, 4], "", ["3.png", "4.png"], ""),
-        (True, [3, (5 << 20) + 1], "", ["3.png"], "At most 8 pictures of 5 MB go with a message."),
+        (True, [3, (5 << 20) + 1], "", ["3.png"], "A message can have at most 8 pictures of 5 MB each."),
         (True, list(range(1, 10)), "", [f"{n}.png" for n in range(1, 9)], "At most 8 pictures"),
         (True, [3], "words of a document", [], ""),
-        (False, [3], "", [], "fast-agent takes no pictures."),
+        (False, [3], "", [], "fast-agent does not accept pictures."),
     ],
 )
 def test_pictures_are_pasted_where_the_agent_takes_them(
@@ -327,9 +327,9 @@ def test_usage_is_told_in_words(panel: Panel) -> None:
     [
         ({"reason": "failed", "error": "The agent has ended."}, "The agent has ended."),
         ({"reason": "cancelled"}, "Stopped."),
-        ({"reason": "max_tokens"}, "limit of tokens"),
-        ({"reason": "max_turn_requests"}, "limit of steps"),
-        ({"reason": "refusal"}, "refused to go on"),
+        ({"reason": "max_tokens"}, "token limit"),
+        ({"reason": "max_turn_requests"}, "step limit"),
+        ({"reason": "refusal"}, "refused to continue"),
         ({"reason": "interrupted"}, "Interrupted: the editor or the agent ended"),
     ],
     ids=lambda one: one.get("reason") if isinstance(one, dict) else "",
@@ -341,7 +341,7 @@ def test_how_a_turn_ended_is_said(panel: Panel, end: dict[str, str], words: str)
 
 def test_the_list_says_how_each_conversation_is(panel: Panel) -> None:
     states = {
-        "waits for you": {"state": "waiting"},
+        "waiting for you": {"state": "waiting"},
         "running": {"state": "running"},
         "failed": {"state": "failed"},
         "finished": {"state": "idle", "unseen": True},

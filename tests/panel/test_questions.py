@@ -39,7 +39,7 @@ def test_typing_answers_nothing(panel: Panel) -> None:
             panel.send(put(question(id=f"e{number}", requestId=f"q{number}")))
         panel.page.keyboard.press("Enter" if number % 10 == 9 else "x")
     assert panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
-    expect(panel.page.get_by_text("20 questions wait for your answer")).to_be_visible()
+    expect(panel.page.get_by_text("20 questions are waiting for your answer")).to_be_visible()
     panel.got("send", 20)
     assert panel.of("answer") == []
     assert [one["text"] for one in panel.of("send")] == ["x" * 9] * 20
@@ -90,7 +90,7 @@ def test_a_button_that_slides_under_the_pointer_is_not_clicked(panel: Panel) -> 
 def test_the_keyboard_answers_once_the_user_went_there(panel: Panel) -> None:
     panel.send(*talk(user("go"), question(), question(id="q2", requestId="q2"), state="waiting"))
     until_armed(panel)
-    panel.page.get_by_role("button", name="2 questions wait for your answer").press("Enter")
+    panel.page.get_by_role("button", name="2 questions are waiting for your answer").press("Enter")
     panel.page.wait_for_function("() => document.activeElement?.dataset.row === 'q'")
     for _ in range(3):  # the row, the command's text, the first button
         panel.page.keyboard.press("Tab")

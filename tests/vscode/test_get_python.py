@@ -130,7 +130,7 @@ def test_from_no_python_at_all_to_a_running_server(
     window.command("acpSidecar.restart", seconds=60)
     window.command("notifications.clearAll")
     window.js("void vscode.commands.executeCommand('acpSidecar.restart')")
-    only_notification(window, "acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine")
+    only_notification(window, "acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine")
     assert servers(server) == []
 
     # A program that is not the pinned one is not even unpacked
@@ -143,7 +143,7 @@ def test_from_no_python_at_all_to_a_running_server(
     assert "PyPI" in words
     assert release.asked == [], "nothing is fetched before consent"
     dialog.get_by_role("button", name="Download").click()
-    only_notification(window, "what files.pythonhosted.org sent is not what was expected")
+    only_notification(window, "the download from files.pythonhosted.org does not have the expected digest")
     assert [path.startswith(folder) for path in release.asked] == [True]
     assert not (tmp_path / "was-run").exists()
     assert not (storage / "python").exists()
@@ -189,7 +189,7 @@ def test_where_there_is_only_python_3_10_one_can_be_fetched(
     window.command("acpSidecar.restart", seconds=60)
     only_notification(
         window,
-        f"acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: {on_path} is Python 3.10.",
+        f"acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine: {on_path} is Python 3.10.",
     )
     assert f"{usual} is Python 3.10." in log(server), "both were asked"
     assert servers(server) == []

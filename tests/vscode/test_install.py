@@ -70,7 +70,7 @@ def test_what_is_in_it() -> None:
         )
     for library in ("vscode-languageclient", "pygls", "pydantic_core", "watchfiles"):
         assert re.search(rf"^{library} \d", notices, re.MULTILINE), library
-    assert "An agent works in a folder: open one first." in messages
+    assert "An agent works in a folder. Open a folder first." in messages
 
 
 def only_notification(window: Window, words: str) -> None:
@@ -138,7 +138,7 @@ def test_without_network_pip_or_writable_folder_next_to_hostile_files(
         assert "releases.astral.sh" in words
         assert "PyPI" in words
         dialog.get_by_role("button", name="Download").click()
-        only_notification(window, "Python could not be fetched")
+        only_notification(window, "Python could not be downloaded")
         assert not (
             offline.folder / "data" / "User" / "globalStorage" / "acp-sidecar.acp-sidecar" / "python"
         ).exists()
@@ -164,7 +164,7 @@ def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
     machine = {"acpSidecar.python": str(old_python(tmp_path)), "acpSidecar.defaultAgent": "demo"}
     server = start_code_server(machine=machine)
     window = open_window(server=server)
-    only_notification(window, "named in the setting acpSidecar.python, is Python 3.10.")
+    only_notification(window, "from the setting acpSidecar.python, is Python 3.10.")
     assert window.notification("is Python 3.10.").get_by_role("button", name="Open Settings").count() == 1
     assert servers(server) == []
     window.command("notifications.clearAll")
@@ -193,7 +193,7 @@ def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
 
     # Once more is too often: one sentence, and a button that starts it
     os.kill(*servers(server), signal.SIGKILL)
-    only_notification(window, "acp-sidecar went away 4 times in a row (ended by SIGKILL")
+    only_notification(window, "acp-sidecar ended 4 times in a row (ended by SIGKILL")
     assert servers(server) == []
     window.notification("4 times in a row").get_by_role("button", name="Restart").click()
     eventually(lambda: servers(server), "it runs again", within=60, otherwise=server.last_words)
@@ -213,7 +213,7 @@ def test_a_running_turn_is_not_ended_by_a_setting_without_asking(
         "the turn runs",
     )
     (first,) = servers(server)
-    question = window.notification("which ends the agent's running turn")
+    question = window.notification("A restart ends the running turn")
 
     server.write_settings("Machine", settings | {"acpSidecar.env": {"ONE": "1"}})
     question.first.wait_for()
@@ -253,7 +253,7 @@ def test_an_empty_window(open_window: OpenWindow, code_server: CodeServer) -> No
     window = open_window(root=None)
     window.until_server_runs()
     window.js("void vscode.commands.executeCommand('acpSidecar.prompt', 'hello')")
-    only_notification(window, "An agent works in a folder: open one first.")
+    only_notification(window, "An agent works in a folder. Open a folder first.")
 
 
 def test_several_folders(
@@ -328,7 +328,7 @@ def test_get_python_through_the_uv_that_is_there(
     window.js("void vscode.commands.executeCommand('acpSidecar.getPython')")
     dialog = window.page.locator(".monaco-dialog-box")
     dialog.wait_for(timeout=30_000)
-    assert f"This is done by {uv}." in dialog.inner_text()
+    assert f"{uv} does this." in dialog.inner_text()
     assert not (tmp_path / "asked").exists(), "nothing happens before consent"
     dialog.get_by_role("button", name="Download").click()
     eventually(lambda: (tmp_path / "asked").exists(), "uv is asked", within=60, otherwise=server.last_words)
@@ -367,4 +367,4 @@ def test_a_server_path_that_leads_nowhere_or_to_another_version(
     only_notification(window, f"{tmp_path / 'missing'} cannot be run")
     window.command("notifications.clearAll")
     server.write_settings("Machine", machine | {"acpSidecar.serverPath": str(other)})
-    only_notification(window, f"{other} is acp-sidecar 9.9.9, but this extension is made for")
+    only_notification(window, f"{other} is acp-sidecar 9.9.9, but this extension needs")

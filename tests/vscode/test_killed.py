@@ -116,7 +116,7 @@ def test_what_it_was_asked_for_is_answered_in_words(window: Window) -> None:
     )
     assert asked is False, "it waits for an answer"
     os.kill(process, signal.SIGKILL)
-    window.notification("went away before it answered").wait_for()
+    window.notification("ended before it answered").wait_for()
     assert len(errors(window)) == 1
     until_lenses(window, file, found)
     assert window.text(file) == CHANGED

@@ -133,7 +133,7 @@ def test_typing_answers_no_question(window: Window) -> None:
     for _ in range(20):
         window.page.keyboard.type("yes yes y", delay=5)
         window.page.keyboard.press("Enter")
-    panel.says("20 questions wait for your answer")
+    panel.says("20 questions are waiting for your answer")
     window.settle()
     assert [one for one in window.answers() if "outcome" in json.dumps(one)] == []
     assert panel.page.evaluate("document.activeElement.tagName") == "TEXTAREA"
@@ -200,7 +200,7 @@ def test_diffs_and_places_open_in_the_editor(window: Window) -> None:
     assert window.js("return vscode.window.activeTextEditor.selection.active.line") == 1
     panel.page.locator(".diff-card .file").click()
     eventually(
-        lambda: any("as the agent told" in one["label"] for one in window.tabs()), "the diff", within=10
+        lambda: any("as the agent reported" in one["label"] for one in window.tabs()), "the diff", within=10
     )
     panel.page.get_by_role("link", name="quit").click()
     expect(window.notification("open only web pages and files")).to_be_visible()

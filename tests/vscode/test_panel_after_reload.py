@@ -43,7 +43,7 @@ def test_after_a_reload_an_agent_takes_the_conversation_up_or_is_given_it(window
     panel = Panel(window)
     panel.answers("it will snow")
     expect(panel.box).to_have_count(0)
-    expect(panel.page.get_by_text("cannot take it up again")).to_have_count(0)
+    expect(panel.page.get_by_text("cannot continue it")).to_have_count(0)
     panel.button("Continue", exact=True).click()
     expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("code")
     assert len(asked(window, "session/load")) == loads + 1
@@ -55,14 +55,14 @@ def test_after_a_reload_an_agent_takes_the_conversation_up_or_is_given_it(window
     window.command("acpSidecar.panel.sessions")
     panel.page.locator(".sessions li .session").filter(has_text="rain").first.click()
     panel.answers("it will rain")
-    panel.says("Its agent cannot take it up again.")
+    panel.says("Its agent cannot continue it.")
     expect(panel.box).to_have_count(0)
     panel.button("Continue in new session").click()
-    panel.says("What was said is attached to your next message.")
-    expect(panel.page.locator(".box .chip")).to_have_text(["The conversation until now"])
+    panel.says("The conversation is attached to your next message.")
+    expect(panel.page.locator(".box .chip")).to_have_text(["The conversation so far"])
     panel.prompt(fresh(1, {"say": "I see"}))
     panel.answers("I see")
-    expect(panel.page.locator(".user .chip")).to_have_text(["The conversation until now"])
+    expect(panel.page.locator(".user .chip")).to_have_text(["The conversation so far"])
     expect(panel.page.locator(".box .chip")).to_have_count(0)
     own, given = prompts(window, RECEIVED)[-1][:2]
     assert json.loads(own["text"]) == [{"say": "I see"}]

@@ -51,7 +51,7 @@ def test_the_panel_in_every_theme(scene: Callable[[str], Window], tmp_path: Path
     window.screenshot(folder / "vscode-try-it-dark.png")
     panel.button("Send", exact=True).click()
     window.type(script.meanwhile.text[half:])
-    expect(panel.page.locator(".tour li.now")).to_contain_text("Take its edit back", timeout=60_000)
+    expect(panel.page.locator(".tour li.now")).to_contain_text("Take back its edit", timeout=60_000)
     panel.button("Leave the demo").click()
     expect(panel.page.locator(".tour")).to_have_count(0)
     panel.says("1 file changed")

@@ -65,12 +65,12 @@ def test_the_list_says_which_conversation_runs_waits_or_has_finished(window: Win
             scripted.steps({"say": f"talk {name}"}, {"wait_for": "session/new", "count": sessions})
         )
         panel.answers(f"talk {name}")
-    until(A="waits for you", B="running", C="running")
+    until(A="waiting for you", B="running", C="running")
     turn_to("A")
     signal(window)
-    until(A="waits for you", B="running", C="finished")
+    until(A="waiting for you", B="running", C="finished")
     turn_to("C")
-    until(A="waits for you", B="running", C="open")  # it was seen, and is no news any more
+    until(A="waiting for you", B="running", C="open")  # it was seen, and is no news any more
 
 
 def test_ends_are_not_told_where_that_is_not_wanted_but_questions_are(window: Window) -> None:

@@ -51,8 +51,8 @@ def test_changes_are_seen_in_lenses_hovers_actions_title_and_view(window: Window
     assert actions(window, file, 14) == [
         "Keep +2 by scripted · turn 1",
         "Reject +2 by scripted · turn 1",
-        "Keep all 3 of the agents' changes in this file",
-        "Reject all 3 of the agents' changes in this file",
+        "Keep all 3 agent changes in this file",
+        "Reject all 3 agent changes in this file",
     ]
     assert actions(window, file, 4) == []
     for words in ("Next Agent Change", "Previous Agent Change", "Keep All", "Reject All"):
@@ -423,7 +423,7 @@ def test_a_conflict_with_the_disk_is_decided_and_can_be_saved(
     window: Window, title: str, stands: str
 ) -> None:
     file, mine = conflict_with_the_disk(window)
-    window.notification("says something else in lines that you changed").first.wait_for()
+    window.notification("differs in lines that you changed").first.wait_for()
     window.command("notifications.clearAll")
     lens(window, title).click()
     eventually(lambda: not window.command("sidecar.listConflicts", {}), "the conflict is over")
@@ -441,7 +441,7 @@ def test_a_conflict_with_the_disk_is_decided_and_can_be_saved(
 
 def test_the_agent_is_asked_about_a_conflict_with_the_disk(window: Window) -> None:
     file, mine = conflict_with_the_disk(window)
-    window.answer("says something else in lines that you changed", "Ask Agent Again")
+    window.answer("differs in lines that you changed", "Ask Agent Again")
     (session,) = window.command("sidecar.status")["sessions"]
 
     def asked() -> str:

@@ -40,7 +40,7 @@ def test_try_it(start_code_server: Callable[..., CodeServer], open_window: OpenW
     expect(step).to_contain_text("Send the message", timeout=30_000)
     panel.button("Send", exact=True).click()  # three
     window.type(script.meanwhile.text[half:])
-    expect(step).to_contain_text("Take its edit back", timeout=60_000)
+    expect(step).to_contain_text("Take back its edit", timeout=60_000)
     own = script.meanwhile.into(script.unsaved)
     bug = story.SCRIPT.mended.replace("))", ") - 1)")
     window.until_text(file, own.replace(bug, story.SCRIPT.mended), within=30)

@@ -28,7 +28,7 @@ function toggleProtocolLog({ protocolLog }: Session): void {
   protocolLog.toggle();
   void vscode.window.showInformationMessage(
     protocolLog.on
-      ? vscode.l10n.t("Every message between the editor and acp-sidecar is shown in the output “ACP Sidecar: Protocol” now.")
+      ? vscode.l10n.t("The output “ACP Sidecar: Protocol” now shows every message between the editor and acp-sidecar.")
       : vscode.l10n.t("The protocol log is off."),
   );
 }

@@ -55,7 +55,7 @@ async function folder(ask = true): Promise<string | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
   if (folders.length === 0) {
     const open = vscode.l10n.t("Open Folder…");
-    const sentence = vscode.l10n.t("An agent works in a folder: open one first.");
+    const sentence = vscode.l10n.t("An agent works in a folder. Open a folder first.");
     if ((await vscode.window.showInformationMessage(sentence, open)) === open) {
       await vscode.commands.executeCommand("vscode.openFolder");
     }
@@ -65,7 +65,7 @@ async function folder(ask = true): Promise<string | undefined> {
     return folders[0]?.uri.fsPath;
   }
   const items = folders.map(({ name, uri }) => ({ label: name, description: uri.fsPath }));
-  const placeHolder = vscode.l10n.t("The folder that the agent starts in; it may use the others too");
+  const placeHolder = vscode.l10n.t("The folder that the agent starts in. It may use the other folders too.");
   return (await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true }))?.description;
 }
 

@@ -53,7 +53,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     if (!marked) {
       return undefined;
     }
-    const words = vscode.l10n.t("Newer on disk: what changed there is in the editor, and can be saved once you look at it");
+    const words = vscode.l10n.t("Newer on disk. The changes are merged into the editor. Switch to the file before you save it.");
     return new vscode.FileDecoration("↻", words, new vscode.ThemeColor("list.warningForeground"));
   }
 

@@ -38,8 +38,8 @@ export function actions(review: Review): vscode.Disposable {
           }
         }
         if (here && blocks.length > 1) {
-          add(vscode.l10n.t("Keep all {0} of the agents' changes in this file", blocks.length), commands.keepFile, { uri });
-          add(vscode.l10n.t("Reject all {0} of the agents' changes in this file", blocks.length), commands.rejectFile, { uri });
+          add(vscode.l10n.t("Keep all {0} agent changes in this file", blocks.length), commands.keepFile, { uri });
+          add(vscode.l10n.t("Reject all {0} agent changes in this file", blocks.length), commands.rejectFile, { uri });
         }
         return found;
       },

@@ -23,7 +23,7 @@ export function registerCommands(review: Review): vscode.Disposable {
     argument: unknown,
   ): Promise<void> => {
     if (ids === undefined || ids.length === 0) {
-      vscode.window.setStatusBarMessage(vscode.l10n.t("No change of an agent here."), 3000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("There is no agent change here."), 3000);
       return;
     }
     await act({ changeIds: [...ids], ...turnPart(argument) });
@@ -37,7 +37,7 @@ export function registerCommands(review: Review): vscode.Disposable {
     }
     const { outcome } = await client.command(resolveConflict, { conflictId: conflict.conflictId, take });
     if (outcome === "asked") {
-      vscode.window.setStatusBarMessage(vscode.l10n.t("{0} is asked to make its change again.", conflict.agent ?? ""), 5000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("{0} was asked to make its change again.", conflict.agent ?? ""), 5000);
     }
   };
   const compare = async (argument: unknown, side: "agent" | "base"): Promise<void> => {
@@ -57,7 +57,7 @@ export function registerCommands(review: Review): vscode.Disposable {
 
   const go = async (block: Block | undefined): Promise<void> => {
     if (block === undefined) {
-      vscode.window.setStatusBarMessage(vscode.l10n.t("Nothing of the agents' is under review."), 3000);
+      vscode.window.setStatusBarMessage(vscode.l10n.t("No agent changes are under review."), 3000);
       return;
     }
     await show(block);
@@ -73,7 +73,7 @@ export function registerCommands(review: Review): vscode.Disposable {
     [commands.rejectFile]: (argument) => some(fileIdsOf(review, argument), rejectThese, argument),
     [commands.keepAll]: () => keepThese({ all: true }),
     [commands.rejectAll]: async () => {
-      if (await sure(vscode.l10n.t("Reject every change of agents that is under review?"), review.model.turns(), vscode.l10n.t("Reject All"))) {
+      if (await sure(vscode.l10n.t("Reject all agent changes that are under review?"), review.model.turns(), vscode.l10n.t("Reject All"))) {
         await rejectThese({ all: true });
       }
     },
@@ -196,7 +196,7 @@ async function openChanges(review: Review, turn: { sessionId: string; turn: numb
   const made = new Set(wanted.flatMap((one) => one.files.filter((file) => file.created).map((file) => file.uri)));
   const uris = [...new Set(wanted.flatMap((one) => one.files.map((file) => file.uri)))];
   if (uris.length === 0) {
-    vscode.window.setStatusBarMessage(vscode.l10n.t("Nothing of the agents' is under review."), 3000);
+    vscode.window.setStatusBarMessage(vscode.l10n.t("No agent changes are under review."), 3000);
     return;
   }
   const which = turn === undefined ? {} : { sessionId: turn.sessionId, turn: turn.turn };

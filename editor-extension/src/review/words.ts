@@ -23,6 +23,6 @@ export function agentOf(conflict: Conflict): string {
 export function conflictWords(conflict: Conflict, path: string): string {
   const who = agentOf(conflict);
   return conflict.origin === "disk"
-    ? l10n.t("{0}: {1} says something else in lines that you changed and have not saved. Yours stand until you decide.", path, who)
-    : l10n.t("{0}: {1} wanted to change the same lines as you. Yours stand, and the agent was told.", path, who);
+    ? l10n.t("{0}: {1} differs in lines that you changed and have not saved. Your lines stay until you decide.", path, who)
+    : l10n.t("{0}: {1} wanted to change the same lines as you. Your lines stay, and the agent was told.", path, who);
 }

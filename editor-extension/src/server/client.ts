@@ -35,7 +35,7 @@ export class NotRunning extends Error {
 /** The server went away with the question; the message says so to a person. */
 export class WentAway extends Error {
   constructor() {
-    super(vscode.l10n.t("acp-sidecar went away before it answered. It is started again by itself: try once more when it runs."));
+    super(vscode.l10n.t("acp-sidecar ended before it answered. It restarts automatically. Try again when it is running."));
   }
 }
 
@@ -167,7 +167,7 @@ export class Client implements vscode.Disposable {
     try {
       await client.start();
       if (this.current !== client) {
-        throw new Error(vscode.l10n.t("it went away while it was starting"));
+        throw new Error(vscode.l10n.t("it ended while it was starting"));
       }
     } catch (error) {
       if (this.current === client || this.current === undefined) {

@@ -15,7 +15,7 @@ export function mismatch(told: InitializeResult["serverInfo"], own: string, comm
     return undefined;
   }
   return vscode.l10n.t(
-    "{0} is acp-sidecar {1}, but this extension is made for {2}. Update the older of the two, or clear the setting acpSidecar.serverPath to use the bundled one.",
+    "{0} is acp-sidecar {1}, but this extension needs {2}. Update the older one, or clear the setting acpSidecar.serverPath to use the bundled server.",
     command,
     version,
     own,

@@ -30,7 +30,7 @@ export function look(phase: Phase): Look {
     case "stopped":
       return { icon: "$(circle-slash)", tooltip: vscode.l10n.t("ACP Sidecar is not running") };
     case "looking":
-      return { icon: "$(loading~spin)", tooltip: vscode.l10n.t("ACP Sidecar looks for a Python") };
+      return { icon: "$(loading~spin)", tooltip: vscode.l10n.t("ACP Sidecar is looking for a Python") };
     case "starting":
       return { icon: "$(loading~spin)", tooltip: vscode.l10n.t("ACP Sidecar is starting") };
     case "running":
@@ -44,7 +44,7 @@ export function look(phase: Phase): Look {
     case "waiting":
       return {
         icon: "$(loading~spin)",
-        tooltip: vscode.l10n.t("ACP Sidecar went away ({0}) and is started again", phase.why),
+        tooltip: vscode.l10n.t("ACP Sidecar ended ({0}) and is restarting", phase.why),
       };
     case "failed":
       return { icon: "$(error)", tooltip: phase.why, wrong: true };

@@ -159,7 +159,7 @@ export class Supervisor implements vscode.Disposable {
     const wait = this.backoff.next(Date.now() - this.startedAt);
     this.session.log.error(`the server went away (${last})`);
     if (wait === undefined) {
-      const why = vscode.l10n.t("acp-sidecar went away {0} times in a row ({1}).", this.backoff.count, last);
+      const why = vscode.l10n.t("acp-sidecar ended {0} times in a row ({1}).", this.backoff.count, last);
       this.fail(why, [restartIt, showLog]);
       return;
     }
@@ -179,7 +179,7 @@ export class Supervisor implements vscode.Disposable {
     }
     if (await this.isBusy()) {
       const answer = await vscode.window.showInformationMessage(
-        vscode.l10n.t("The settings of ACP Sidecar take effect when it is restarted, which ends the agent's running turn."),
+        vscode.l10n.t("The changed settings take effect when ACP Sidecar restarts. A restart ends the running turn."),
         restartIt.label(),
       );
       if (answer === undefined) {

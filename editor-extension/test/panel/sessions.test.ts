@@ -268,7 +268,7 @@ test("sessions: a record comes back as it was; a turn without an end was interru
   assert.match(attached.text ?? "", /## You\n\none\n[^]*well/);
   await sessions.send(live, "three", [attached]);
   const sent = fake.prompts.at(-1)!;
-  assert.match(String(sent[1]?.["text"]), /^What was said[^]*well/);
+  assert.match(String(sent[1]?.["text"]), /^This is the earlier conversation[^]*well/);
   // in the record it is a thing that went along, not the user's words
   assert.deepEqual(promptWords(sent, "Earlier"), { text: "three", attachments: [{ id: "earlier", kind: "conversation", label: "Earlier", uri: "" }] });
 });

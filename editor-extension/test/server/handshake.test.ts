@@ -6,7 +6,7 @@ import { mismatch } from "../../src/server/handshake";
 const CASES: [{ name: string; version?: string } | undefined, string, RegExp | undefined][] = [
   [{ name: "acp-sidecar", version: "0.1.0" }, "0.1.0", undefined],
   [{ name: "acp-sidecar", version: "0.1.9" }, "0.1.0", undefined],
-  [{ name: "acp-sidecar", version: "0.2.0" }, "0.1.0", /^\/x is acp-sidecar 0\.2\.0, but this extension is made for 0\.1\.0\. Update/],
+  [{ name: "acp-sidecar", version: "0.2.0" }, "0.1.0", /^\/x is acp-sidecar 0\.2\.0, but this extension needs 0\.1\.0\. Update/],
   [{ name: "acp-sidecar", version: "1.4.0" }, "1.0.0", undefined],
   [{ name: "acp-sidecar", version: "2.0.0" }, "1.9.0", /2\.0\.0/],
   [{ name: "acp-sidecar" }, "0.1.0", /acp-sidecar \?/],

@@ -125,7 +125,7 @@ function values(row: Json): { value: string; label: string }[] {
 }
 
 /** How a conversation begins that the agent does not remember, in the prompt that gives it what was said. For agents: not translated. */
-const EARLIER = "What was said between the user and you, or another agent, before; you may not remember it:";
+const EARLIER = "This is the earlier conversation between the user and you, or another agent. You may not remember it:";
 
 /** What was said until now, as it goes along with a prompt. */
 export function earlier(label: string, text: string): Attachment {

@@ -14,7 +14,7 @@ export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
   return agents.map((one): Agent => {
     const { id, source, installed, version, needs } = one;
     const row: Agent = { id, name: nameOf(one), source, installed, ...(version ? { version } : {}), ...(needs ? { needs } : {}) };
-    if (source === "demo") row.description = vscode.l10n.t("Reads a file and makes one small edit. For trying things out.");
+    if (source === "demo") row.description = vscode.l10n.t("Reads a file and makes one small edit. Use it to try the extension.");
     if (installed) return row;
     if (/\b(node|npx|npm)\b/i.test(needs ?? "")) return { ...row, needs: vscode.l10n.t("Node.js was not found on this machine."), remedy: { id: "node", label: vscode.l10n.t("Get Node.js") } };
     if (/\buvx?\b/i.test(needs ?? "")) return { ...row, needs: vscode.l10n.t("uv was not found on this machine."), remedy: { id: "uv", label: vscode.l10n.t("Get uv") } };
@@ -52,10 +52,10 @@ export async function addAgent(session: Session, done: () => Promise<void>): Pro
   const add = vscode.l10n.t("Add");
   const runner = command.command === "npx" || command.command === "uvx";
   const detail = [
-    vscode.l10n.t("It will be started as:"),
+    vscode.l10n.t("It is started with:"),
     shown(command),
     runner
-      ? vscode.l10n.t("Nothing is downloaded now. When it is started for the first time, {0} fetches this version of the package.", command.command)
+      ? vscode.l10n.t("Nothing is downloaded now. {0} downloads this version of the package when the agent starts for the first time.", command.command)
       : vscode.l10n.t("It is started when you begin a conversation with it."),
     vscode.l10n.t("It runs with your rights."),
   ].join("\n\n");
@@ -69,7 +69,7 @@ export async function addAgent(session: Session, done: () => Promise<void>): Pro
 async function typed(known: Readonly<Record<string, unknown>>): Promise<{ name: string; command: AgentCommand } | undefined> {
   const line = await vscode.window.showInputBox({
     title: vscode.l10n.t("Add an agent"),
-    prompt: vscode.l10n.t("The program and its arguments. It is started as it is, without a shell."),
+    prompt: vscode.l10n.t("The program and its arguments. It is started without a shell."),
     validateInput: (text) => (wordsOf(text).length === 0 ? vscode.l10n.t("Type a command") : undefined),
   });
   const [command, ...args] = wordsOf(line ?? "");
@@ -78,7 +78,7 @@ async function typed(known: Readonly<Record<string, unknown>>): Promise<{ name: 
     title: vscode.l10n.t("Add an agent"),
     prompt: vscode.l10n.t("A name for it"),
     value: path.basename(command).replace(/\.(exe|cmd|js|py)$/i, ""),
-    validateInput: (text) => (!text.trim() ? vscode.l10n.t("Type a name") : text.trim() in known || text.trim() === "demo" ? vscode.l10n.t("There is one of this name") : undefined),
+    validateInput: (text) => (!text.trim() ? vscode.l10n.t("Type a name") : text.trim() in known || text.trim() === "demo" ? vscode.l10n.t("An agent with this name exists") : undefined),
   });
   return name === undefined ? undefined : { name: name.trim(), command: { command, args } };
 }
@@ -124,7 +124,7 @@ export async function signIn({ client }: Session, agent: string, name: string): 
   }
   if (answer.state === "env") {
     const settings = vscode.l10n.t("Open settings");
-    const chosen = await vscode.window.showInformationMessage(answer.message ?? vscode.l10n.t("{0} needs variables in its settings.", name), settings);
+    const chosen = await vscode.window.showInformationMessage(answer.message ?? vscode.l10n.t("{0} needs environment variables in its settings.", name), settings);
     if (chosen === settings) await vscode.commands.executeCommand("acpSidecar.openSettings", "acpSidecar.agents");
     return false;
   }

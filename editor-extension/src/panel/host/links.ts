@@ -28,7 +28,7 @@ export async function openLocation(given: string, line: number | undefined): Pro
   try {
     await vscode.window.showTextDocument(uri, { preview: true, ...selection });
   } catch {
-    void vscode.window.showWarningMessage(vscode.l10n.t("{0} cannot be opened: it does not exist, or is no text.", given));
+    void vscode.window.showWarningMessage(vscode.l10n.t("{0} cannot be opened: it does not exist or is not text.", given));
   }
 }
 
@@ -43,7 +43,7 @@ export async function openLink(href: string): Promise<void> {
       return;
     }
     case "refused":
-      void vscode.window.showWarningMessage(vscode.l10n.t("Links of agents open only web pages and files. This is another: {0}", href.slice(0, 200)));
+      void vscode.window.showWarningMessage(vscode.l10n.t("Links in answers open only web pages and files. This link is neither: {0}", href.slice(0, 200)));
   }
 }
 
@@ -73,7 +73,7 @@ export class Told implements vscode.TextDocumentContentProvider, vscode.Disposab
       this.texts.set(uri.toString(), text);
       return uri;
     };
-    const title = vscode.l10n.t("{0}: as the agent told", name);
+    const title = vscode.l10n.t("{0}: as the agent reported", name);
     await vscode.commands.executeCommand("vscode.diff", side("before", oldText ?? ""), side("after", newText), title, { preview: true });
   }
 

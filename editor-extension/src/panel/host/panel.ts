@@ -57,15 +57,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         mode: vscode.l10n.t("Mode"),
         undoIncomplete: (count, reason) =>
           count === 1
-            ? vscode.l10n.t("One change could not be put back: {0}", reason)
-            : vscode.l10n.t("{0} changes could not be put back. The first: {1}", count, reason),
+            ? vscode.l10n.t("One change could not be undone: {0}", reason)
+            : vscode.l10n.t("{0} changes could not be undone. The first: {1}", count, reason),
         allowed: (option) => option,
         cancelled: vscode.l10n.t("Cancelled"),
         signIn: vscode.l10n.t("Sign in"),
         signInFirst: (agent) => vscode.l10n.t("{0} wants you to sign in first.", agent),
-        lost: vscode.l10n.t("The agent does not remember what is above: it was not able to take the conversation up again."),
-        given: vscode.l10n.t("What was said is attached to your next message."),
-        earlier: vscode.l10n.t("The conversation until now"),
+        lost: vscode.l10n.t("The agent does not remember the messages above. It could not continue the conversation."),
+        given: vscode.l10n.t("The conversation is attached to your next message."),
+        earlier: vscode.l10n.t("The conversation so far"),
       },
     });
     this.sessions.titles = { ...this.memory.titles };
@@ -435,7 +435,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.view.badge =
       value === 0
         ? undefined
-        : { value, tooltip: waiting > 0 ? vscode.l10n.t("An agent waits for you") : vscode.l10n.t("An agent has finished") };
+        : { value, tooltip: waiting > 0 ? vscode.l10n.t("An agent is waiting for you") : vscode.l10n.t("An agent has finished") };
   }
 
   /** Only those who look elsewhere are told, by a message that answers nothing: it brings them here. */

@@ -52,10 +52,10 @@ export class Tour implements vscode.Disposable {
     return {
       step: this.step,
       steps: [
-        vscode.l10n.t("rainfall() is typed into {0} and not saved: the disk does not know it. Type something too.", script.file),
-        vscode.l10n.t("Send the message below: the agent reads what you typed."),
-        vscode.l10n.t("Go on typing while it works: your text stays."),
-        vscode.l10n.t("Take its edit back: {0} in the file, or Reject above the change.", undo),
+        vscode.l10n.t("The tour typed rainfall() into {0} and did not save it, so it is not on disk. Type something too.", script.file),
+        vscode.l10n.t("Send the message below. The agent reads your unsaved text."),
+        vscode.l10n.t("Keep typing while the agent works. Your text stays."),
+        vscode.l10n.t("Take back its edit: press {0} in the file, or choose Reject above the change.", undo),
       ],
     };
   }

@@ -70,13 +70,13 @@ function Conversation({ store, current }: { store: Store; current: Current }) {
         reveal={reveal}
         conversation={store.sessionId}
         empty={
-          current.state === "starting" ? t("{0} is starting…", current.agent) : t("{0} is ready. It sees the files you have open, unsaved text included.", current.agent)
+          current.state === "starting" ? t("{0} is starting…", current.agent) : t("{0} is ready. It sees your open files, including unsaved text.", current.agent)
         }
         draw={(row) => <RowView row={row} store={store} sessionId={current.sessionId} recorded={current.recorded} />}
       />
       {open.length > 0 && first && (
         <button class="waiting" onClick={() => setReveal({ key: first, serial: (reveal?.serial ?? 0) + 1 })}>
-          <Icon name="bell-dot" /> {open.length === 1 ? t("1 question waits for your answer") : t("{0} questions wait for your answer", open.length)}
+          <Icon name="bell-dot" /> {open.length === 1 ? t("1 question is waiting for your answer") : t("{0} questions are waiting for your answer", open.length)}
         </button>
       )}
     </>
@@ -87,7 +87,7 @@ function Foot({ store, overview, current, agent }: { store: Store; overview: Ove
   if (current?.recorded) {
     return (
       <div class="recorded">
-        <span class="grow">{current.resumable ? t("A recorded conversation.") : t("A recorded conversation. Its agent cannot take it up again.")}</span>
+        <span class="grow">{current.resumable ? t("A recorded conversation.") : t("A recorded conversation. Its agent cannot continue it.")}</span>
         <button class="primary" onClick={() => store.send({ type: "continueSession", sessionId: current.sessionId })}>
           {current.resumable ? t("Continue") : t("Continue in new session")}
         </button>

@@ -83,7 +83,7 @@ function User({ entry, store, sessionId, recorded }: Of<"user"> & { recorded: bo
             {undo === "done" && <span class="muted">{t("Undone")}</span>}
             {undo === "working" && <span class="muted">{t("Undoing…")}</span>}
             {undo === "yes" && turn !== undefined && (
-              <button class="quiet" onClick={() => store.send({ type: "undoTurn", sessionId, turn })} title={t("Put back everything the agent changed in this turn")}>
+              <button class="quiet" onClick={() => store.send({ type: "undoTurn", sessionId, turn })} title={t("Undo everything that the agent changed in this turn")}>
                 <Icon name="discard" /> {t("Undo this turn")}
               </button>
             )}
@@ -252,9 +252,9 @@ function End({ entry, store, sessionId }: Of<"end">) {
   const words = {
     end_turn: "",
     cancelled: t("Stopped."),
-    max_tokens: t("The answer ended here: the agent reached its limit of tokens. Send “continue” to go on."),
-    max_turn_requests: t("The agent reached its limit of steps for one turn. Send “continue” to go on."),
-    refusal: t("The agent refused to go on with this. What you sent last is not part of its memory any more."),
+    max_tokens: t("The agent reached its token limit. Send “continue” to go on."),
+    max_turn_requests: t("The agent reached its step limit for one turn. Send “continue” to go on."),
+    refusal: t("The agent refused to continue. It no longer remembers your last message."),
     failed: entry.error ?? t("The turn failed."),
     interrupted: t("Interrupted: the editor or the agent ended while this turn ran."),
   }[entry.reason];

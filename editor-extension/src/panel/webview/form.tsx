@@ -25,7 +25,7 @@ export function Form({ entry, store, sessionId }: Props) {
   );
   const [missing, setMissing] = useState<string | null>(null);
   if (entry.state !== "open") {
-    const words = { answered: entry.url ? t("Opened. The agent waits for it.") : t("Answered."), finished: t("Finished."), withdrawn: t("No longer asked.") };
+    const words = { answered: entry.url ? t("Opened. The agent is waiting for the result.") : t("Answered."), finished: t("Finished."), withdrawn: t("No longer asked.") };
     return (
       <div class="question settled">
         <Icon name={entry.state === "withdrawn" ? "circle-slash" : "check"} />

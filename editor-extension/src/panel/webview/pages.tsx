@@ -11,12 +11,12 @@ export function Start({ store, overview }: { store: Store; overview: Overview })
   return (
     <div class="start" tabIndex={-1}>
       <h1>{t("Agents that see what you type")}</h1>
-      <p class="lead">{t("They read your unsaved text, go on while you type, and everything they change can be kept, rejected or undone.")}</p>
+      <p class="lead">{t("Agents read your unsaved text and work while you type. You keep, reject or undo their changes.")}</p>
       <button class="try" onClick={() => store.send({ type: "tryIt" })}>
         <Icon name="play-circle" />
         <span>
           <b>{t("Try it")}</b>
-          <span class="muted">{t("A scripted demo agent: no AI, no account, nothing is downloaded")}</span>
+          <span class="muted">{t("A scripted demo agent: no AI, no account, no download")}</span>
         </span>
       </button>
       <h2>{agents.length ? t("Agents") : t("No agent found on this machine")}</h2>
@@ -116,7 +116,7 @@ function Rows({ store, sessions }: { store: Store; sessions: Summary[] }) {
 }
 
 export function stateIcon(session: Pick<Summary, "state" | "unseen" | "recorded">): { name: string; spin: boolean; words: string } {
-  if (session.state === "waiting") return { name: "bell-dot", spin: false, words: t("waits for you") };
+  if (session.state === "waiting") return { name: "bell-dot", spin: false, words: t("waiting for you") };
   if (session.state === "running" || session.state === "starting") return { name: "loading", spin: true, words: t("running") };
   if (session.state === "failed") return { name: "error", spin: false, words: t("failed") };
   if (session.unseen) return { name: "circle-filled", spin: false, words: t("finished") };

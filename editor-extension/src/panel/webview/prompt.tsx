@@ -147,7 +147,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const hint = blocked
     ? t("This conversation can only be read")
     : running
-      ? t("Queue a message, sent when the agent has finished")
+      ? t("Queue a message for when the agent has finished")
       : t("Ask the agent. @ adds files, / runs a command");
   return (
     <div class="prompt">
@@ -230,8 +230,8 @@ export function Prompt({ store, overview, current, agent }: Props) {
             event.preventDefault();
             const room = IMAGES_AT_MOST - attachments.filter((one) => one.kind === "image").length;
             const fit = files.filter((one) => one.size <= IMAGE_LIMIT).slice(0, room);
-            if (!current?.images) return setRefused(current ? t("{0} takes no pictures.", current.agent) : t("Begin a conversation first: not every agent takes pictures."));
-            setRefused(fit.length === files.length ? "" : t("At most {0} pictures of {1} MB go with a message.", IMAGES_AT_MOST, IMAGE_LIMIT >> 20));
+            if (!current?.images) return setRefused(current ? t("{0} does not accept pictures.", current.agent) : t("Start a conversation first. Not every agent accepts pictures."));
+            setRefused(fit.length === files.length ? "" : t("A message can have at most {0} pictures of {1} MB each.", IMAGES_AT_MOST, IMAGE_LIMIT >> 20));
             for (const file of fit) void picture(file).then((image) => setAttachments((before) => merged(before, [image])));
           }}
         />

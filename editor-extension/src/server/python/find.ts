@@ -29,7 +29,7 @@ export async function find(sources: Sources): Promise<Found> {
       return { kind: "found", python: result.python, from: "setting" };
     }
     const message = vscode.l10n.t(
-      "{0}, named in the setting acpSidecar.python, {1}. Name another one or clear the setting.",
+      "{0}, from the setting acpSidecar.python, {1}. Change or clear the setting.",
       sources.setting,
       result.problem,
     );
@@ -62,7 +62,7 @@ export async function find(sources: Sources): Promise<Found> {
   const first = rejected[0];
   const message =
     first === undefined
-      ? vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine.")
-      : vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: {0}.", first);
+      ? vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine.")
+      : vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine: {0}.", first);
   return { kind: "none", message };
 }

@@ -15,7 +15,7 @@ export async function offerPython(session: Session, then: () => Promise<void>): 
   const there = installedUv();
   const wheel = UV_WHEELS[target()];
   if (there === undefined && wheel === undefined) {
-    await tell(session, vscode.l10n.t("there is no uv for this kind of machine ({0})", target()));
+    await tell(session, vscode.l10n.t("uv is not available for this kind of machine ({0})", target()));
     return;
   }
   const agree = vscode.l10n.t("Download");
@@ -62,13 +62,13 @@ async function get(session: Session, uv: string | Wheel, folder: string, signal:
 
 function detail(uv: string | undefined, folder: string): string {
   const python = vscode.l10n.t(
-    "About 35 MB (100 MB on the disk) are fetched from releases.astral.sh, Astral's builds of Python, into {0}. Nothing else on this machine changes.",
+    "The download is about 35 MB (100 MB on disk) from releases.astral.sh, Astral's builds of Python. It goes to {0}. Nothing else on this machine changes.",
     folder,
   );
   const by =
     uv === undefined
-      ? vscode.l10n.t("This is done by uv {0}, about 20 MB, which is fetched from PyPI (files.pythonhosted.org) before and removed after.", UV_VERSION)
-      : vscode.l10n.t("This is done by {0}.", uv);
+      ? vscode.l10n.t("uv {0} does this. It is about 20 MB, is downloaded first from PyPI (files.pythonhosted.org), and is removed afterwards.", UV_VERSION)
+      : vscode.l10n.t("{0} does this.", uv);
   return `${python}\n\n${by}`;
 }
 
@@ -86,7 +86,7 @@ function target(): string {
 
 async function tell(session: Session, why: string): Promise<void> {
   const sentence = vscode.l10n.t(
-    "Python could not be fetched: {0}. Install Python 3.11 or newer yourself, then run “ACP Sidecar: Restart Server”.",
+    "Python could not be downloaded: {0}. Install Python 3.11 or newer yourself, then run “ACP Sidecar: Restart Server”.",
     why,
   );
   session.log.error(sentence);

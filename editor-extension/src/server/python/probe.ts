@@ -35,7 +35,7 @@ export async function probe(candidate: Candidate, boot: string, cwd: string): Pr
   try {
     answer = JSON.parse(told.text) as Answer;
   } catch {
-    return { problem: vscode.l10n.t("is not a Python that can be used") };
+    return { problem: vscode.l10n.t("is not a usable Python") };
   }
   if (answer.problem !== null) {
     return { problem: words(answer) };
@@ -50,9 +50,9 @@ function words({ version, problem, detail }: Answer): string {
     case "implementation":
       return vscode.l10n.t("is {0}; only CPython is supported", detail ?? "");
     case "free-threaded":
-      return vscode.l10n.t("is a free-threaded Python {0}, for which there are no libraries", version);
+      return vscode.l10n.t("is a free-threaded Python {0}, which the libraries do not support", version);
     default:
-      return vscode.l10n.t("is Python {0}, but the libraries do not load in it ({1})", version, detail ?? "");
+      return vscode.l10n.t("is Python {0}, but it cannot load the libraries ({1})", version, detail ?? "");
   }
 }
 

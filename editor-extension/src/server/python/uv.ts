@@ -20,12 +20,12 @@ export async function fetchUv(wheel: Wheel, folder: string, signal: AbortSignal)
   }
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (createHash("sha256").update(bytes).digest("hex") !== wheel.sha256) {
-    throw new Error(vscode.l10n.t("what {0} sent is not what was expected", new URL(wheel.url).host));
+    throw new Error(vscode.l10n.t("the download from {0} does not have the expected digest", new URL(wheel.url).host));
   }
   const program = /\.data\/scripts\/(uv(?:\.exe)?)$/;
   const [name, content] = Object.entries(unzipSync(bytes, { filter: (file) => program.test(file.name) }))[0] ?? [];
   if (name === undefined || content === undefined) {
-    throw new Error(vscode.l10n.t("there is no program in {0}", path.posix.basename(wheel.url)));
+    throw new Error(vscode.l10n.t("{0} does not contain the program", path.posix.basename(wheel.url)));
   }
   await fs.mkdir(folder, { recursive: true });
   const target = path.join(folder, path.posix.basename(name));

@@ -25,7 +25,7 @@ const CASES: Case[] = [
     extension: "/e",
     good: ["/e"],
     expected:
-      "wrong setting: /s, named in the setting acpSidecar.python, is Python 3.10.13; 3.11 to 3.14 are supported. Name another one or clear the setting.",
+      "wrong setting: /s, from the setting acpSidecar.python, is Python 3.10.13; 3.11 to 3.14 are supported. Change or clear the setting.",
     probed: ["/s"],
   },
   {
@@ -42,12 +42,12 @@ const CASES: Case[] = [
     name: "only Python 3.10",
     machine: ["/usr/bin/python3"],
     expected:
-      "none: acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine: /usr/bin/python3 is Python 3.10.13; 3.11 to 3.14 are supported.",
+      "none: acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine: /usr/bin/python3 is Python 3.10.13; 3.11 to 3.14 are supported.",
     probed: ["/usr/bin/python3"],
   },
   {
     name: "none at all",
-    expected: "none: acp-sidecar needs Python 3.11 to 3.14, and none was found on this machine.",
+    expected: "none: acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine.",
     probed: [],
   },
 ];

@@ -18,15 +18,15 @@ const CASES: [string, string, string][] = [
   [
     "free-threaded",
     '{"version": "3.14.0", "executable": "/p", "problem": "free-threaded", "detail": ""}',
-    "is a free-threaded Python 3.14.0, for which there are no libraries",
+    "is a free-threaded Python 3.14.0, which the libraries do not support",
   ],
   [
     "of another processor",
     '{"version": "3.13.1", "executable": "/p", "problem": "library", "detail": "wrong ELF class"}',
-    "is Python 3.13.1, but the libraries do not load in it (wrong ELF class)",
+    "is Python 3.13.1, but it cannot load the libraries (wrong ELF class)",
   ],
-  ["no Python", "hello", "is not a Python that can be used"],
-  ["says nothing", "", "is not a Python that can be used"],
+  ["no Python", "hello", "is not a usable Python"],
+  ["says nothing", "", "is not a usable Python"],
 ];
 
 for (const [name, said, expected] of CASES) {

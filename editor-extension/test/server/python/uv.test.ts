@@ -40,9 +40,9 @@ test("uv comes out of its wheel, executable", async () => {
 });
 
 const FAILURES: [string, string, string, RegExp][] = [
-  ["other bytes than expected", "/uv.whl", "0".repeat(64), /^what 127\.0\.0\.1:\d+ sent is not what was expected$/],
+  ["other bytes than expected", "/uv.whl", "0".repeat(64), /^the download from 127\.0\.0\.1:\d+ does not have the expected digest$/],
   ["no such file", "/missing.whl", "", /^127\.0\.0\.1:\d+ answered 404$/],
-  ["a wheel without a program", "/empty.whl", sha256(empty), /^there is no program in empty\.whl$/],
+  ["a wheel without a program", "/empty.whl", sha256(empty), /^empty\.whl does not contain the program$/],
 ];
 for (const [name, url, digest, expected] of FAILURES) {
   test(`fetching uv: ${name}`, async () => {
