@@ -1,1 +1,1 @@
-"""The pure part: text, changes, merging, the overlay and its rules. Standard library only; no IO, no protocol types."""
+"""The pure part: text, changes, merging, the overlay and its rules. Standard library only; no I/O, no protocol types."""

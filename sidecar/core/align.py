@@ -18,13 +18,13 @@ _SMALL = 200
 """Sequences up to this many tokens are searched greedily before anchors are looked for."""
 _GREEDY_LIMIT = 60
 _CHANCE = 500
-"""In more tokens than _LARGE, less than one anchor in so many is chance: nothing has stayed that is worth a look."""
+"""In more than _LARGE tokens, fewer than one anchor in this many is chance: nothing worth comparing is left."""
 _LARGE = 20_000
 
 
 @dataclass(slots=True)
 class Budget:
-    """Work that is left, in steps of roughly a third of a microsecond; a search that used it up gives up."""
+    """Remaining work, in steps of roughly a third of a microsecond. A search gives up when none is left."""
 
     left: int
 
@@ -85,7 +85,7 @@ def _runs(trace: list[list[int]], x: int, y: int, n: int, m: int) -> list[Run]:
 
 
 def align(a: Sequence[str], b: Sequence[str], budget: Budget) -> list[Run]:
-    """Equal runs of two sequences, in order; what is between them differs or was too much work to compare."""
+    """Equal runs of two sequences, in order; the parts between them differ, or were too much work to compare."""
     found: list[Run] = []
     todo = [(0, len(a), 0, len(b))]
     anchorable = 5 * (len(a) + len(b)) // 4  # tokens: everything once, and what that left apart
@@ -163,7 +163,7 @@ def _anchors(a: Sequence[str], x0: int, x1: int, b: Sequence[str], y0: int, y1: 
 
 
 def _once(tokens: Sequence[str], indices: Iterable[int]) -> dict[str, int]:
-    """Token → index of those that occur exactly once at `indices`, in their order."""
+    """Token → index, for tokens that occur exactly once at `indices`, in their order."""
     first: dict[str, int] = {}
     again: set[str] = set()
     for i in indices:

@@ -1,8 +1,8 @@
 """Changes to a text as values: `Edit` (one replacement) and `ChangeSet` (all replacements between two texts).
 
 A ChangeSet knows the length of the text it was made for and refuses any other. It can be applied, undone (`invert`),
-joined with what came after it (`compose`), moved over what happened beside it (`map`), and asked where an offset went
-(`map_offset`). It neither finds changes (diff.py) nor decides between them (merge.py).
+joined with a later change (`compose`), moved over a concurrent one (`map`), and asked where an offset went
+(`map_offset`). It does not find changes (diff.py) and does not decide between them (merge.py).
 
 Offsets and lengths are code points of the text *before* the change, everywhere in this module.
 """

@@ -1,11 +1,11 @@
 """Chunks: the pieces of a few KB in which a Text keeps its characters, and the index that finds the right one.
 
-A chunk is a plain `str`, so texts share it and nothing has to be told that it will not change. Chunks end at a line's end
-where there is one near enough, so that a line is mostly in one chunk; only speed depends on it. What is certain: no chunk
-is empty unless it is the only one, and `\\r\\n` is never divided.
+A chunk is a plain `str`, which is immutable, so texts share it. Chunks end at a line's end if one is near enough, so that
+most lines are in one chunk; this affects only speed. Two things always hold: no chunk is empty unless it is the only one,
+and `\\r\\n` is never divided.
 
 Sizes were measured for typing and for reading lines in 10 MB (benchmarks/text_store.py): a smaller chunk makes the
-insertion cheaper and the copy of the chunk list at a snapshot dearer.
+insertion cheaper and the copy of the chunk list at a snapshot more expensive.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import accumulate
 TARGET = 4096
 """Code points of a new chunk, at most."""
 MAXIMUM = 2 * TARGET
-"""A chunk that grows beyond this is divided."""
+"""A chunk that becomes larger is divided."""
 MINIMUM = TARGET // 8
-"""A chunk that shrinks below this is joined to a neighbour."""
+"""A chunk that becomes smaller is joined to a neighbour."""
 
 
 def divide(text: str) -> list[str]:
@@ -75,8 +75,8 @@ class ChunkIndex:
     """How many lines end and how many code points there are before each chunk.
 
     Two Fenwick trees, so that finding a chunk and changing one cost the logarithm of their number: the sums over the first
-    `k` chunks are `tree[k]` plus those over the first `k` without its lowest bit. While one chunk is typed in, what it
-    gained is kept apart.
+    `k` chunks are `tree[k]` plus the sums over the first `k` without its lowest bit. While one chunk is typed in, its growth is
+    kept apart.
     """
 
     __slots__ = ("_late", "_late_lines", "_late_points", "_lines", "_points", "_size", "_top")
@@ -100,7 +100,7 @@ class ChunkIndex:
         return new
 
     def add(self, chunk: int, lines: int, points: int) -> None:
-        """A chunk has got so many more terminators and code points."""
+        """A chunk has gained this many terminators and code points."""
         if chunk != self._late:
             self.settle()
             self._late = chunk
@@ -108,7 +108,7 @@ class ChunkIndex:
         self._late_points += points
 
     def settle(self) -> None:
-        """Brings the trees up to date; done before every look-up, so only who gives the index away has to ask for it."""
+        """Brings the trees up to date. Every look-up does this, so only a caller that gives the index away has to call it."""
         size = self._size
         if points := self._late_points:
             tree = self._points
@@ -140,7 +140,7 @@ class ChunkIndex:
         return at, lines, points
 
     def chunk_of_offset(self, offset: int) -> tuple[int, int, int]:
-        """The chunk in which an offset is: at a border the one behind it, at the text's end the last. Then as above."""
+        """The chunk that contains an offset: at a border the chunk after it, at the text's end the last chunk. Then as above."""
         self.settle()
         lines_tree, points_tree, size = self._lines, self._points, self._size
         at, lines, points, step = 0, 0, 0, self._top

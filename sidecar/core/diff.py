@@ -1,9 +1,9 @@
 """Find the edits between two texts: small where they are small, and bounded in time whatever the texts are.
 
 `diff` gives what to send to an editor: whole lines where lines came or went, a few characters where a line was modified,
-so that cursors, folds and markers elsewhere stay. The lines that changed are found by hunks.py; here they are looked
-into, first for lines that only moved sideways, then word by word. When that would take too much work or give too many
-edits, a hunk stays one replacement: half a million edits help nobody.
+so that cursors, folds and markers elsewhere stay. hunks.py finds the changed lines. This module compares them, first for
+lines whose indentation changed, then word by word. If that takes too much work or produces too many edits, a hunk stays one
+replacement: nobody benefits from half a million edits.
 
 No edit begins or ends inside \\r\\n, a surrogate pair or (within reason) a character and its combining marks, neither in
 the old text nor in the new one. Offsets are code points.
@@ -44,8 +44,8 @@ def diff(old: str, new: str) -> ChangeSet:
 def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
     """The smallest useful edits within `line_hunks`, in offsets of `old`: sorted and never touching.
 
-    No edit leaves the hunk it comes from, so that a caller may leave out hunks or move them."""
-    # So many hunks that hardly one of them can become two edits: not worth a look inside.
+    Every edit stays within its hunk, so a caller may leave out hunks or move them."""
+    # So many hunks that hardly any of them can become two edits: not worth comparing further.
     budget = Budget(_WORK if len(hunks) <= MAX_HUNKS * 9 // 10 else 0)
     small: list[Hunk] = []
     for done, hunk in enumerate(hunks, 1):
@@ -59,7 +59,7 @@ def refined(old: str, new: str, hunks: Sequence[Hunk]) -> tuple[Edit, ...]:
 
 
 def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
-    """Edits within changed lines: first lines that only moved sideways, then words of what is left; all or nothing."""
+    """Edits within changed lines: first lines whose indentation changed, then words in the rest; all or nothing."""
     if hunk.old_start == hunk.old_end or hunk.new_start == hunk.new_end:
         return [hunk]
     whole = _trimmed(old, new, hunk)
@@ -74,7 +74,7 @@ def _refine(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
 
 
 def _indented(old: str, new: str, hunk: Hunk, budget: Budget) -> list[Hunk]:
-    """The hunk cut up so that a line and the same line with other blanks around it make one part."""
+    """The hunk in parts. A line and the same line with other blanks around it are one part."""
     a = lines_of(old[hunk.old_start : hunk.old_end])
     b = lines_of(new[hunk.new_start : hunk.new_end])
     i, j = hunk.old_start, hunk.new_start
@@ -98,7 +98,7 @@ def _trimmed(old: str, new: str, hunk: Hunk) -> Hunk:
 
 
 def _settled(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Hunks grown until none begins or ends inside a character, in either text; those that then touch are joined."""
+    """Hunks extended until none begins or ends inside a character, in either text. Hunks that then touch are joined."""
     settled: list[Hunk] = []
     for index, (i, i_end, j, j_end) in enumerate(hunks):
         floor = settled[-1].old_end if settled else 0
@@ -114,7 +114,7 @@ def _settled(old: str, new: str, hunks: Sequence[Hunk]) -> list[Hunk]:
 
 
 def _splits(text: str, at: int, grown: int) -> bool:
-    """Does a boundary at `at` separate what belongs together? Long clusters count up to a limit only."""
+    """Whether a boundary at `at` separates parts of one character. Long clusters are checked up to a limit only."""
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]

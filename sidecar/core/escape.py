@@ -1,14 +1,14 @@
-"""escape: words of others, made safe to show to a person.
+"""escape: makes text from others safe to show to a person.
 
-An agent's title may hold terminal sequences, bidi overrides, zero-width characters or five thousand blanks, all of which
-make a person see something else than what is there. What prints as itself stays; everything else is shown as `\\x1b`,
-`\\u202e` and so on. Not a defence against look-alike letters.
+An agent's title may contain terminal sequences, bidi overrides, zero-width characters or five thousand blanks. All of these
+can hide what the text contains. Printable characters stay; everything else is shown as `\\x1b`, `\\u202e` and so on. This is not a
+defence against look-alike letters.
 """
 
 from __future__ import annotations
 
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters, marks and symbols by category that Unicode's own data shows as nothing (fillers, the empty braille cell)."""
+"""Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -16,7 +16,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def escape(text: str, *, keep_newlines: bool = False) -> str:
     """`text` with control, bidi, zero-width, unusual blank and unassigned characters written out as escapes.
 
-    `\\n` stays a line end only with `keep_newlines`; elsewhere it would let one value look like several."""
+    `\\n` stays a line end only with `keep_newlines`; otherwise one value could look like several."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -26,9 +26,9 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most about `limit` characters: the head and the tail, and between them how many are left out.
+    """At most about `limit` characters: the head, the number of characters left out, and the tail.
 
-    Both ends are kept because the end of a path or of a command line is where the difference usually is."""
+    The tail is kept because paths and command lines usually differ at their end."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
@@ -37,7 +37,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def plain(text: str, limit: int = 200) -> str:
-    """One line of at most about `limit` characters (before escaping) that says what `text` really holds."""
+    """One line of at most about `limit` characters (before escaping) that shows what `text` really contains."""
     return escape(shorten(text, limit))
 
 

@@ -1,9 +1,9 @@
 """The final line end, in editors whose buffers are lines (Neovim).
 
-There it is no text but a setting of the buffer: nothing that a change can add or take away, and what is saved has one as a
-rule ('fixendofline'). An edit that removes it is made without that; one that adds it leaves a blank line on the disk. So a
-change for such an editor leaves the text's end as it is: with a line end where there was one; where not, with one less than
-is wanted (an empty last line is a line end too many there).
+There, the final line end is not text but a setting of the buffer. A change can neither add nor remove it, and saving normally
+writes one ('fixendofline'). An edit that removes it is made without the removal. An edit that adds one leaves a blank line on
+disk. So a change for such an editor leaves the end of the text alone: if there was a line end, it stays; if not, the change
+has one line end less than wanted, because the editor counts an empty last line as one more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ENDS = ("\r\n", "\n", "\r")
 
 
 def keep_final_end(text: str, changes: ChangeSet) -> ChangeSet:
-    """`changes` of the raw `text`, without what they do to its final line end. To be asked once for a change."""
+    """`changes` of the raw `text`, without their effect on its final line end. Call it once per change."""
     if not changes.edits or changes.edits[-1].end < len(text):
         return changes
     new = changes.apply(text)
@@ -32,7 +32,7 @@ def keep_final_end(text: str, changes: ChangeSet) -> ChangeSet:
 
 
 def _trimmed(text: str, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """Without the end that the last edit takes away and puts back."""
+    """Without the line end that the last edit removes and adds again."""
     if not edits:
         return edits
     *others, last = edits

@@ -1,12 +1,12 @@
-"""What changed between two texts as whole lines, found in bounded time whatever the texts are.
+"""Finds the changed lines between two texts, in bounded time for any texts.
 
-`line_hunks` is what merge.py and people compare; diff.py makes the edits for an editor of it. `scan` is the search
-itself, for any `Grain` of tokens.
+merge.py and people compare `line_hunks`; diff.py turns them into edits for an editor. `scan` is the search itself, for any
+`Grain` of tokens.
 
-How: equal stretches are skipped 16 KiB at a time; at a difference a window of tokens on either side is compared until
-both are in step again; failing that, a piece of either text is searched for in the other; failing that, the rest is
-compared token by token. Each stage is bounded by a count of work, never by a clock: the same two texts always give the
-same hunks. Out of work, the rest is one hunk.
+How it works: equal stretches are skipped 16 KiB at a time. At a difference, a window of tokens on each side is compared until
+both sides match again. If that fails, a piece of one text is searched for in the other. If that fails, the rest is compared
+token by token. A count of work, never a clock, limits each stage: the same two texts always give the same hunks. When no work
+is left, the rest is one hunk.
 
 Lines end with \\n, \\r\\n or \\r and nothing else (LSP). Offsets are code points.
 """
@@ -21,15 +21,15 @@ from typing import NamedTuple
 from sidecar.core.align import Budget, Run, align, shortest
 
 MAX_HUNKS = 10_000
-"""Beyond this, hunks are joined: an editor takes each edit one by one while its user waits."""
+"""More hunks than this are joined: an editor applies edits one by one while its user waits."""
 
 _STRIDE = 1 << 14
-"""Equal stretches are skipped so many code points at a time: fewer cost more calls, more cost more at their end."""
+"""Code points per step when equal stretches are skipped. Smaller steps need more calls; larger steps cost more at the end."""
 _BLOCK = 1 << 16
 _NEEDLE = 96
-"""Code points of a piece that is searched for in the other text: long enough to be rare, shorter than most blocks."""
+"""Code points of a piece that is searched for in the other text: long enough to be rare, and shorter than most blocks."""
 _FARTHEST = 1 << 20
-"""How far behind a difference a piece to search for is taken."""
+"""How far after a difference such a piece is taken, at most."""
 _MOST_LINES = 750_000
 _WORK = 400_000
 """align.py's steps; with _MOST_LINES it keeps hostile texts of 10 MB near half a second."""
@@ -50,12 +50,12 @@ class Hunk(NamedTuple):
 
 
 class Grain(NamedTuple):
-    """The tokens that are compared."""
+    """The kind of tokens that are compared."""
 
     cut: Callable[[str], list[str]]
     by_line: bool
     window: int
-    """Code points after a difference that are looked at first."""
+    """Code points after a difference that are compared first."""
     solid: int
     """Equal tokens in a row that end a difference."""
     dense: int
@@ -76,8 +76,8 @@ def line_hunks(old: str, new: str) -> list[Hunk]:
 def places(old: str, new: str, hunks: Sequence[Hunk]) -> list[tuple[int, int]]:
     """For each of `line_hunks`, the stretch of `old` it could lie in.
 
-    That is its own for a hunk that replaces. One that only inserts or only deletes can often be moved by whole lines
-    without changing the result: up to where its last line differs from the one in front of it, and down likewise."""
+    For a hunk that replaces lines, this is its own stretch. A hunk that only inserts or only deletes can often be moved by whole
+    lines without changing the result: up until its last line differs from the line before it, and down likewise."""
     found: list[tuple[int, int]] = []
     for index, hunk in enumerate(hunks):
         up = down = 0
@@ -109,7 +109,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
-    """The hunks within a region, none touching the next. By lines they are whole lines when the region is."""
+    """The hunks within a region, none touching the next. With a grain of lines, they are whole lines if the region is."""
     hunks: list[Hunk] = []
     rest = _skip_equal_back(old, new, _skip_equal(old, new, region, grain), grain)
     while rest.old_start < rest.old_end and rest.new_start < rest.new_end:
@@ -125,7 +125,7 @@ def scan(old: str, new: str, region: Hunk, grain: Grain, budget: Budget) -> list
 
 
 def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> list[Hunk] | None:
-    """The hunks from a difference at the start of `rest` to where both sides are in step again, if that is near."""
+    """The hunks from a difference at the start of `rest` to the place where both sides match again, if it is near."""
     for size, limit in ((grain.window, 10), (8 * grain.window, 40)):
         a, all_of_a = _window(old, rest.old_start, rest.old_end, size, grain)
         b, all_of_b = _window(new, rest.new_start, rest.new_end, size, grain)
@@ -139,7 +139,7 @@ def _resync(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> lis
             continue
         runs, x, y = script
         if not (all_of_a and all_of_b):
-            # What follows the last equal run may have its partner behind the window.
+            # The counterpart of what follows the last equal run may be outside the window.
             if not runs:
                 continue
             x, y, _ = runs.pop()
@@ -161,8 +161,8 @@ def _window(text: str, start: int, end: int, size: int, grain: Grain) -> tuple[l
 def _up_to_piece(old: str, new: str, rest: Hunk, grain: Grain, budget: Budget) -> Hunk:
     """The part of `rest` in front of a place where both sides are equal; all of it when no such place is found.
 
-    It is found by searching a piece of one side in the other. Pieces are taken ever farther from the start; only those
-    count that occur once in what is searched."""
+    The search looks for a piece of one side in the other. It takes pieces ever farther from the start; a piece counts only if
+    it occurs exactly once."""
     i, i_end, j, j_end = rest
     step = 0
     while step <= min(_FARTHEST, max(i_end - i, j_end - j)) and budget.left > 0:
@@ -195,7 +195,7 @@ def _find_once(text: str, start: int, end: int, piece: str, grain: Grain) -> int
 
 
 def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list[Hunk]:
-    """The hunks within one, by comparing all of its tokens; the hunk itself when there are too many of them."""
+    """The hunks within one hunk, from comparing all its tokens; the hunk itself if it has too many tokens."""
     i, i_end, j, j_end = hunk
     if i == i_end or j == j_end or i_end - i + j_end - j > grain.dense:
         return [hunk]
@@ -212,7 +212,7 @@ def _dense(old: str, new: str, hunk: Hunk, grain: Grain, budget: Budget) -> list
 
 
 def _between(a: Sequence[str], b: Sequence[str], runs: Iterable[Run], i: int, j: int) -> list[Hunk]:
-    """What lies between the equal runs of two token sequences that start at the offsets i and j."""
+    """The parts between the equal runs of two token sequences that start at the offsets i and j."""
     in_a = list(accumulate(map(len, a), initial=i))
     in_b = list(accumulate(map(len, b), initial=j))
     hunks: list[Hunk] = []
@@ -236,10 +236,10 @@ def add(hunks: list[Hunk], hunk: Hunk) -> None:
 def without_crumbs(
     old: str, hunks: Iterable[Hunk], weight: int, around: Callable[[int, int], int]
 ) -> list[Hunk]:
-    """Joins hunks with too little standing between them, compared with what they change.
+    """Joins hunks that have too little unchanged text between them, compared with the size of their changes.
 
-    `a, b` → `x, y` is one edit; a lone `}` that a rewritten page has in common with the old one is chance. What stands
-    counts `weight` times where it goes over a line's end; `around` is min or max, of the two hunks."""
+    `a, b` → `x, y` is one edit. A single `}` that a rewritten page shares with the old one is chance. Unchanged text that
+    contains a line end counts `weight` times; `around` is min or max, applied to the two hunks."""
     joined: list[Hunk] = []
     for hunk in hunks:
         while joined:
@@ -257,7 +257,7 @@ def without_crumbs(
 
 
 def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
-    """Not more than `limit` hunks, by joining those that are nearest to each other."""
+    """At most `limit` hunks: those nearest to each other are joined."""
     if len(hunks) <= limit:
         return hunks
     distances = sorted(b.old_start - a.old_end for a, b in pairwise(hunks))
@@ -273,7 +273,7 @@ def _at_most(limit: int, hunks: list[Hunk]) -> list[Hunk]:
 
 
 def _skip_equal(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
-    """The region without what is equal at its start: whole lines, or code points."""
+    """The region without the equal part at its start, in whole lines or code points."""
     i, i_end, j, j_end = region
     n = common_prefix(old, new, region)
     if n and grain.by_line and not (_starts_line(old, i + n) and _starts_line(new, j + n)):
@@ -283,7 +283,7 @@ def _skip_equal(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
 
 
 def _skip_equal_back(old: str, new: str, region: Hunk, grain: Grain) -> Hunk:
-    """The region without what is equal at its end."""
+    """The region without the equal part at its end."""
     i, i_end, j, j_end = region
     n = common_suffix(old, new, region)
     if n and grain.by_line and not (_starts_line(old, i_end - n) and _starts_line(new, j_end - n)):

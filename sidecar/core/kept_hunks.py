@@ -1,4 +1,4 @@
-"""Hunks as the journal keeps them, and what becomes of kept ones when an agent changed the file while nobody was there."""
+"""Hunks in the journal's format, and stored hunks brought up to date when an agent changed the file while no sidecar watched."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def from_json(raw: bytes) -> list[Hunk]:
 
 
 def with_edit(kept: tuple[str, Sequence[Hunk]] | None, before: str, after: str, author: Author) -> list[Hunk]:
-    """The hunks in `after`, which the author made of `before`. `kept`: the hunks until then, and the text they lie in; what changed
-    between that and `before` is the user's."""
+    """The hunks in `after`, which the author made from `before`. `kept`: the earlier hunks, and the text that contains them.
+    Changes between that text and `before` are the user's."""
     text = Text.of(before)
     ledger = Ledger()
     if kept is not None:

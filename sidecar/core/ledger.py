@@ -1,16 +1,16 @@
 """Ledger: which parts of a document agents changed and nobody has reviewed yet.
 
-A hunk is a stretch of the current text, what it says, and what reviewing it away would put back. Everything else in the
-document is the user's (or was reviewed). So the text before all unreviewed work needs no copy: it is the current text with
-every hunk put back, and typing elsewhere costs only the shifting of hunks.
+A hunk is a stretch of the current text, its content, and the text that rejecting it would restore. Everything else in the
+document is the user's, or was reviewed. So the text before all unreviewed work needs no copy: it is the current text with every
+hunk reverted. Typing elsewhere only shifts the hunks.
 
-    user_edit      outside hunks they move along; lines changed inside a hunk become the user's and leave it; deleted lines put
-                   back where they were are no hunk any more
-    agent_edit     a new hunk, or a new version of the lines of a hunk that another turn made
-    keep, reject   by hunk; by turn or session also where another agent worked on top: then a three-way merge decides
+    user_edit      hunks outside the edit move along; lines changed inside a hunk become the user's and leave it; deleted lines
+                   that are restored at their place are no longer a hunk
+    agent_edit     creates a hunk, or a new version of the lines of another turn's hunk
+    keep, reject   by hunk, turn or session; if another agent worked on top, a three-way merge decides
 
-Undo and redo are the editor's; they arrive as user edits that lead to a text seen before. Such a text brings its hunks
-back with it, so undoing an agent's edit takes it out of review and redoing it puts it in again.
+Undo and redo belong to the editor. They arrive as user edits that lead to a text seen before. Such a text restores its hunks: undoing
+an agent's edit takes it out of review, and redoing it puts it under review again.
 
 Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
 """
@@ -25,7 +25,7 @@ from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.text import Text
 
 MAX_REMEMBERED = 64
-"""Texts around agents' work whose hunks are remembered for undo and redo; editors keep about as many steps in mind."""
+"""How many texts around agents' work keep their hunks for undo and redo; editors remember about as many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Author:
     session: str
     turn: int
     write: str
-    """The write it came with, as the journal knows it."""
+    """The write's id in the journal."""
     tool_call: str | None = None
     created: bool = False
     """The file did not exist before this write."""
     agent: str = ""
-    """Its name, for people; "" where the journal is older than this field."""
+    """The agent's name, for people; "" if the journal is older than this field."""
     aftermath: bool = False
-    """Not the agent's own work: what the editor did by itself when the write was saved (formatting, trimming). It is shown to nobody,
-    and goes back with the last of the turn's hunks in the document."""
+    """Not the agent's own work, but the editor's when it saved the write (formatting, trimming). It is never shown, and is reverted
+    with the last of the turn's hunks in the document."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn
@@ -51,7 +51,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a hunk said after one author's work on it."""
+    """The text of a hunk after one author's work on it."""
 
     author: Author
     text: str
@@ -59,7 +59,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """`start` to `end` of the current text says `text`; before the first version it said `old`."""
+    """The current text contains `text` from `start` to `end`; before the first version it contained `old`."""
 
     id: int
     start: int
@@ -77,7 +77,7 @@ class Hunk:
 
     @property
     def is_aftermath(self) -> bool:
-        """Nothing of it is any agent's own."""
+        """No part of it is an agent's own work."""
         return all(version.author.aftermath for version in self.versions)
 
     def moved(self, by: int) -> Hunk:
@@ -94,7 +94,7 @@ def _anybody(author: Author) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """How to put hunks back: `changes` for the current text; `impossible` are hunks on which later work stands in the way."""
+    """How to revert hunks: `changes` for the current text; `impossible` are hunks that later work prevents from being reverted."""
 
     changes: ChangeSet
     hunks: tuple[Hunk, ...]
@@ -104,7 +104,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a ledger stood: what came since from the editor can be told again, as what it turned out to be."""
+    """A state of a ledger. Edits from the editor since then can be replayed with the author that they turned out to have."""
 
     steps: int
     hunks: tuple[Hunk, ...]
@@ -119,15 +119,15 @@ class Ledger:
         self._remembered: list[tuple[Text, tuple[Hunk, ...]]] = []
         self._kept: set[tuple[int, str]] = set()
         self._steps = 0
-        """How many edits for agents and reviews there were."""
+        """The number of edits by agents and reviews."""
 
     @property
     def is_idle(self) -> bool:
-        """Nothing to keep track of: edits need not be told."""
+        """The ledger tracks nothing: edits need not be reported."""
         return not self.hunks and not self._remembered
 
     def base(self, text: str) -> str:
-        """`text` with every hunk put back."""
+        """`text` with every hunk reverted."""
         return self.put_back(len(text), self.hunks).apply(text)
 
     @staticmethod
@@ -137,9 +137,9 @@ class Ledger:
     # Edits
 
     def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> None:
-        """Somebody else's edit of the current text; `length` and `after` are those of the text it led to.
+        """Somebody else's edit of the current text; `length` and `after` describe the resulting text.
 
-        `after` is only called when that text may be one seen before, or has lines again that an agent deleted there."""
+        `after` is called only if that text may have been seen before, or contains lines again that an agent deleted there."""
         shift = len(edit.new) - (edit.end - edit.start)
         hunks: list[Hunk] = []
         for hunk in self.hunks:
@@ -167,12 +167,12 @@ class Ledger:
         self._remember(after)
 
     def mark(self) -> Mark:
-        """Before something is done by the editor that may turn out to be `aftermath`."""
+        """Call this before the editor does something that may turn out to be `aftermath`."""
         return Mark(self._steps, self.hunks)
 
     def aftermath(self, since: Mark, before: Text, changes: ChangeSet, after: Text, author: Author) -> bool:
-        """What came since `since` as edits of the user's was done by the editor when `author`'s write was saved. False, and nothing
-        changes, when something else came in between."""
+        """The edits since `since` that were taken for the user's were made by the editor when it saved `author`'s write. Returns False
+        and changes nothing if something else happened in between."""
         if self._steps != since.steps:
             return False
         self.hunks = since.hunks
@@ -182,7 +182,7 @@ class Ledger:
     # Review
 
     def keep(self, ids: Iterable[int], whose: AuthorFilter = _anybody) -> list[Hunk]:
-        """Takes hunks out of review, as they are; with `whose` only those authors' versions. Returns the hunks concerned."""
+        """Takes hunks out of review and leaves their text; with `whose`, only those authors' versions. Returns the hunks concerned."""
         self._steps += 1
         wanted = set(ids)
         kept: list[Hunk] = []
@@ -200,7 +200,7 @@ class Ledger:
         return kept
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
-        """How to put hunks back, in a text of `length`. Changes nothing here: `rejected` does once the text has changed."""
+        """How to revert hunks, in a text of `length`. Does not change the ledger: `rejected` does, after the text has changed."""
         wanted = self._with_aftermath(set(ids), whose)
         edits: list[Edit] = []
         left: list[Hunk] = []
@@ -222,8 +222,8 @@ class Ledger:
         return Rejection(ChangeSet.of(length, tuple(edits)), _effective(left), tuple(impossible))
 
     def rejected(self, before: Text, rejection: Rejection, after: Text) -> None:
-        """The rejection's changes were made: they led from `before`, the current text, to `after`. What was kept while the editor
-        made them stays kept."""
+        """The rejection was made: its changes led from `before`, the current text, to `after`. Hunks that were kept while the editor
+        made the changes stay kept."""
         self._steps += 1
         self._remember(before)
         self.hunks = _effective(
@@ -262,7 +262,7 @@ class Ledger:
         return self._next_id - 1
 
     def _with_aftermath(self, ids: set[int], whose: AuthorFilter) -> set[int]:
-        """With what was done when the turns were saved of which nothing is left to review when `ids` are gone."""
+        """With the aftermath of turns that have nothing left to review without `ids`."""
         gone: set[tuple[str, int]] = set()
         left: set[tuple[str, int]] = set()
         for hunk in self.hunks:
@@ -295,7 +295,7 @@ class Ledger:
 
 
 def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
-    """Without those that say what was there before, and without the aftermath of turns of which nothing is left."""
+    """Without hunks whose text equals the earlier text, and without the aftermath of turns that have nothing left."""
     found = tuple(h for h in hunks if h.text != h.old)
     if not any(h.is_aftermath for h in found):
         return found
@@ -304,8 +304,8 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
 
 
 def _is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:
-    """Whether `edit` (coordinates before it; those of `hunk` are behind it) completed what an agent had deleted there: to put that back
-    once more would double it. Put in elsewhere it is the user's text, and the deletion stays under review."""
+    """Whether `edit` (in coordinates before it; those of `hunk` are after it) restored what an agent had deleted there. Reverting the
+    hunk would then duplicate it. Inserted elsewhere, it is the user's text, and the deletion stays under review."""
     if hunk.start != hunk.end or not edit.new:
         return False
     size = len(hunk.old)
@@ -339,7 +339,7 @@ def _cut(hunk: Hunk, edit: Edit) -> tuple[int, int]:
 
 
 def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
-    """The hunk's text before, on and behind the lines that `edit` lies on. Work of several is never torn apart."""
+    """The hunk's text before, on and after the lines of `edit`. Work by several authors is never split."""
     if len(hunk.versions) > 1:
         return "", hunk.text, ""
     start, end = _cut(hunk, edit)
@@ -347,7 +347,7 @@ def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
 
 
 def _isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
-    """The hunk as up to three: before, on and behind the lines of the edit. What it replaced stays with the first."""
+    """The hunk as up to three hunks: before, on and after the lines of the edit. The replaced text stays with the first."""
     left, middle, right = _parts(hunk, edit)
     if not left and not right:
         return [], hunk, []
@@ -373,7 +373,7 @@ def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
         deleted = (
             not edit.new and edit.start <= hunk.start and hunk.end <= edit.end and len(hunk.versions) == 1
         )
-        # Only the agent's new text is gone; what it had removed is still its doing.
+        # Only the agent's new text is gone; its removal is still its own change.
         return (
             [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
         )
@@ -422,7 +422,7 @@ def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) 
 
 
 def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
-    """The hunk without those authors' versions, which count as reviewed now; None when nothing is left to review."""
+    """The hunk without those authors' versions, which now count as reviewed; None if nothing is left to review."""
     old = hunk.old
     left: list[Version] = []
     for version in hunk.versions:
@@ -436,7 +436,7 @@ def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
-    """The text without those authors' versions, and the hunk that is left. No text when later work is in the way."""
+    """The text without those authors' versions, and the remaining hunk. No text if later work prevents it."""
     if all(whose(v.author) for v in hunk.versions):
         return hunk.old, None
     versions = list(hunk.versions)

@@ -1,12 +1,12 @@
-"""Places as editors count them to which only "\\n" ends a line: Neovim, Emacs, Helix.
+"""Positions in editors for which only "\\n" ends a line: Neovim, Emacs, Helix.
 
-LSP says that "\\r" ends a line, too (3.17, "Text Documents"). To those editors a "\\r" of its own is a character like any other,
-and one before "\\n" can be stood behind where the file has both kinds of line ends. So in a text with a lone "\\r" all later
-lines have other numbers than LSP gives them, and an edit sent by LSP's numbers lands in a wrong line without anybody noticing:
-both sides agree on the place and mean another. Such texts are rare, and only for them lines are counted here, at the cost of
-their length; everything else is left to Text.
+In LSP, "\\r" ends a line too (3.17, "Text Documents"). For these editors, a lone "\\r" is an ordinary character, and in files
+with both kinds of line ends a position can lie between "\\r" and "\\n". So in a text with a lone "\\r", all later lines have
+other numbers than in LSP. An edit sent with LSP's numbers lands in the wrong line, and nobody notices: both sides use the
+same number for different places. Such texts are rare. This module counts lines for them only, at a cost proportional to
+their length; Text handles all other texts.
 
-`LfLines` is kept beside a rope that is edited; `places` and `offset_at` are for a text that stands still.
+`LfLines` accompanies a rope that is edited; `places` and `offset_at` are for a text that does not change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def has_lone_return(text: Text) -> bool:
 
 
 def places(text: Text, encoding: Encoding, lf_lines: bool) -> Callable[[int], Position]:
-    """What gives the place of an offset in `text`, as such an editor counts, or with `lf_lines` false as LSP does."""
+    """A function that returns the position of an offset in `text`: as such an editor counts, or as in LSP if `lf_lines` is false."""
     if lf_lines and has_lone_return(text):
         whole = str(text)
         return lambda offset: _position(whole, offset, encoding)
@@ -35,7 +35,7 @@ def places(text: Text, encoding: Encoding, lf_lines: bool) -> Callable[[int], Po
 
 
 def offset_at(text: Text, position: Position, encoding: Encoding, lf_lines: bool) -> int:
-    """The offset of a place that such an editor told, or was told; with `lf_lines` false as LSP has it."""
+    """The offset of a position as such an editor counts, or as in LSP if `lf_lines` is false."""
     if not lf_lines:
         return text.offset_at(position, encoding)
     if has_lone_return(text):
@@ -44,7 +44,7 @@ def offset_at(text: Text, position: Position, encoding: Encoding, lf_lines: bool
 
 
 class LfLines:
-    """Reads the changes that such an editor tells of one text."""
+    """Applies the changes that such an editor reports for one text."""
 
     __slots__ = ("_lone", "_returns")
 
@@ -81,7 +81,7 @@ class LfLines:
         self._lone = self._returns and _LONE.search(text) is not None
 
     def _look_at(self, rope: Rope, edit: Edit) -> None:
-        """Once there was a lone return, it is thought to be there until the text is told whole."""
+        """Once there was a lone "\r", it is assumed to be there until the whole text arrives."""
         if self._lone or not (self._returns or "\r" in edit.new):
             return
         self._returns = True
@@ -94,7 +94,7 @@ class LfLines:
 
 
 def _behind_the_return(text: Text, position: Position, encoding: Encoding) -> int:
-    """One place more than LSP has in a line that ends with CRLF: between the two."""
+    """A line that ends with CRLF has one position more than in LSP: between the two characters."""
     offset = text.offset_at(position, encoding)
     if text.slice(offset, min(offset + 2, len(text))) != "\r\n":
         return offset

@@ -1,4 +1,4 @@
-"""Line ends: `\\n`, `\\r\\n` and `\\r`, and nothing else, made one symbol to compare texts and spelled out again to write them."""
+"""Line ends: `\\n`, `\\r\\n` and `\\r`, and nothing else. Folds them into one symbol to compare texts, and expands them to write."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def has_one_kind(text: str) -> bool:
 
 
 def expand(text: str, terminator: str) -> str:
-    """The text with every terminator, of whatever kind it was, as `terminator`."""
+    """The text with every terminator, of any kind, replaced by `terminator`."""
     folded = fold(text)
     return folded if terminator == "\n" else folded.replace("\n", terminator)

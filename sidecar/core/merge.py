@@ -1,23 +1,23 @@
-"""Three-way merge by lines: what two sides made of one text, together, or the places where only a person can decide.
+"""Three-way merge by lines: combines what two sides made of one text, or returns the places where only a person can decide.
 
 `merge(base, ours, theirs)` never guesses. The rule, in full:
 
-1. Both sides are compared with `base` line by line (hunks.py). A hunk is a stretch of base lines (an insertion's
-   is empty) and what one side has in its place.
+1. Both sides are compared with `base` line by line (hunks.py). A hunk is a stretch of base lines (empty for
+   an insertion) and the text that one side has in its place.
 2. A hunk of ours and one of theirs *clash* when
    a. they share a base line, or an insertion lies strictly inside the other's stretch;
-   b. they only meet, one ending where the other begins (or both inserting there), one of them leaves more lines than
-      it found, and the other does not leave as many as it found. Lines changed next to lines changed do not clash;
-      lines added next to lines that were added or removed do, because their order or their company is open.
-   A hunk that only inserts or only deletes counts as lying everywhere it could be moved to without changing its side's
-   text: which of two equal lines was deleted cannot be known.
-3. Hunks that clash, directly or through others, form a group. Both sides equal over the group: the same change made
-   twice, taken once. Every hunk in it line for line (as many lines out as in), and no line changed by both in different
-   ways: taken line by line. Anything else is a conflict, and then nothing at all is merged.
+   b. they touch (one ends where the other begins, or both insert at the same place), one of them adds lines, and the
+      other adds or removes lines. Changed lines next to changed lines do not clash. Lines added next to lines that
+      were added or removed do clash, because their order, or whether they belong together, is unknown.
+   A hunk that only inserts or only deletes counts as lying at every place it could be moved to without changing its side's
+   text: it is unknown which of two equal lines was deleted.
+3. Hunks that clash, directly or through others, form a group. If both sides are equal over the group, they made the same
+   change, and it is taken once. If every hunk in the group keeps the number of lines, and no line was changed by both sides in
+   different ways, the group is merged line by line. Anything else is a conflict, and then nothing at all is merged.
 
-So two people changing one line is a conflict however far apart the words are; two people appending to the end of a file
-is one, too, and so is deleting what the other side edited. Line ends are part of a line: callers to whom \\n and \\r\\n
-are the same fold them first (lineends.fold). Texts are `str`; offsets are code points, lines count from 0.
+So it is a conflict if both sides change one line, however far apart the words are; if both append to the end of a file; and if
+one side deletes what the other edited. Line ends are part of a line: callers that treat \\n and \\r\\n as equal fold them
+first (lineends.fold). Texts are `str`; offsets are code points, lines count from 0.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ConflictHunk:
     ours: str
     theirs: str
     start_line: int
-    """Where the lines are, or would be, in ours; from 0."""
+    """The line number in ours where the lines are, or would be; from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Conflict:
 
 
 def merge(base: str, ours: str, theirs: str) -> Merged | Conflict:
-    """What turns `ours` into a text that has both sides' changes to `base`, or every place where they conflict."""
+    """The changes that turn `ours` into a text with both sides' changes to `base`, or every place where they conflict."""
     if theirs in (base, ours):
         return Merged(ChangeSet(len(ours)))
     if base == ours:
@@ -82,18 +82,18 @@ def merge(base: str, ours: str, theirs: str) -> Merged | Conflict:
 
 
 class _Change(NamedTuple):
-    """One side's hunk with what the rule asks of it."""
+    """One side's hunk, with the facts that the rule needs."""
 
     hunk: Hunk
     low: int
     high: int
     """The stretch of base in which it could lie (rule 2, last sentence)."""
     added: int
-    """Lines it leaves minus lines it found."""
+    """Lines after minus lines before."""
 
 
 class _Group(NamedTuple):
-    """Hunks that clash, or a single one. Base offset + shift = offset in ours, for what lies in front of the group."""
+    """Hunks that clash, or a single hunk. Base offset + shift = offset in ours, for text before the group."""
 
     ours: Sequence[_Change]
     theirs: Sequence[_Change]
@@ -129,12 +129,12 @@ def _added(base: str, side: str, hunk: Hunk) -> int:
     old_start, old_end, new_start, new_end = hunk
     found, found_open = _count_lines(base, old_start, old_end)
     left, left_open = _count_lines(side, new_start, new_end)
-    # A last line that lost its end cannot have a line after it: like a line less.
+    # A last line without a line end cannot have a line after it, so it counts as one line less.
     return -1 if found == left and left_open and not found_open else left - found
 
 
 def _count_lines(text: str, start: int, end: int) -> tuple[int, bool]:
-    """How many lines, and whether the last of them has no end."""
+    """The number of lines, and whether the last one has no line end."""
     is_open = start < end and text[end - 1] not in "\r\n"
     ends = text.count("\n", start, end)
     returns = text.count("\r", start, end)
@@ -203,7 +203,7 @@ def _resolve(base: str, ours: str, theirs: str, group: _Group) -> list[_Taken] |
 
 
 def _in_side(changes: Sequence[_Change], low: int, high: int) -> tuple[int, int]:
-    """Offsets in a side of the base offsets low..high, which enclose these hunks of it and no others."""
+    """The offsets in one side for the base offsets low..high, which enclose exactly these hunks of it."""
     first, last = changes[0].hunk, changes[-1].hunk
     return first.new_start - (first.old_start - low), last.new_end + (high - last.old_end)
 

@@ -1,9 +1,9 @@
-"""Normal: a text as it is compared (no byte order mark, every line end one symbol), and the way back.
+"""Normal: a text in the form that is compared (no byte order mark, every line end one symbol), and the way back to the raw text.
 
 Editors and agents disagree about line ends and byte order marks: Emacs and Kate hand CRLF files over as LF, VS Code evens
-out mixed ones and strips the mark, agents usually send LF. Comparing raw texts would make every line a change. So base,
-ours and theirs are compared in this form, and only what really changed is carried back to the raw text, whose untouched
-lines keep the terminators they have.
+out mixed ones and strips the mark, agents usually send LF. Compared as raw texts, every line would be a change. So base, ours
+and theirs are compared in this form, and only real changes are carried back to the raw text. Its untouched lines keep their
+terminators.
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ class Normal:
         wanted = changes.apply(self.text)
         if normal(mapped.apply(self.raw)) == wanted:
             return mapped
-        # A lone "\r" beside an inserted "\n" would melt into one line end (files with mixed line ends only).
+        # A lone "\r" next to an inserted "\n" would become one line end (only in files with mixed line ends).
         whole = Edit(self._shift, len(self.raw), expand(wanted, self.terminator))
         return ChangeSet.of(len(self.raw), (whole,))

@@ -1,10 +1,10 @@
-"""The overlay: an exact copy of every document the editor has open, kept by what the editor says and by nothing else.
+"""The overlay: an exact copy of every document that is open in the editor. Only the editor's messages change it.
 
 Every event becomes one `Modification` and goes through one door, `Overlay.apply`: synchronous, to be called before any
-`await`. It never raises for what an editor may send. What cannot be right marks the document as desynchronised, with the
-reason; its text is then not to be believed until the editor has told it whole. What was odd but harmless is told in
-`Applied.note`, for the log. The values here are named tuples, because one of each is made for every keystroke and frozen
-dataclasses cost three times as much to make.
+`await`. It never raises for anything an editor may send. An impossible change marks the document as desynchronised, with the
+reason: do not use its text until the editor has sent it whole. Odd but harmless events are described in `Applied.note`, for
+the log. The values here are named tuples: one of each is created for every keystroke, and frozen dataclasses take three times
+as long to create.
 
 | event                                              | what it means                                                 |
 |----------------------------------------------------|---------------------------------------------------------------|
@@ -36,7 +36,7 @@ from sidecar.core.text import Encoding, Range, Rope, Text
 from sidecar.core.uri import DocumentUri
 
 MAX_EARLY = 256
-"""Changes of one document that are kept because others have to come first. A burst of typing is some dozens."""
+"""How many changes of one document are kept because earlier ones are missing. A burst of typing is a few dozen."""
 _BEFORE_OPEN = "changed before it was opened"
 _SAVED_DIFFERS = "the saved text differs from the mirror; the saved text was taken"
 
@@ -64,12 +64,12 @@ class Modification(NamedTuple):
     action: Action
     version: int | None = None
     changes: tuple[ContentChange, ...] = ()
-    """CHANGE: in order, each on the text that the one before left."""
+    """CHANGE: in order, each applied to the result of the one before."""
     text: str | None = None
     """OPEN: the text. SAVE: the text, when the editor includes it."""
     language_id: str = ""
     client_uri: str = ""
-    """The URI as the editor spelled it; what is sent back to it."""
+    """The URI in the editor's spelling, which is sent back to it."""
 
 
 class Document:
@@ -95,18 +95,18 @@ class Document:
         self.client_uri = client_uri
         self.language_id = ""
         self.version = 0
-        """As the editor counts. Never lower than before within one incarnation, except while desynchronised."""
+        """The editor's version. It never decreases within one incarnation, except while desynchronised."""
         self.rope = Rope()
         self.desynchronised: str | None = None
-        """Why the text is not to be believed; None when it is the editor's."""
+        """Why the text cannot be trusted; None if it is the editor's text."""
         self.incarnation = incarnation
-        """Counts, over all documents, how often a text was told whole: on open and when a document was put right.
+        """Counts, over all documents, how often a whole text arrived: on open, and when it ended a desynchronisation.
         (incarnation, version) never goes backwards."""
         self.is_open = True
         self.announced = False
         """Its didOpen was received."""
         self.early: dict[int, tuple[ContentChange, ...]] = {}
-        """By version: changes told before others that come first."""
+        """By version: changes that arrived before earlier ones."""
         self.lf_lines: LfLines | None = None
         """Reads the changes of an editor to which only "\\n" ends a line."""
         self.listeners: list[Callable[[Document, Edit], None]] = []
@@ -123,13 +123,13 @@ class Applied(NamedTuple):
     """What a modification did."""
 
     document: Document | None
-    """The document it was about, on CLOSE the one that was closed; None when there was none."""
+    """The document concerned; on CLOSE, the closed one; None if there was none."""
     edits: tuple[Edit, ...] = ()
-    """In order, each on the text that the one before left; without those that changed nothing."""
+    """In order, each on the result of the one before; without edits that changed nothing."""
     note: str | None = None
-    """Something odd, in words for the log; without the text of the document."""
+    """Something odd, in words for the log, without text from the document."""
     early: tuple[Edit, ...] = ()
-    """On OPEN: those of `edits` that had been told before the opening, and come after its text."""
+    """On OPEN: the number of `edits` that arrived before the opening and apply to its text."""
 
 
 class Overlay:
@@ -141,7 +141,7 @@ class Overlay:
         self.lf_lines = False
         """To this editor only "\\n" ends a line (Neovim, Emacs, Helix; see lf_lines.py)."""
         self.in_any_order = False
-        """This editor counts its changes one by one and may tell them in another order (Helix 25.01)."""
+        """This editor numbers its changes one by one and may send them out of order (Helix 25.01)."""
         self._documents: dict[DocumentUri, Document] = {}
         self._incarnations = 0
 
@@ -153,7 +153,7 @@ class Overlay:
         return tuple(self._documents.values())
 
     def apply(self, modification: Modification) -> Applied:
-        """Takes one event over. Raises only what a listener raised, after the whole event was applied."""
+        """Applies one event. Raises only what a listener raised, after the whole event was applied."""
         match modification.action:
             case Action.OPEN:
                 return self._open(modification)
@@ -219,7 +219,7 @@ class Overlay:
         return Applied(document, note=odd)
 
     def close_gap(self, document: Document, version: int) -> tuple[Edit, ...]:
-        """Nothing is missing before the change with this version, which still waits: it follows on what the document says."""
+        """No change is missing before the waiting change with this version: it applies to the document's current text."""
         waits = document.is_open and document.desynchronised is None and document.announced
         if not waits or not document.early or min(document.early) != version:
             return ()
@@ -227,7 +227,7 @@ class Overlay:
         return self._follow(document)
 
     def _keep(self, document: Document, version: int, changes: tuple[ContentChange, ...]) -> str | None:
-        """For when those before have come. A note when that has gone on for too long."""
+        """Keeps a change until the earlier ones have arrived. Returns a note if too many are kept."""
         if len(document.early) < MAX_EARLY:
             document.early[version] = changes
             return None
@@ -237,7 +237,7 @@ class Overlay:
         return document.desynchronised
 
     def _follow(self, document: Document) -> tuple[Edit, ...]:
-        """Makes the changes that were kept, as far as they follow on what the document says now."""
+        """Applies the kept changes that now follow the document's version."""
         edits: tuple[Edit, ...] = ()
         early = document.early
         while early:
@@ -324,7 +324,7 @@ def _impossible(changes: Iterable[ContentChange]) -> str | None:
 
 
 def _from_last_whole(changes: tuple[ContentChange, ...]) -> tuple[ContentChange, ...]:
-    """The changes from the last whole text on: all that matters when what was before is not known."""
+    """The changes from the last whole text on: earlier ones do not matter if the text before is unknown."""
     for index in range(len(changes) - 1, -1, -1):
         if changes[index].range is None:
             return changes[index:]

@@ -1,4 +1,4 @@
-"""Refusal: the one shape of "no" that every door translates (an expected outcome, so a value and not an exception)."""
+"""Refusal: the single form of "no", which every door translates. It is an expected outcome, so it is a value and not an exception."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`message` is fixed text plus the path as it was requested: never a resolved path, never the system's own words."""
+    """`message` is fixed text plus the requested path. It never contains a resolved path or the system's own message."""
 
     kind: Kind
     message: str

@@ -1,4 +1,4 @@
-"""serve: which part of a text a read with `line` and `limit` answers."""
+"""serve: selects the part of a text that a read with `line` and `limit` returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sidecar.core.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the agent is given. `first` (from 0) and `count` are the whole lines in it; `whole` when that is everything."""
+    """What the agent gets: `count` whole lines from line `first` (from 0). `whole`: this is the entire text."""
 
     text: str
     first: int
@@ -19,7 +19,7 @@ class Served:
 
 
 def first_line(line: int | None, limit: int | None) -> int | Refusal:
-    """The first line to serve, from 0; ACP counts from 1 and 0 is tolerated as 1 (agents send it)."""
+    """The first line to serve, from 0. ACP counts from 1; 0 is accepted as 1, because agents send it."""
     if line is not None and line < 0:
         return Refusal(Kind.BAD_RANGE, f"line must not be negative, it was {line}", {"line": line})
     if limit is not None and limit < 0:

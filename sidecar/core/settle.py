@@ -1,7 +1,7 @@
-"""settle: what becomes of a conflict once a person has said whose lines stand where both sides changed the same ones.
+"""settle: resolves a conflict after a person has decided whose lines to keep.
 
-What does not clash comes together as in any merge; only where it clashes does the decision count. Texts are in the compared form
-of `core.normal`; offsets are code points.
+Changes that do not clash are combined as in any merge; the decision applies only where they clash. Texts are in the compared
+form of `core.normal`; offsets are code points.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sidecar.core.merge import Conflict, ConflictHunk, Merged, merge
 Side = Literal["ours", "theirs"]
 
 _MAX_ROUNDS = 8
-"""Lines put in place of others can meet hunks they did not touch before, and clash with them: then those are decided likewise."""
+"""Replaced lines can touch hunks that they did not touch before, and clash with them. The same decision then applies to these."""
 
 
 def settle(base: str, ours: str, theirs: str, take: Side) -> ChangeSet | None:
-    """What turns `ours` into both sides' text with `take` wherever they clash; None when no end of clashes is found."""
+    """The changes that turn `ours` into both sides' text, with `take` where they clash; None if new clashes keep appearing."""
     mine, other = (ours, theirs) if take == "theirs" else (theirs, ours)
     for _ in range(_MAX_ROUNDS):
         match merge(base, mine, other):
@@ -41,7 +41,7 @@ def _replaced(text: str, hunks: tuple[ConflictHunk, ...]) -> str:
 
 
 def _decided(hunk: ConflictHunk) -> list[str]:
-    """The other side's lines; where it is line for line, only those which that side changed: beside them the text stays."""
+    """The other side's lines. If both correspond line by line, only the lines that side changed; the other lines stay."""
     base, mine, other = lines_of(hunk.base), lines_of(hunk.ours), lines_of(hunk.theirs)
     if len(base) == len(mine) == len(other):
         return [m if o == b else o for b, m, o in zip(base, mine, other, strict=True)]

@@ -1,16 +1,16 @@
-"""Text: an immutable text with lines and positions; Rope: the text that is being edited, from which Texts are taken.
+"""Text: an immutable text with lines and positions. Rope: a text that is edited; its snapshots are Texts.
 
 Offsets are code points from 0. Positions are LSP's: line from 0, character from 0 in units of an `Encoding`. A line ends
 at `\\n`, `\\r\\n` or `\\r` and at nothing else (LSP 3.17, "Text Documents"): form feed, NEL, U+2028 are ordinary
 characters.
 
-Both keep their characters in chunks (chunks.py). An edit makes one new chunk, whatever the size of the text; a snapshot is
-the rope's own Text, which the rope copies (the list of chunks, not the chunks) before its next change. Lines and offsets
-are found in logarithmic time; only in a line that spans chunks *and* is not all ASCII are its chunks walked.
+Both keep their characters in chunks (chunks.py). An edit creates one new chunk, whatever the size of the text. A snapshot is
+the rope's own Text; the rope copies it (the list of chunks, not the chunks) before its next change. Finding lines and offsets
+takes logarithmic time, except in a line that spans chunks *and* is not all ASCII: its chunks are walked.
 """
 
 # pyright: reportPrivateUsage=false
-# Rope edits the insides of a Text that nobody else has: two faces of one structure.
+# Rope edits the internals of a Text that nobody else holds: both are views of one structure.
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Encoding", "Position", "Range", "Rope", "Text"]
 
 
 class Position(NamedTuple):
-    """Line from 0, character from 0 in units of an Encoding that the context gives."""
+    """Line from 0; character from 0, in units of an Encoding that the context defines."""
 
     line: int
     character: int
@@ -79,7 +79,7 @@ class Text:
         self._ascii = text.isascii()
         """True only if all characters are ASCII: then one unit is one code point in every encoding."""
         self._near = _FIRST_LINE
-        """The line last asked for and where it starts (chunk, offset in it, offset of the chunk): typing stays in a line."""
+        """The line requested last, and its start (chunk, offset in it, offset of the chunk): typing stays in one line."""
         self._far = _NOT_FAR
         """The same inside a line that spans chunks (encoding, line, then as `_way_into`)."""
         self._json: list[bytes | None] | None = None
@@ -109,7 +109,7 @@ class Text:
         return self._length == other._length and (self._chunks == other._chunks or str(self) == str(other))
 
     def says(self, text: str) -> bool:
-        """Whether these are its characters, found without joining the chunks."""
+        """Whether the text equals this string; compared without joining the chunks."""
         if len(text) != self._length:
             return False
         if self._whole is not None:
@@ -122,7 +122,7 @@ class Text:
         return True
 
     def remember(self, whole: str) -> None:
-        """`whole` is what it says, and the caller keeps that string anyway: `str` gives the very same from now on."""
+        """`whole` equals this text, and the caller keeps that string anyway: `str` returns the same object from now on."""
         self._whole = whole
 
     def __hash__(self) -> int:
@@ -139,7 +139,7 @@ class Text:
 
     @property
     def chunks(self) -> tuple[str, ...]:
-        """The text in pieces, which texts taken from one rope share (`is`) where they are the same."""
+        """The text in pieces. Texts from one rope share equal pieces (`is`)."""
         return tuple(self._chunks)
 
     def line(self, line: int) -> str:
@@ -222,8 +222,8 @@ class Text:
     def shared_ends(self, other: Text) -> tuple[int, int]:
         """How many code points both texts have in common at their start and, behind that, at their end.
 
-        Only whole chunks are compared, so there may be more; of two texts taken from one rope it is what lies outside of
-        the chunks that were edited, found without looking at the characters."""
+        Only whole chunks are compared, so the true numbers may be larger. For two texts from one rope, it is the part outside the
+        edited chunks, found without looking at the characters."""
         mine, others = self._chunks, other._chunks
         low, high = 0, min(len(mine), len(others))
         while low < high:
@@ -315,7 +315,7 @@ class Text:
     def _way_into(
         self, line: int, encoding: Encoding, units: int | None, last: int
     ) -> tuple[int, int, int, int]:
-        """Where to start walking a long line, not behind `units` nor chunk `last`: its start or, nearer, where it was left.
+        """Where to start walking a long line, not after `units` nor chunk `last`: its start, or the place where the last walk ended.
 
         A chunk, where in it to start, the offset of the chunk, and the units of the line before the start.
         """
@@ -414,7 +414,7 @@ class Text:
 
 
 class Rope:
-    """A text that is edited. It is not a Text, for it changes; `snapshot` keeps what it says now."""
+    """A text that is edited. It is not a Text, because it changes; `snapshot` keeps its current state."""
 
     __slots__ = ("_shared", "_text")
 
@@ -424,7 +424,7 @@ class Rope:
 
     @classmethod
     def of(cls, text: Text) -> Rope:
-        """A rope that says what a snapshot says, and shares its chunks."""
+        """A rope with the text of a snapshot, sharing its chunks."""
         rope = cls.__new__(cls)
         rope._text = text
         rope._shared = True
@@ -438,7 +438,7 @@ class Rope:
         return str(self._text)
 
     def snapshot(self) -> Text:
-        """What the rope says now; the same object until the next change."""
+        """The current text; the same object until the next change."""
         if not self._shared:
             self._text._index.settle()  # from here on nothing of it changes, so that other threads may read it
             self._shared = True
@@ -452,7 +452,7 @@ class Rope:
         units do so when they replace one emoji by another. The edit then covers the whole characters.
 
         Returns the edit with its offsets in the text before. Raises ValueError for negative positions and where start
-        is behind end; the text is then untouched.
+        is after end; the text is then unchanged.
         """
         if range is None:
             return self._replace(new)

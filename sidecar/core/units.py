@@ -1,4 +1,4 @@
-"""Units of positions: how many code points are so many UTF-8, UTF-16 or UTF-32 units of a string, and back.
+"""Units of positions: converts numbers of UTF-8, UTF-16 or UTF-32 units of a string to code points, and back.
 
 A lone surrogate is one UTF-16 unit and, as in WTF-8, three UTF-8 units.
 """
@@ -29,7 +29,7 @@ def units_of(text: str, encoding: Encoding) -> int:
 
 
 def points_of(text: str, units: int, encoding: Encoding) -> int:
-    """How many whole code points the first `units` units hold; all of them where the text has fewer units."""
+    """How many whole code points the first `units` units contain; all of them if the text has fewer units."""
     head = text[:units]  # no code point is less than one unit
     if encoding is Encoding.UTF_32 or head.isascii():
         return len(head)

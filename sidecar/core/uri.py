@@ -1,12 +1,12 @@
 """DocumentUri: a document's name as the editor gives it, in the one spelling in which names are compared.
 
 Clients spell one file in many ways (`file:///C:/x`, `file:///c%3A/x`, `file://localhost/c:/x`). `normalise` is called
-once, where a URI enters, and everything behind compares plain strings. It only joins spellings that RFC 3986 and RFC 8089
-say are the same, so two documents of a client never become one; letter case, symbolic links and Unicode forms are not
-its business but that of device and inode.
+once, where a URI enters; after that, plain strings are compared. It only unifies spellings that RFC 3986 and RFC 8089 call the
+same, so two documents of a client never become one. Letter case, symbolic links and Unicode forms are compared by device and
+inode instead.
 
 Only `file:` URIs without a host name a place on this disk. `git:`, `untitled:`, `vscode-remote:` and the rest are names of
-buffers and are left as they are, apart from the scheme's case.
+buffers and stay unchanged, apart from the scheme's case.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DELIMITERS = "!$&'()*+,;=:@/"
 
 
 def normalise(raw: str, *, windows: bool = _WINDOWS) -> DocumentUri:
-    """The one spelling of a URI. Never fails: what is no `file:` URI comes back unchanged but for its scheme's case.
+    """The one spelling of a URI. Never fails: other URIs than `file:` come back unchanged, apart from the scheme's case.
 
     A malformed escape (`%b`), a raw `?` or `#` and an escaped slash stay as they are and stay different from `%25b`,
     `%3F` and `/`.
@@ -66,8 +66,8 @@ def to_path(uri: str, *, windows: bool = _WINDOWS) -> str | None:
     """The path on this machine that a URI names; None when it names none.
 
     None for other schemes, for a host other than `localhost`, for escaped slashes and NUL, which no path can contain.
-    Lenient otherwise: a client that escapes nothing means `c#` by `c#`, and taking it for a fragment would read the disk
-    behind an open buffer.
+    Lenient otherwise: a client that escapes nothing means the file `c#` when it sends `c#`. Reading it as a fragment would bypass
+    an open buffer and read the disk.
     """
     match = _FILE.fullmatch(uri)
     if match is None or (match["host"] or "").lower() not in ("", "localhost"):
@@ -99,7 +99,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _respell(path: str) -> str:
-    """Escapes exactly what has to be escaped, in capitals; never makes an escape out of a malformed one."""
+    """Escapes exactly what must be escaped, in capitals; never turns a malformed escape into a valid one."""
     out = ""
     for index, part in enumerate(re.split(r"(%[0-9A-Fa-f]{2})", path)):
         if index % 2 == 0:
