@@ -26,7 +26,7 @@ from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
 from sidecar.acp.limits import Limits
 from sidecar.acp.offers import Offers
-from sidecar.acp.quirks import quirks_of
+from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Sink, Source
@@ -65,6 +65,7 @@ class AgentConnection:
         offers: Offers = Offers(),  # noqa: B008  # frozen
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
+        quirks: Quirks = NONE,
     ) -> None:
         self.agent = agent
         self.facts = Facts()
@@ -74,7 +75,7 @@ class AgentConnection:
         self._env = env or {}
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._incoming = Incoming(agent, service, fs=fs, offers=offers, env=self._env)
+        self._incoming = Incoming(agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks)
         self._sessions = self._incoming.sessions
         self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
         self._incoming.transport = self.transport
@@ -115,7 +116,6 @@ class AgentConnection:
                 {"theirs": said.protocol_version, "ours": PROTOCOL_VERSION},
             )
         self.facts = facts_of(answer)
-        self._incoming.quirks = quirks_of(answer)
 
     @property
     def rereads(self) -> bool:

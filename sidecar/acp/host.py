@@ -16,6 +16,7 @@ from sidecar.acp.command import Command, environment, resolve
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.process import AgentProcess
+from sidecar.acp.quirks import quirks_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
@@ -114,6 +115,7 @@ class Host:
                 offers=offers,
                 env=env,
                 limits=limits,
+                quirks=quirks_of(agent, command),
             )
             host = Host(agent, running, connection, limits, ladder, on_death)
             try:

@@ -23,7 +23,7 @@ from sidecar.acp.errors import Failure
 from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
-from sidecar.acp.quirks import NONE
+from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params
@@ -93,10 +93,17 @@ class Incoming:
     transport: LineTransport
 
     def __init__(
-        self, agent: str, service: AnyService, *, fs: bool, offers: Offers, env: Mapping[str, str]
+        self,
+        agent: str,
+        service: AnyService,
+        *,
+        fs: bool,
+        offers: Offers,
+        env: Mapping[str, str],
+        quirks: Quirks = NONE,
     ) -> None:
         self.agent = agent
-        self.quirks = NONE
+        self._quirks = quirks
         self.sessions: dict[str, OpenSession] = {}
         self.asks = Asks()
         """Those that belong to no session."""
@@ -298,7 +305,7 @@ class Incoming:
     def _is_empty(self, answer: object) -> bool:
         """A file that is not there, for an agent that takes it for an empty one."""
         missing = isinstance(answer, Refusal) and answer.kind is errors.Kind.NOT_FOUND
-        return missing and self.quirks.missing_reads_empty
+        return missing and self._quirks.missing_reads_empty
 
     async def _write(self, params: Params) -> Json | Failure:
         match params.take():
@@ -347,7 +354,7 @@ class Incoming:
             session.id,
             session.calls.merged(cast("Json", call)),
             options,
-            behind=not self.quirks.asks_for_ours,
+            behind=not self._quirks.asks_for_ours,
         )
         chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
         if isinstance(chosen, Failure):

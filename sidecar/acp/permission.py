@@ -7,12 +7,12 @@ never announced (gemini, qwen), or with nothing but an id (vibe), so announced c
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Literal, cast
 
-from sidecar.core.escape import plain
+from sidecar.core.escape import escape, plain
+from sidecar.workspace.allowed_commands import SHOWN_WHOLE
 from sidecar.workspace.ports import Json, Option, Question
 
 _REMEMBERED = 256
@@ -33,14 +33,15 @@ _MEANS = {
     "reject_once": "refuses it",
     "reject_always": "refuses it from now on",
 }
-_YES = re.compile(r"\W*(?:accept|allow|always|approv|confirm|continu|grant|ok|permit|proceed|run|yes)")
-_NO = re.compile(
-    r"\b(?:(?:no|nope|not|nothing|dont?|never|none|nobody|without)\b"
-    r"|(?:abort|block|cancel|declin|den|disallow|dismiss|forbid|refus|reject|skip|stop))"
-)
-_LASTING = re.compile(
-    r"\b(?:again|all|always|every|forever|future|never|permanently|project|remember|session)\b"
-)
+_PLAIN = {
+    "allow_once": frozenset(
+        {"accept", "accept once", "allow", "allow once", "approve", "ok", "run", "run once", "yes"}
+    ),
+    "reject_once": frozenset(
+        {"cancel", "decline", "deny", "dismiss", "no", "refuse", "reject", "reject once", "skip"}
+    ),
+}
+"""Labels that say no more and no less than what the choice does."""
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
 
 Action = Literal["read", "write", "execute", "other"]
@@ -113,20 +114,15 @@ def options_of(params: Json) -> tuple[Option, ...]:
         if not isinstance(option_id, str) or len(option_id) > _LONGEST_ID:
             continue
         if isinstance(kind, str) and kind in _KINDS and option_id not in found:
-            label = name if isinstance(name, str) and name.strip() else kind.replace("_", " ")
+            label = name if isinstance(name, str) and name.strip() else kind.split("_")[0]
             found[option_id] = Option(option_id, kind, _honest(plain(label, 80), kind))
     return tuple(found.values())
 
 
 def _honest(label: str, kind: str) -> str:
-    """The agent's word for an option; what it does in ours behind it, unless the word says just that: a button may be called
-    “Reject” and allow."""
-    words = label.casefold()
-    yes, no = _YES.match(words) is not None, _NO.search(words) is not None
-    says = yes and not no if kind.startswith("allow") else no and not yes
-    if kind.endswith("_always") and _LASTING.search(words) is None:
-        says = False
-    return label if says else f"{label} ({_MEANS[kind]})"
+    """The agent's word for an option, and behind it what the choice does, in ours: a button may be called “Always ask me first” and
+    allow. Left out only where the label is one of the plain words for it; what lasts is always said."""
+    return label if label.strip().casefold() in _PLAIN.get(kind, ()) else f"{label} ({_MEANS[kind]})"
 
 
 def question(
@@ -156,8 +152,9 @@ def question(
     call_id, title = _text(call, "toolCallId"), _text(call, "title")
     how = ", by itself and not through the editor" if behind else ""
     lines = [f"{plain(agent, 60)} {_VERBS[action]}{how}."]
+    line = "" if command is None else command if isinstance(command, str) else " ".join(command)
     if command is not None:
-        lines.append("Command: " + plain(command if isinstance(command, str) else " ".join(command), 400))
+        lines.append(f"Command: {plain(line, SHOWN_WHOLE)}")
     lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
     if len(paths) > _SHOWN:
         lines.append(f"… and {len(paths) - _SHOWN} more files")
@@ -179,6 +176,12 @@ def question(
         # a question must arrive: 64 of them with a whole film each would end the connection to a slow editor
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
+    whole = escape(line) if len(line) > SHOWN_WHOLE else ""
+    if (
+        whole
+    ):  # nobody knows for good what they saw in part; and what cannot be shown at all cannot be allowed
+        kinds = ("allow_once", "reject_once", "reject_always") if "argv" in details else ("reject_once",)
+        options = tuple(option for option in options if option.kind in kinds)
     return Question(
         question_id,
         session_id,
@@ -190,6 +193,7 @@ def question(
         else "the agent asks before it asks the sidecar",
         details,
         behind=behind,
+        whole=whole,
     )
 
 

@@ -1,4 +1,5 @@
-"""Quirks: what single agents do that has to be met in a way of its own, by the `agentInfo.name` they give at `initialize`.
+"""Quirks: what single agents do that has to be met in a way of its own, by what the *user configured*: the agent's name in the settings,
+its program, or the package that a runner starts. Never by what an agent says of itself: a quirk may take a warning away.
 
 A row is here only when meeting it for everybody would be wrong; what many do is tolerated for all of them, where it arrives. Each has its
 observed reason, and a test (tests/acp/test_tolerance.py).
@@ -6,10 +7,10 @@ observed reason, and a test (tests/acp/test_tolerance.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 
-from sidecar.acp.facts import at
+from sidecar.acp.command import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +24,48 @@ class Quirks:
     rereads: bool = False
     """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
     or comes another way."""
+    names: frozenset[str] = frozenset()
+    """Of the agent, its program and its package, in lower case."""
     reason: str = ""
 
 
-TABLE: Mapping[str, Quirks] = {
-    "gemini-cli": Quirks(
+TABLE: tuple[Quirks, ...] = (
+    Quirks(
         missing_reads_empty=True,
         rereads=True,
+        names=frozenset({"gemini", "gemini-cli"}),
         reason="its tool that creates a file reads it first, and gives up when that fails, instead of taking it for a new one; its model "
         "reads the disk, and only its tools that edit read and write through the client",
     ),
-    "fast-agent-acp": Quirks(
+    Quirks(
         asks_for_ours=True,
         rereads=True,
+        names=frozenset({"fast-agent", "fast-agent-acp", "fast-agent-mcp"}),
         reason="its read_text_file, write_text_file and execute are the client's fs and terminals; it asks before each by itself, "
         "and reads a file once more before it writes it",
     ),
-}
+)
 NONE = Quirks()
 
+_ENDING = re.compile(r"(?:\.(?:exe|cmd|bat|js|mjs|cjs|py))?(?:@[^/]*)?\Z")
+"""Of a program's file, and the version of a package: `gemini.cmd`, `@google/gemini-cli@1.2`."""
 
-def quirks_of(answer: object) -> Quirks:
-    """By the answer to `initialize`."""
-    name = at(answer, "agentInfo", "name")
-    return TABLE.get(name.strip().lower(), NONE) if isinstance(name, str) else NONE
+
+def quirks_of(agent: str, command: Command) -> Quirks:
+    """`agent`: its name in the settings. Of its arguments only the words up to the first option are looked at: what comes behind may be
+    anything, a model's name for instance."""
+    words = [agent, command.command]
+    for word in command.args:
+        if word.startswith("-") and word not in _FLAGS:
+            break
+        words.append(word)
+    names = {_name(word) for word in words}
+    return next((quirks for quirks in TABLE if names & quirks.names), NONE)
+
+
+def _name(word: str) -> str:
+    return _ENDING.sub("", word.replace("\\", "/").rpartition("/")[2].lower())
+
+
+_FLAGS = frozenset({"-y", "--yes", "--from", "-m"})
+"""Of runners, before or beside the package: `npx -y @google/gemini-cli`, `uvx --from fast-agent-mcp fast-agent-acp`."""

@@ -94,7 +94,9 @@ class Chat:
         self.asked[asked.question.id] = asked
         question = asked.question
         labels = [one_line(option.label) for option in rejections_first(question.options)]
-        block = question_block(asked.number, visible(question.text), visible(question.reason), labels)
+        block = question_block(
+            asked.number, visible(question.text), visible(question.reason), labels, question.whole
+        )
         self._pending.append(self._stream.block(block))
         self._tasks.start_soon(self._write_now, on_written)
 

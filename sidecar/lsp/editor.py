@@ -69,7 +69,7 @@ class LspEditor:
             for method in ("workspace/codeLens/refresh", "workspace/diagnostic/refresh")
         }
         self.progresses = ProgressBoard(wire, tasks)
-        self.questions = Questions(wire, lambda: self._capabilities)
+        self.questions = Questions(wire, lambda: self._capabilities, self.show_document)
 
     @property
     def capabilities(self) -> EditorCapabilities:

@@ -17,6 +17,7 @@ from typing import Protocol, cast
 import msgspec
 
 from sidecar.lsp import ext
+from sidecar.lsp.whole_text import ShowDocument, shows_nothing, whole_text
 from sidecar.lsp.wire_port import Wire
 from sidecar.workspace.ports import EditorCapabilities, EditorRefused, Json, Option, Question
 
@@ -26,6 +27,10 @@ OPEN_AT_MOST = 64
 """Questions open at once; an agent that asks more is not answered by a person any more, so they count as dismissed."""
 _TEXT_LIMIT = 2000
 """Characters in a message box: head and tail of a longer text."""
+_LONGEST_BOX = 16_000
+"""Characters of a command that is shown whole in a box, for want of anything better; a longer one cannot be allowed there."""
+SHOW_WHOLE = "Show the whole command"
+"""The last action of a box that shows part of a command: opens all of it as a document, and asks again."""
 _NOT_NOW = "Not now"
 """Leads a list that has no rejection: Neovim's list is answered by a typed `1`, so the first entry must never allow."""
 _WARNING = 2  # LSP MessageType
@@ -51,9 +56,15 @@ class Place(Protocol):
 class Questions:
     """The open questions of one connection."""
 
-    def __init__(self, wire: Wire, capabilities: Callable[[], EditorCapabilities]) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        capabilities: Callable[[], EditorCapabilities],
+        show_document: ShowDocument = shows_nothing,
+    ) -> None:
         self._wire = wire
         self._capabilities = capabilities
+        self._show_document = show_document
         self.place: Place | None = None
         self._open = 0
 
@@ -115,14 +126,33 @@ class Questions:
 
     async def _box(self, question: Question) -> str | None:
         titles = action_titles(question.options)
+        text = _shortened("\n".join(part for part in (question.text, question.reason) if part))
+        if not question.whole:
+            return titles.get(await self._chosen(text, list(titles)))
+        with whole_text(question.whole, self._show_document) as whole:
+            shows = self._capabilities().show_document
+            while shows:
+                title = await self._chosen(text, [*titles, SHOW_WHOLE])
+                if title != SHOW_WHOLE:
+                    return titles.get(title)
+                shows = await whole.show()
+        if len(question.whole) > _LONGEST_BOX:
+            _log.warning(
+                "question %s: it is too long to be shown whole, so it counts as dismissed", question.id
+            )
+            return None
+        return titles.get(await self._chosen(f"{text}\nThe whole command: {question.whole}", list(titles)))
+
+    async def _chosen(self, text: str, titles: list[str]) -> str:
+        """The title of the action that was chosen; "" for none."""
         params: dict[str, object] = {
             "type": _WARNING,
-            "message": _shortened("\n".join(part for part in (question.text, question.reason) if part)),
+            "message": text,
             "actions": [{"title": title} for title in titles],
         }
         answer = await self._wire.request("window/showMessageRequest", params)
         title = cast(Json, answer).get("title") if isinstance(answer, Mapping) else None
-        return titles.get(title) if isinstance(title, str) else None
+        return title if isinstance(title, str) else ""
 
 
 def rejections_first(options: tuple[Option, ...]) -> list[Option]:

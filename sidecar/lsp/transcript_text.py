@@ -100,7 +100,9 @@ def question_line(text: str, number: int) -> int | None:
     return found[-1] if found else None
 
 
-def question_block(number: int, text: str, reason: str, labels: list[str]) -> str:
+def question_block(number: int, text: str, reason: str, labels: list[str], whole: str = "") -> str:
+    """`whole`: what the text shows only in part."""
+    text = f"{text}\nThe whole command: {whole}" if whole else text
     quoted = "\n".join(f"> {line}".rstrip() for line in fold(text).split("\n"))
     why = f"\n>\n> {' '.join(reason.split())}" if reason else ""
     return f"{QUESTION} {number}\n\n{quoted}{why}\n\nAnswer by code lens or code action: {' · '.join(labels)}"

@@ -30,6 +30,9 @@ _REASONS = {
     "hard link": "the file has another name, perhaps outside the workspace",
 }
 
+SHOWN_WHOLE = 600
+"""Characters of a command that a question shows whole. VS Code cuts a message at 1,000, and folder and reason stand there too."""
+
 MOST_DECIDED = 1024
 """Decisions that are kept: agents read the same files again and again."""
 
@@ -106,11 +109,14 @@ class Consent:
             words = (
                 f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
             )
-            words += shorten(" ".join(map(_quoted, argv)), 600) + "."
+            line = " ".join(map(_quoted, argv))
+            words += shorten(line, SHOWN_WHOLE) + "."
             if command.env:
                 words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
             details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
-            question = self._question(session, "start", words, START_OPTIONS, "never started before", details)
+            question = self._question(
+                session, "start", words, START_OPTIONS, "never started before", details, line
+            )
             answer = await self.ask(question)
             if answer == "always":
                 self._approvals.remember(command)
@@ -125,13 +131,13 @@ class Consent:
             argv = [server.command, *server.args]
             what = escape(url) if url else " ".join(map(_quoted, argv))
             words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
-            words += f"{shorten(what, 600)}."
+            words += f"{shorten(what, SHOWN_WHOLE)}."
             if server.env:
                 words += f" It sets {shorten(', '.join(map(_quoted, sorted(server.env))), 300)}."
             details: dict[str, object] = {"env": sorted(server.env), "cwd": session.cwd}
             details |= {"target": url} if url else {"argv": argv}
             question = self._question(
-                session, "start", words, OFFER_OPTIONS, "never offered from here before", details
+                session, "start", words, OFFER_OPTIONS, "never offered from here before", details, what
             )
             answer = await self.ask(question)
             if answer == "always":
@@ -148,14 +154,15 @@ class Consent:
         command = (folder, *argv)
         if not env and command in session.commands:
             return None
-        shown = shorten(" ".join(map(_quoted, argv)), 600)
+        line = " ".join(map(_quoted, argv))
+        shown = shorten(line, SHOWN_WHOLE)
         words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
         if env:
             words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
         details = {"argv": list(argv), "cwd": folder, "env": list(env)}
         options = RUN_OPTIONS[:-1] if env else RUN_OPTIONS
         why = "it sets variables" if env else "not yet allowed in this session"
-        answer = await self.ask(self._question(session, "execute", words, options, why, details))
+        answer = await self.ask(self._question(session, "execute", words, options, why, details, line))
         if answer == "always":
             session.commands.add(command)
         if answer in ("allow", "always"):
@@ -228,9 +235,14 @@ class Consent:
         options: tuple[Option, ...],
         why: str,
         details: Json,
+        line: str = "",
     ) -> Question:
+        """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE. "Always" is offered for what was shown whole."""
         number = f"{session.id}-{next(self._numbers)}"
-        return Question(number, session.id, action, words, options, why, details)
+        whole = line if len(line) > SHOWN_WHOLE else ""
+        if whole:
+            options = tuple(option for option in options if option.kind != "allow_always")
+        return Question(number, session.id, action, words, options, why, details, whole=whole)
 
 
 def _quoted(word: str) -> str:

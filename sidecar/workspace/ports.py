@@ -134,6 +134,9 @@ class Question:
     """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
     behind: bool = False
     """What is allowed an agent does by itself, where we cannot look."""
+    whole: str = ""
+    """The command, escaped, where `text` leaves part of it out: it can be seen before the question is answered. Then nothing that lasts
+    is among the options."""
 
 
 Level = Literal["error", "warning", "info", "log"]

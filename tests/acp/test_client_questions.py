@@ -87,13 +87,13 @@ async def test_offers(options: object, ids: list[str] | None) -> None:
 # the agent's word for an option · its kind · the button
 BUTTONS: list[tuple[object, str, str]] = [
     ("Allow", "allow_once", "Allow"),
-    ("Yes, proceed", "allow_once", "Yes, proceed"),
-    ("Always Allow", "allow_always", "Always Allow"),
-    ("Approve for this session", "allow_always", "Approve for this session"),
+    ("Yes, proceed", "allow_once", "Yes, proceed (allows it)"),
+    ("Always Allow", "allow_always", "Always Allow (allows it from now on)"),
+    ("Always ask me first", "allow_always", "Always ask me first (allows it from now on)"),
     ("Yes, and don't ask again", "allow_always", "Yes, and don't ask again (allows it from now on)"),
     ("Reject", "reject_once", "Reject"),
-    ("No, tell it what to do", "reject_once", "No, tell it what to do"),
-    ("Never", "reject_always", "Never"),
+    ("No, tell it what to do", "reject_once", "No, tell it what to do (refuses it)"),
+    ("Never", "reject_always", "Never (refuses it from now on)"),
     ("Reject", "allow_once", "Reject (allows it)"),
     ("Cancel", "allow_always", "Cancel (allows it from now on)"),
     ("Yes, cancel it", "allow_once", "Yes, cancel it (allows it)"),
@@ -103,8 +103,8 @@ BUTTONS: list[tuple[object, str, str]] = [
     ("Allow", "reject_once", "Allow (refuses it)"),
     ("Ablehnen", "allow_once", "Ablehnen (allows it)"),
     ("R\u200beject", "allow_once", r"R\u200beject (allows it)"),
-    (" ", "allow_once", "allow once"),
-    (5, "reject_always", "reject always"),
+    (" ", "allow_once", "allow"),
+    (5, "reject_always", "reject (refuses it from now on)"),
 ]
 
 

@@ -77,6 +77,8 @@ class Row:
     more: Script = field(default_factory=dict)
     """Of the agent's script."""
     stop: str = "end_turn"
+    agent: str = ""
+    """What the user calls it in the settings."""
 
 
 def call(**more: Any) -> dict[str, Any]:
@@ -317,15 +319,23 @@ ROWS: dict[str, Row] = {
     "gemini-cli takes a missing file for an empty one": Row(
         asks("fs/read_text_file", path="$folder/missing.txt"),
         lambda seen: seen.answer().get("result") == {"content": ""} or seen.answer(),
-        named("gemini-cli"),
+        agent="gemini-cli",
     ),
     "nobody else does": Row(asks("fs/read_text_file", path="$folder/missing.txt"), refused(-32002)),
     "nor gemini-cli outside its folders": Row(
-        asks("fs/read_text_file", path="/nonexistent/missing.txt"), refused(-32002), named("gemini-cli")
+        asks("fs/read_text_file", path="/nonexistent/missing.txt"), refused(-32002), agent="gemini"
+    ),
+    "nor who only calls itself gemini-cli": Row(
+        asks("fs/read_text_file", path="$folder/missing.txt"), refused(-32002), named("gemini-cli")
     ),
     "fast-agent-acp asks about what it then has us do": Row(
         permission(toolCallId="c9", title="t", kind="edit"),
         lambda seen: _asked_by(seen, "wants to change files."),
+        agent="fast-agent-acp",
+    ),
+    "who only calls itself fast-agent-acp does it by itself": Row(
+        permission(toolCallId="c9", title="t", kind="edit"),
+        lambda seen: _asked_by(seen, "wants to change files, by itself and not through the editor."),
         named("fast-agent-acp"),
     ),
     "others ask about what they do themselves": Row(
@@ -385,10 +395,13 @@ async def test_every_deviation(tmp_path: Path) -> None:
         folder = folders[name] = tmp_path / f"w{number}"
         folder.mkdir()
         (folder / "a.txt").write_text(BASE)
-        scripts[f"agent{number}"] = in_folder(script(row), folder)
+        scripts[row.agent or f"agent{number}"] = in_folder(script(row), folder)
     options = {"allowedRoots": [str(folder) for folder in folders.values()]}
     async with a_product(tmp_path, scripts, answer=allow, **options) as product:
-        plays = [play(product, name, f"agent{n}", folders[name]) for n, name in enumerate(ROWS)]
+        plays = [
+            play(product, name, row.agent or f"agent{n}", folders[name])
+            for n, (name, row) in enumerate(ROWS.items())
+        ]
         wrong = await all_wrong(plays)
         messages = [words for words in product.boxes if "cannot be taken back" in words]
     assert not wrong, "\n".join(wrong)
@@ -422,7 +435,7 @@ async def test_asked_again_after_a_cancel_and_deaf_to_the_end(tmp_path: Path) ->
 
 
 def test_every_quirk_has_a_reason_and_a_row() -> None:
-    for name, quirks in TABLE.items():
+    for quirks in TABLE:
         assert quirks.reason
-        assert name == name.lower()
-        assert any(row.more == named(name) for row in ROWS.values()), name
+        assert all(name == name.lower() for name in quirks.names)
+        assert any(row.agent in quirks.names for row in ROWS.values()), quirks.names

@@ -53,6 +53,7 @@ OPENS_FILES: dict[str, str] = {
     "bridge": "its registry and lock, in a folder of the user's",
     "lsp/stdio.py": "the null device",
     "lsp/transcript_folder.py": "transcripts, in the state folder",
+    "lsp/whole_text.py": "long commands while they are asked about, in the state folder",
     "acp/reaper.py": "/proc and its pipes",
     "acp/pipes.py": "pipes to agents",
     "setup": "its set-up files; with --write, a new file in an editor's folder",

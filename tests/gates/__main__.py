@@ -116,6 +116,18 @@ GATES = (
         "tests/gates/test_after_stop.py::test_the_gate_can_fail",
     ),
     Gate(
+        "own_words",
+        ["tests/gates/test_own_words.py"],
+        "0 believed",
+        "tests/gates/test_own_words.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "whole_command",
+        ["tests/gates/test_whole_command.py"],
+        "0 allowed unseen",
+        "tests/gates/test_whole_command.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

@@ -177,6 +177,42 @@ def stop_is_a_request() -> None:
     Session.answered = Session.stop = nothing
 
 
+def labels_are_believed() -> None:
+    """A label that begins like a yes is taken for one."""
+    from sidecar.acp import permission
+
+    permission._honest = lambda label, kind: label
+
+
+def what_is_long_is_cut() -> None:
+    """A command is shown by its head and tail, and may be allowed for good."""
+    from sidecar.acp import permission
+    from sidecar.workspace import consent
+
+    shorten, plain = consent.shorten, permission.plain
+    consent.SHOWN_WHOLE = permission.SHOWN_WHOLE = 10**9
+    consent.shorten = lambda text, limit: shorten(text, min(limit, 600))
+    permission.plain = lambda text, limit=200: plain(text, min(limit, 400))
+
+
+def agents_are_who_they_say() -> None:
+    """Quirks by the name that an agent gives itself."""
+    from sidecar.acp.client import AgentConnection
+    from sidecar.acp.facts import at
+    from sidecar.acp.quirks import NONE, TABLE
+
+    request = AgentConnection._request
+
+    async def asked(self: AgentConnection, method: str, *args: Any, **how: Any) -> Any:
+        answer = await request(self, method, *args, **how)
+        if method == "initialize":
+            name = at(answer, "agentInfo", "name")
+            self._incoming._quirks = next((quirks for quirks in TABLE if name in quirks.names), NONE)
+        return answer
+
+    AgentConnection._request = asked
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -194,6 +230,9 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         words_of_others_are_shown_as_they_are,
         whoever_is_configured_is_started,
         stop_is_a_request,
+        labels_are_believed,
+        what_is_long_is_cut,
+        agents_are_who_they_say,
     )
 }
 

@@ -5,14 +5,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryOf, Option } from "../model";
-import { readable } from "./markdown";
+import { readable, visible } from "./markdown";
 import { DiffCard, Icon } from "./parts";
 import type { Store } from "./store";
 import { t } from "./strings";
 
 /** Milliseconds in sight before an answer counts. */
 export const ARMED_AFTER = 500;
-/** Characters of a command that are shown; of a longer one head and tail. */
+/** Characters of a name that are shown; of a longer one head and tail. A command is shown whole: it scrolls. */
 const LONG = 4000;
 const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
@@ -108,7 +108,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         <Icon name="shield" />
         <b>{titles[question.action]}</b>
       </div>
-      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{readable(question.argv.length === 1 ? question.argv[0]! : question.argv.map(quoted).join(" "), LONG)}</pre>}
+      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{visible(question.argv.length === 1 ? question.argv[0]! : question.argv.map(quoted).join(" "))}</pre>}
       {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{readable(question.target, LONG)}</pre>}
       {(question.cwd || question.env?.length) && (
         <dl>
