@@ -444,6 +444,10 @@ class Rope:
             self._shared = True
         return self._text
 
+    def slice(self, start: int, end: int) -> str:
+        """As `Text.slice`, of what it says now."""
+        return self._text.slice(start, end)
+
     def apply(self, range: Range | None, new: str, encoding: Encoding) -> Edit:
         """Replaces a range as a content change of LSP does; positions are read as by `Text.offset_at`.
 

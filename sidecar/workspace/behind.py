@@ -69,6 +69,10 @@ class Behind:
 
     # Open documents
 
+    def may_be_an_agents(self, tracked: Tracked) -> bool:
+        """Whether a change of its file now would count as an agent's."""
+        return self._evidence.author(tracked.document.uri) is not None
+
     async def seen(self, tracked: Tracked, path: str, before: str | None, disk: str | None) -> Seen | None:
         """The file says `disk` and said `before` (compared form) when mirror and disk were last compared. None: it is nobody's, or
         was counted already."""

@@ -66,6 +66,14 @@ class DiskTexts:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
         self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
 
+    def saved_was(self, uri: DocumentUri, text: str) -> None:
+        """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
+        texts, newest = self._of(uri), self._newest(uri)
+        since = 0 if newest is None else newest.since
+        if newest is not None and newest.by_editor and not newest.found and newest.compared() != text:
+            texts.remove(newest)
+        self._add(texts, _DiskText(text, since, self.moment(), by_us=True, by_editor=True))
+
     def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
         """Every text that an agent may have read after `since` and before `moment`. What was there before it said what the agent itself
         wrote last (`own`), by its own doing most likely, is nothing it goes back to."""

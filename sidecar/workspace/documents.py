@@ -19,6 +19,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Stat
 from sidecar.workspace.disk_texts import DiskTexts
+from sidecar.workspace.save_history import SaveHistory
 from sidecar.workspace.watch import Watch
 
 
@@ -27,6 +28,7 @@ class Tracked:
     """One open document. Texts are in the compared form of `core.normal`."""
 
     document: Document
+    history: SaveHistory
     saved: str | None = None
     """The disk's text when mirror and disk were last compared; None when there is no file or it cannot be decoded."""
     stat: Stat | None = None
@@ -75,6 +77,7 @@ class Tracked:
     """How many edits for agents there were, to notice another one."""
 
     def on_edit(self, document: Document, edit: Edit) -> None:
+        self.history.edited(document.rope, edit)
         if not self.edited:
             if self.watch is None:
                 self.hunks_when_clean = self.hunks()
@@ -89,6 +92,7 @@ class Tracked:
         """An edit of the user's, or of the editor's own; `length` is that of the text it led to."""
         if is_users and not self.quiet:
             self.user_dirty = True
+            self.history.users_edit()
         if self.not_an_agents is not None:
             self.not_an_agents(self, edit, length)
 
@@ -133,8 +137,19 @@ class Tracked:
             self.disk.seen(self.document.uri, text)
         self.saved, self.stat = text, stat
 
+    def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
+        """The disk was read and holds `text`, which is the document's text with that number; `by_editor`: that was saved. What the document
+        says beyond that is not saved, whatever the editor told."""
+        if by_editor and self.disk is not None:
+            self.disk.saved_was(self.document.uri, text)
+            self.saved, self.stat = text, stat
+        else:
+            self.on_disk(text, stat)
+        self.edited, self.user_dirty = self.history.is_on_disk(number)
+        self.hunks_when_clean = None
+
     def was_saved(self, text: str) -> bool:
-        """Whether the disk's text `text` (compared form) was put there by the editor's saving this document."""
+        """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""
         return self.disk is not None and self.disk.is_editors(self.document.uri, text)
 
     def was_on_disk(self, text: str) -> bool:
@@ -163,7 +178,9 @@ class Documents:
             known.observed = anyio.Event()
             return known
         self.closed(document.uri)
-        tracked = self._by_uri[document.uri] = Tracked(document, disk=self.disk)
+        tracked = self._by_uri[document.uri] = Tracked(
+            document, SaveHistory(document.snapshot()), disk=self.disk
+        )
         document.listeners.append(tracked.on_edit)
         for event in self._awaited.pop(document.uri, ()):
             event.set()

@@ -28,6 +28,7 @@ from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
+from sidecar.workspace.save_history import Explained
 from sidecar.workspace.sending import (
     ANSWER_SECONDS,
     MIRROR_SECONDS,
@@ -89,22 +90,33 @@ class Reconciler:
         if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
 
-    async def saved(self, tracked: Tracked, text: Text) -> None:
-        """After didSave of `text`: the disk says the same, unless somebody wrote it since (then the next look sees that)."""
+    async def saved(self, tracked: Tracked, text: Text) -> Text:
+        """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
+        (then the next look sees that)."""
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._peek(tracked, path) if path is not None else None
-        saved = Normal(str(text)).text
         if on_disk is None or tracked.closed or tracked.saves != saves:
-            return  # or saved again meanwhile
-        if on_disk.text != saved:
-            tracked.on_disk(saved, None)
-            return
-        tracked.on_disk(on_disk.text, on_disk.stat)
-        if tracked.says(saved):
-            tracked.edited = tracked.user_dirty = False
+            return text  # or saved again meanwhile
+        if self._is_save(tracked, on_disk):
+            return Text.of(on_disk.text or "")
+        tracked.stat = None
+        return text
+
+    def _is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether what the disk says is a save that was told; what is noted of the document is then put right."""
+        found = self._explained(tracked, on_disk)
+        if found is None or found[1] != "saved":
+            return False
+        tracked.on_disk_is(found[0], on_disk.text or "", on_disk.stat, by_editor=True)
+        return True
+
+    def _explained(self, tracked: Tracked, on_disk: OnDisk) -> tuple[int, Explained] | None:
+        if on_disk.text is None:
+            return None
+        return tracked.history.explains(on_disk.text, unended=self._editor.capabilities.keeps_lines)
 
     async def _peek(self, tracked: Tracked, path: str) -> OnDisk | None:
         """What the disk says, as the editor would hold it."""
@@ -153,6 +165,14 @@ class Reconciler:
         if on_disk is None:
             tracked.on_disk(None, None)
             return
+        if self._is_save(tracked, on_disk):
+            return
+        explained, behind = self._explained(tracked, on_disk), self.behind
+        if explained is not None and behind is not None and behind.may_be_an_agents(tracked):
+            # A save may be seen before it is told
+            if await tracked.history.until_told(RELOAD_SECONDS) and self._is_save(tracked, on_disk):
+                return
+            explained = self._explained(tracked, on_disk)
         before, known = tracked.saved, tracked.stat
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
@@ -161,13 +181,19 @@ class Reconciler:
             if tracked.says(on_disk.text):
                 tracked.edited = tracked.user_dirty = False
             return  # by the editor: where its text differs now, that was done since
-        behind = self.behind
+        if explained is None and on_disk.text is not None:
+            before = tracked.history.base(on_disk.text, before)
         seen = await behind.seen(tracked, path, before, on_disk.text) if behind is not None else None
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
         base = before if undecided is None else undecided.base
         try:
-            await self._bring_together(tracked, base, on_disk)
+            if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
+                # The editor has taken it from there, and was typed in since
+                tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
+                tracked.apart, tracked.together = False, on_disk.text
+            else:
+                await self._bring_together(tracked, base, on_disk)
             self._told_apart(tracked, base, on_disk.text, seen)
         finally:
             if behind is not None and seen is not None:

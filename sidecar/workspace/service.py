@@ -24,6 +24,7 @@ from sidecar.workspace.conversations import Conversations
 from sidecar.workspace.creating import Creator
 from sidecar.workspace.disk_watch import DiskWatch, Watch
 from sidecar.workspace.disk_writes import DiskWriter
+from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Door
 from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
@@ -148,8 +149,10 @@ class Workspace:
         if modification.action is Action.OPEN:
             self._tasks.start_soon(self._reconciler.opened, tracked, text)
         else:
-            self._tasks.start_soon(self._reconciler.saved, tracked, text)
-            self._tasks.start_soon(self._disk_watch.saved, tracked, text)
+            self._tasks.start_soon(self._saved, tracked, text)
+
+    async def _saved(self, tracked: Tracked, text: Text) -> None:
+        await self._disk_watch.saved(tracked, await self._reconciler.saved(tracked, text))
 
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
         """The user renamed files or folders in the editor: (old, new)."""

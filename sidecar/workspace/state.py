@@ -65,6 +65,7 @@ class State:
                 tracked = self.documents.get(uri)
                 if tracked is not None:
                     tracked.saves += 1
+                    tracked.history.told()
                     if tracked.watch is not None:
                         tracked.watch.saved()
                     text = tracked.document.snapshot()

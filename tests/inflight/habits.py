@@ -76,6 +76,10 @@ SINGLES: dict[str, list[dict[str, Any]]] = {
 }
 
 
+SAVES_TAKE = (0.0, 0.0, 0.001, 0.02, 0.3)
+"""Seconds, of any editor; chosen apart from the other habits, so that a seed from before means what it did."""
+
+
 def tells_too_little(habits: Habits) -> bool:
     """An editor that makes an edit on typing it has not told yet, and then tells both as one new text: what the edit took away was
     never told, so nobody can bring it back. No editor is known to do all of that (docs/editors.md). With changes told one by one,
@@ -86,6 +90,12 @@ def tells_too_little(habits: Habits) -> bool:
         or (habits.first_version in habits.unchecked and habits.client != "Neovim")  # it is sent another
     )
     return habits.full_text and habits.lag > 0 and takes_outdated
+
+
+def saving(random: Random, name: str, habits: Habits) -> tuple[str, Habits]:
+    """The same editor, which may take its time to save."""
+    takes = random.choice(SAVES_TAKE)
+    return (f"{name} + saves take {takes}", replace(habits, save_takes=takes)) if takes else (name, habits)
 
 
 def choose(random: Random) -> tuple[str, Habits]:

@@ -40,24 +40,25 @@ def nobody(line: str) -> None:
     pass
 
 
-def play(seed: int, say: Callable[[str], None] = nobody) -> Report:
-    """The same seed is the same run, whatever else is going on."""
+def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool = False) -> Report:
+    """The same seed is the same run, whatever else is going on. `saves_at_once`: whatever the editor's habits; as all did before one was
+    seen to take its time."""
     report = Report(seed)
     with tempfile.TemporaryDirectory(prefix="inflight-") as folder:
         try:
-            run(_play(seed, Path(folder).resolve(), say, report))
+            scene = Scene(seed, Path(folder).resolve(), say, saves_at_once=saves_at_once)
+            run(_play(scene, report))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             say("".join(traceback.format_exception(error)))
             report.problems.append(Problem("crash", "".join(traceback.format_exception_only(error)).strip()))
     return report
 
 
-async def _play(seed: int, folder: Path, say: Callable[[str], None], report: Report) -> None:
-    scene = Scene(seed, folder, say)
+async def _play(scene: Scene, report: Report) -> None:
     journal = MemoryJournal()
     settings = {"afterWrite": scene.policy, "beforePrompt": "nothing"}
     async with a_workspace(
-        folder, scene.editor, scene.turns, settings=settings, journal=journal, storage=scene.storage
+        scene.folder, scene.editor, scene.turns, settings=settings, journal=journal, storage=scene.storage
     ) as bench:
         scene.bench = bench
         bench.workspace.state.overlay.encoding = scene.editor.capabilities.encoding

@@ -46,7 +46,7 @@ class Turns(IdleAgents):
 class Scene:
     """What the seed decides is decided here, or by an actor's own random numbers, so that actors do not disturb each other."""
 
-    def __init__(self, seed: int, folder: Path, say: Say) -> None:
+    def __init__(self, seed: int, folder: Path, say: Say, *, saves_at_once: bool = False) -> None:
         self.seed = seed
         self.folder = folder
         self._say = say
@@ -55,6 +55,8 @@ class Scene:
         self.account = Account()
         self.problems: list[Problem] = []
         self.habits_name, self.habits = known.choose(random)
+        if not saves_at_once:
+            self.habits_name, self.habits = known.saving(self.random("saving"), self.habits_name, self.habits)
         self.custom = random.random() < 0.75
         self.arrives_after = random.choice([0.0, 0.0, 0.001, 0.05, 0.1, 0.4, 1.0])
         self.policy = random.choice(["save-if-was-clean", "save-if-was-clean", "always", "never"])
@@ -84,6 +86,7 @@ class Scene:
         self.bench: Bench  # once the workspace runs
         self._watch_closing()
         self._watch_edits()
+        self.editor.model.users_save = lambda uri: self.user(Path(path_of(uri)).name)
         watches = random.random() < 0.7
         self.disk.on_write = lambda path: self.editor.looks_at_disk() if watches else None
         self.say(

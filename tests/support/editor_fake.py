@@ -232,7 +232,10 @@ class FakeEditor:
         typing, self.typing = self.typing, None
         if typing is not None:
             typing()
-        return SaveAnswer(self.model.save(client_uri, exact=exact), typed=typing is not None)
+        saved: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        keys = self.model.keys
+        self.model.save(client_uri, exact=exact, users=False, done=saved.set_result)
+        return SaveAnswer(await saved, typed=typing is not None or self.model.keys != keys)
 
     async def open(self, client_uri: str) -> int:
         if not self._capabilities.open:

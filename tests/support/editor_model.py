@@ -10,6 +10,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -55,6 +56,8 @@ class FakeModel(EditorModel):
         """Told that an edit was answered before anything of it is told."""
         self.edits_seen = 0
         """How many applyEdit requests arrived."""
+        self.keys = 0
+        """How often the user typed."""
         self._untold: dict[str, list[ContentChange]] = {}
         self._timers: dict[str, Timer] = {}
         self._held: list[Event] | None = None
@@ -67,8 +70,12 @@ class FakeModel(EditorModel):
         """What was told in this moment after the first, when it may arrive in any order."""
         self._moment = False
         self._seen: dict[str, bytes | None] = {}
-        self._exact = False
         """What each document's file held when it was last read or written here."""
+        self._exact = False
+        self._saving: dict[str, list[Callable[[], object]]] = {}
+        """Saves that wait for the one that is on its way."""
+        self.users_save: Callable[[str], AbstractContextManager[None]] = lambda uri: nullcontext()
+        """Entered while a save that the user wanted is written."""
         self._was_empty: dict[str, bool] = {}
         self._codecs: dict[str, str] = {}
 
@@ -307,9 +314,11 @@ class FakeModel(EditorModel):
         return text
 
     def type(self, uri: str, text: str) -> None:
+        self.keys += 1
         super().type(uri, self.arriving(self.documents[uri], text))
 
     def replace(self, uri: str, start: int, end: int, new: str, label: str = "typing") -> None:
+        self.keys += 1
         super().replace(uri, start, end, self.arriving(self.documents[uri], new), label)
 
     def _end(self, text: str) -> str:
@@ -364,16 +373,79 @@ class FakeModel(EditorModel):
             self.changed(buffer, buffer.edit([Splice(size, size, end)], "final line end"))
             self.flush(buffer.uri)
 
-    def save(self, uri: str, *, exact: bool = False) -> bool:
-        """`exact`: without save participants."""
+    def save(
+        self,
+        uri: str,
+        *,
+        exact: bool = False,
+        users: bool = True,
+        done: Callable[[bool], None] = lambda saved: None,
+    ) -> bool:
+        """`exact`: without save participants. `users`: the user wants it. False when it cannot be; else `done` is told how it ended,
+        when it did: one save comes after the other."""
+        if not self.habits.save_takes:
+            saved = self._is_free(uri) and self._save_at_once(uri, exact, users)
+            done(saved)
+            return saved
+        if uri in self._saving:
+            self._saving[uri].append(lambda: self._begin_save(uri, exact, users, done))
+            return True
+        self._saving[uri] = []
+        return self._begin_save(uri, exact, users, done)
+
+    def _is_free(self, uri: str) -> bool:
         newer = self.files.read(uri) != self._seen.get(uri)
-        if self.habits.save_fails == "always" or (self.habits.save_fails == "newer" and newer):
-            return False
+        fails = self.habits.save_fails
+        return not (fails == "always" or (fails == "newer" and newer))
+
+    def _save_at_once(self, uri: str, exact: bool, users: bool) -> bool:
         self._exact = exact
         saved = super().save(uri)
         self._exact = False
         self._seen[uri] = self.files.read(uri)
         return saved
+
+    def _begin_save(self, uri: str, exact: bool, users: bool, done: Callable[[bool], None]) -> bool:
+        buffer = self.documents.get(uri)
+        if buffer is None or not self._is_free(uri):
+            self._saved(uri, False, done)
+            return False
+        self._exact = exact
+        self.before_save(buffer)
+        self._exact = False
+        text = buffer.text
+        try:
+            data = self.store(buffer)
+        except UnicodeEncodeError:
+            self._saved(uri, False, done)
+            return False
+
+        def write() -> None:
+            if not self._is_free(uri):
+                self._saved(uri, False, done)
+                return
+            with self.users_save(uri) if users else nullcontext():
+                self.files.write(uri, data)
+            self._seen[uri] = data
+            buffer.saved = text
+            self.later(self.habits.save_takes, tell)
+
+        def tell() -> None:
+            if self.documents.get(uri) is buffer:
+                self.flush(uri)
+                self.emit(Saved(uri, buffer.text))
+            self._saved(uri, True, done)
+
+        self.later(self.habits.save_takes, write)
+        return True
+
+    def _saved(self, uri: str, saved: bool, done: Callable[[bool], None]) -> None:
+        done(saved)
+        waiting = self._saving.get(uri)
+        if waiting:
+            self.later(0.0, waiting.pop(0))
+        else:
+            self._saving.pop(uri, None)
 
     def reload(self, uri: str) -> None:
         buffer, data = self.documents[uri], self.files.read(uri)

@@ -1,0 +1,119 @@
+"""Past: the texts that a document had since it was last known to be saved, for telling a save from a change behind the editor.
+
+An editor tells that it saved, not what: VS Code tells a save for a version newer than the bytes on the disk when something is typed while
+the save runs, and the bytes may be seen before the save is told. So the rule is: *a text on the disk that equals any text the document
+had since its last known save is that save, never a change from outside.*
+
+The texts are not kept: one of them, and the edits that lead to the others, in blocks. Of a long past the oldest blocks are forgotten.
+A save of one of those texts then looks like a change from outside and is merged, from what the disk was last known to say:
+what was typed since then stays, or is a conflict, which changes nothing and is told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sidecar.core.change import Edit
+from sidecar.core.normal import BOM, says
+from sidecar.core.text import Rope, Text
+
+BLOCK = 256
+"""Edits in one block."""
+MAX_BLOCKS = 32
+"""More than eight thousand keystrokes, at about 150 bytes each, and for each block one text, which shares what is equal with its
+neighbours."""
+MAX_CHARACTERS = 4_000_000
+"""Of all that the edits put in; pastes and formatters make large ones."""
+
+
+@dataclass(slots=True)
+class _Block:
+    text: Text
+    """Before the first edit."""
+    edits: list[Edit] = field(default_factory=list[Edit])
+    characters: int = 0
+
+
+class Past:
+    """Numbered texts: 0 is the one the document was opened with, `newest` the one it has now. Texts are raw."""
+
+    __slots__ = ("_blocks", "_first")
+
+    def __init__(self, text: Text) -> None:
+        self._blocks = deque([_Block(text)])
+        self._first = 0
+        """The number of the oldest text."""
+
+    @property
+    def newest(self) -> int:
+        return self._first + sum(len(block.edits) for block in self._blocks)
+
+    def edited(self, document: Rope, edit: Edit) -> None:
+        """`edit` led to what `document` says now."""
+        block = self._blocks[-1]
+        block.edits.append(edit)
+        block.characters += len(edit.new)
+        if len(block.edits) >= BLOCK or block.characters > MAX_CHARACTERS // MAX_BLOCKS:
+            self._blocks.append(_Block(document.snapshot()))
+            too_many = sum(block.characters for block in self._blocks) > MAX_CHARACTERS
+            if len(self._blocks) > MAX_BLOCKS or too_many:
+                self._first += len(self._blocks.popleft().edits)
+
+    def find(self, compared: str, *, unended: bool = False, since: int = 0) -> int | None:
+        """The number of the oldest text, from number `since` on, whose compared form is `compared`. `unended`: or is that without its
+        final line end, which some editors add to the file and not to the text."""
+        wanted = {len(compared): compared}
+        if unended and compared.endswith("\n"):
+            wanted[len(compared) - 1] = compared[:-1]
+        for number, (length, rope) in enumerate(self._texts(), self._first):
+            if number >= since and length in wanted and says(rope.snapshot(), wanted[length]):
+                return number
+        return None
+
+    def texts(self, first: int, last: int) -> list[Text]:
+        """Those with the numbers `first` to `last`, as far as they are not forgotten."""
+        return [
+            rope.snapshot()
+            for number, (_, rope) in enumerate(self._texts(), self._first)
+            if first <= number <= last
+        ]
+
+    def saved(self, number: int) -> None:
+        """The text with that number is known to be saved: those before it are forgotten."""
+        while len(self._blocks) > 1 and self._first + len(self._blocks[0].edits) <= number:
+            self._first += len(self._blocks.popleft().edits)
+        block, done = self._blocks[0], number - self._first
+        if done > 0:
+            rope = Rope.of(block.text)
+            for edit in block.edits[:done]:
+                rope.splice(edit.start, edit.end, edit.new)
+            rest = block.edits[done:]
+            self._blocks[0] = _Block(rope.snapshot(), rest, sum(len(edit.new) for edit in rest))
+            self._first = number
+
+    def _texts(self) -> Iterator[tuple[int, Rope]]:
+        """Each with the length of its compared form, oldest first. The rope goes on changing."""
+        rope = Rope.of(self._blocks[0].text)
+        raw = str(rope)
+        mark = raw.startswith(BOM)
+        length = len(raw) - raw.count("\r\n") - mark
+        yield length, rope
+        for block in self._blocks:
+            for edit in block.edits:
+                before = _pairs(rope, edit.start, edit.end)
+                rope.splice(edit.start, edit.end, edit.new)
+                after = _pairs(rope, edit.start, edit.start + len(edit.new))
+                length += edit.growth - after + before
+                if edit.start == 0:
+                    length += mark
+                    mark = rope.slice(0, min(1, len(rope))) == BOM
+                    length -= mark
+                yield length, rope
+
+
+def _pairs(rope: Rope, start: int, end: int) -> int:
+    """How many "\\r\\n" there are from `start` to `end`, or across these."""
+    near = rope.slice(max(start - 1, 0), min(end + 1, len(rope)))
+    return near.count("\r\n")

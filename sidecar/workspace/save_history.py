@@ -1,0 +1,92 @@
+"""SaveHistory: which of the texts that a document had is on the disk, and whether the user typed since.
+
+A didSave says that some text was saved, not which one (core/past.py). The disk says which.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import anyio
+
+from sidecar.core.change import Edit
+from sidecar.core.diff import diff
+from sidecar.core.normal import normal
+from sidecar.core.past import Past
+from sidecar.core.text import Rope, Text
+
+MAX_BASES = 32
+"""Texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
+
+Explained = Literal["saved", "typed since", "now"]
+
+
+class SaveHistory:
+    """Of one open document, from its opening on. Texts have the numbers of `Past`."""
+
+    def __init__(self, text: Text) -> None:
+        self._past = Past(text)
+        self._told: int | None = None
+        """The newest text when a save was told last, whose bytes nobody has found on the disk yet."""
+        self._outside = 0
+        """The newest text when the disk was last found to hold none of the texts: those before it are not there any more but by a save."""
+        self._users = 0
+        """The newest text that an edit of the user's led to."""
+        self._telling = anyio.Event()
+
+    def edited(self, document: Rope, edit: Edit) -> None:
+        """`edit` led to what `document` says now."""
+        self._past.edited(document, edit)
+
+    def users_edit(self) -> None:
+        """The newest edit, or one before it, was the user's."""
+        self._users = self._past.newest
+
+    def told(self) -> None:
+        """A didSave was received."""
+        self._told = self._past.newest
+        self._telling.set()
+        self._telling = anyio.Event()
+
+    def explains(self, disk: str, *, unended: bool) -> tuple[int, Explained] | None:
+        """The number of the text that the disk's `disk` (compared form) is. "saved": it is a save that was told. "now", "typed since": the
+        document says it, or said it before it was edited, and no save was told: one is on its way, or the editor has taken it from there.
+        `unended` as in `Past.find`."""
+        number = self._past.find(disk, unended=unended)
+        if number is None:
+            return None
+        if self._told is not None and number <= self._told:
+            return number, "saved"
+        if number < self._outside:
+            number = self._past.find(disk, unended=unended, since=self._outside)
+            if number is None:
+                return None
+        return number, "now" if number == self._past.newest else "typed since"
+
+    async def until_told(self, seconds: float) -> bool:
+        """Whether a save is told within that time."""
+        with anyio.move_on_after(seconds):
+            await self._telling.wait()
+            return True
+        return False
+
+    def is_on_disk(self, number: int) -> tuple[bool, bool]:
+        """The text with that number is on the disk. Whether the document was edited since, and whether by the user."""
+        self._past.saved(number)
+        self._told = None
+        return number != self._past.newest, number < self._users
+
+    def base(self, disk: str, known: str | None) -> str | None:
+        """What a change from outside, which led to `disk`, was made of; all in the compared form. `known`: what the disk was last found to
+        say. A save was told since and nobody saw its bytes: of the texts that it may have saved, that is the closest one."""
+        told, self._told = self._told, None
+        self._outside = self._past.newest
+        if told is None or known is None:
+            return known
+        texts = [known, *(normal(str(text)) for text in self._past.texts(told - MAX_BASES + 1, told))]
+        return min(reversed(texts), key=lambda text: _difference(text, disk))
+
+
+def _difference(old: str, new: str) -> int:
+    """In characters that went or came."""
+    return sum(edit.end - edit.start + len(edit.new) for edit in diff(old, new).edits)
