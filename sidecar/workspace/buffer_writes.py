@@ -183,6 +183,10 @@ class BufferWriter:
             tracked.saving = False
         if not answer.saved:
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
+        if exact and not answer.typed:
+            # Perhaps put there behind the document, after a save that formatted it: that is no change from outside
+            moment = self._state.beliefs.moment()
+            self._state.documents.disk.written(document.uri, raw, moment, by_editor=True)
         if whose == "agents" and mark is not None and not answer.typed:
             self._aftermath(tracked, mark, raw)
         await self._reconciler.look(tracked)

@@ -106,9 +106,10 @@ class Reconciler:
         return text
 
     def _is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether what the disk says is a save that was told; what is noted of the document is then put right."""
+        """Whether what the disk says is a save that was told, or that we had the editor make; what is noted of the document is then put
+        right."""
         found = self._explained(tracked, on_disk)
-        if found is None or found[1] != "saved":
+        if found is None or not (found[1] == "saved" or tracked.was_saved(on_disk.text or "")):
             return False
         tracked.on_disk_is(found[0], on_disk.text or "", on_disk.stat, by_editor=True)
         return True

@@ -98,6 +98,9 @@ class Habits:
     """The byte order mark is part of the text. (VS Code and Neovim strip it and put it back.)"""
     on_save: Callable[[str], str] | None = None
     """Save participants: a step of their own (VS Code: format, trim, final newline)."""
+    exact_behind: bool = False
+    """A text that has to stay as it is is saved like any other first, and where the participants changed it, it is put into the file behind
+    the document, which takes it from there (VS Code with our extension, for what is not the active editor's)."""
     save_fails: Literal["", "always", "newer"] = ""
     """newer: when the file changed on disk (VS Code, Helix; the others ask their user, and our snippets answer no)."""
     save_takes: float = 0.0

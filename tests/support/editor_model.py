@@ -383,6 +383,8 @@ class FakeModel(EditorModel):
     ) -> bool:
         """`exact`: without save participants. `users`: the user wants it. False when it cannot be; else `done` is told how it ended,
         when it did: one save comes after the other."""
+        if exact and self.habits.exact_behind:
+            return self._save_behind(uri, done)
         if not self.habits.save_takes:
             saved = self._is_free(uri) and self._save_at_once(uri, exact, users)
             done(saved)
@@ -392,6 +394,25 @@ class FakeModel(EditorModel):
             return True
         self._saving[uri] = []
         return self._begin_save(uri, exact, users, done)
+
+    def _save_behind(self, uri: str, done: Callable[[bool], None]) -> bool:
+        buffer = self.documents[uri]
+        text, data = buffer.text, self.store(buffer)
+        saved = self._is_free(uri) and self._save_at_once(uri, exact=False, users=False)
+
+        def put() -> None:
+            self.files.write(uri, data)
+            self.later(self.habits.reloads or 0.0, take)
+
+        def take() -> None:
+            self._reload_if_clean(uri)
+            done(True)
+
+        if not saved or buffer.text == text:
+            done(saved)
+            return saved
+        self.later(0.05, put)
+        return True
 
     def _is_free(self, uri: str) -> bool:
         newer = self.files.read(uri) != self._seen.get(uri)

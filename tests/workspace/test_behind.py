@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +330,36 @@ def test_a_call_that_is_told_when_it_is_over_is_believed_by_its_diff(
         assert ("four", "FOUR") in [(o.strip(), t.strip()) for _, o, t in listed(bench)]
 
     play(tmp_path, VSCODE, script, after=after, custom=False)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_is_put_back_behind_a_document_is_nobodys_change(tmp_path: Path, is_open: bool) -> None:
+    """The editor trims what it saves, and a call of the agent names the file: rejected, the file is as it was, and nothing is listed."""
+    text = BASE.replace("one", "one  ")
+    trims = replace(
+        VSCODE,
+        exact_behind=True,
+        on_save=lambda text: "\n".join(line.rstrip(" ") for line in text.split("\n")),
+    )
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(text)
+        if is_open:
+            editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        answer = await turn.bench.write("a.txt", text.replace("four", "FOUR"), session=turn.session)
+        assert not isinstance(answer, Refusal), answer
+        turn.says("edit", "a.txt", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await bench.workspace.review.reject(Selector(everything=True))
+        await asyncio.sleep(5)
+        assert (tmp_path / "a.txt").read_text() == text
+        assert listed(bench) == []
+
+    play(tmp_path, trims, script, before=before, after=after)
 
 
 def test_nobody_is_blamed_without_a_turn_or_for_reading(tmp_path: Path) -> None:
