@@ -7,7 +7,7 @@
 
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
-import { isActive, openDocument } from "./documents";
+import { isActive, isUnsaved, openDocument } from "./documents";
 import { moved, replacement, type Replacement } from "./replacements";
 import { apply, replaceAll } from "./texts";
 
@@ -100,7 +100,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
   /** False when the document is not active any more. `onTop` is asked for its places in the disk's text. */
   private async takeFromDisk(document: vscode.TextDocument, onTop: () => Replacement[]): Promise<boolean> {
     const others = vscode.workspace.textDocuments
-      .filter((other) => other !== document && other.isDirty)
+      .filter((other) => other !== document && isUnsaved(other))
       .map((other) => ({ other, text: other.getText() }));
     if (!isActive(document)) {
       return false;

@@ -8,7 +8,7 @@
 
 import * as vscode from "vscode";
 import type { SaveAnswer, SaveParams } from "../lsp_ext";
-import { isActive, openDocument } from "./documents";
+import { isActive, isUnsaved, openDocument } from "./documents";
 import { replaceAll } from "./texts";
 
 /** Milliseconds in which the workbench takes up what changed in a file that it watches. */
@@ -30,7 +30,7 @@ export class Saving {
     if (document === undefined || document.version !== params.version || this.isNewerOnDisk(document)) {
       return { saved: false };
     }
-    if (!document.isDirty) {
+    if (!isUnsaved(document)) {
       return { saved: true };
     }
     return params.exact === true ? { saved: await this.saveExactly(document) } : saveAndWatch(document);
