@@ -1,0 +1,136 @@
+"""VS Code in its real workbench: key events in the browser, texts from the extension host. One window serves all runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.hands import agent
+from tests.hands.steps import WEIGHTS, Kind
+from tests.support import tools
+from tests.vscode import vsix
+from tests.vscode.browser import Browser
+from tests.vscode.code_server import CodeServer
+from tests.vscode.conftest import approve, default_settings
+from tests.vscode.window import DOCUMENT, SETTLE, Window
+
+NAME = "hands"
+SETTINGS: Mapping[str, tuple[Any, ...]] = {
+    "files.autoSave": ("off", "off", "afterDelay", "onFocusChange", "onWindowChange"),
+    "files.autoSaveDelay": (1000, 50, 300),
+    "files.trimTrailingWhitespace": (False, True),
+    "files.insertFinalNewline": (False, True),
+    "editor.formatOnSave": (False, True),
+    "workbench.colorTheme": ("Default Dark Modern", "Default Light Modern"),
+}
+BEGIN = """
+const turn = (keep.hands = { done: false });
+const end = () => { turn.done = true; };
+vscode.commands.executeCommand('sidecar.prompt', { prompt: args[0], wait: true }).then(end, end);
+"""
+CLOSE = """
+const wanted = vscode.Uri.file(args[0]);
+const shown = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map((tab) => ({ group, tab })))
+  .filter(({ tab }) => tab.input instanceof vscode.TabInputText && tab.input.uri.toString() === wanted.toString());
+for (let left = 10; left > 0 && shown().length > 0; left--) {
+  await vscode.window.showTextDocument(wanted, { viewColumn: shown()[0].group.viewColumn, preview: false });
+  await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+}
+return shown().length;
+"""
+PLACE = """
+const editor = vscode.window.activeTextEditor;
+const line = editor.document.lineAt(Math.min(args[0], editor.document.lineCount - 1));
+const place = args[1] ? line.range.end : line.range.start;
+editor.selection = new vscode.Selection(place, place);
+"""
+
+
+class VSCode:
+    name = "vscode"
+    kinds: frozenset[Kind] = frozenset(WEIGHTS)
+    settings = SETTINGS
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._page = window.page
+
+    def begin(self, folder: Path) -> None:
+        self._window.reset(folder)
+
+    def open(self, path: Path) -> None:
+        self._window.open(path)
+
+    def close(self, path: Path) -> None:
+        left = self._window.js(CLOSE, str(path))
+        assert not left, f"{path.name} cannot be closed"
+
+    def type(self, text: str, pace: float) -> None:
+        self._page.keyboard.type(text, delay=pace * 1000)
+
+    def place(self, line: int, at_end: bool) -> None:
+        self._window.js(PLACE + SETTLE, line, at_end)
+
+    def save(self) -> None:
+        self._page.keyboard.press("Control+s")
+
+    def undo(self) -> None:
+        self._page.keyboard.press("Control+z")
+
+    def redo(self) -> None:
+        self._page.keyboard.press("Control+Shift+z")
+
+    def split(self) -> None:
+        self._window.command("workbench.action.splitEditor")
+
+    def set(self, name: str, value: Any) -> None:
+        self._window.configure({name: value})
+
+    def text(self, path: Path) -> str | None:
+        """A document without a tab, which the workbench only has not thrown away yet, is not open."""
+        text = self._window.text(path)
+        return None if text is None else text.replace("\r\n", "\n")
+
+    def is_dirty(self, path: Path) -> bool:
+        return bool(self._window.js(SETTLE + DOCUMENT + "return document?.isDirty ?? false", str(path)))
+
+    def prompt(self, steps: list[dict[str, Any]]) -> None:
+        self._window.js(BEGIN, json.dumps(steps))
+
+    def is_working(self) -> bool:
+        return not self._window.js("return keep.hands?.done ?? true")
+
+    def command(self, name: str, argument: Any) -> Any:
+        return self._window.command(name, argument, seconds=60)
+
+    def said(self) -> str:
+        return "\n".join([*self._window.notifications(), self._window.server.last_words()])
+
+
+def machine(log: Path) -> dict[str, Any]:
+    """Settings that make the agent of these runs the default one."""
+    command = {"command": sys.executable, "args": ["-S", agent.__file__, str(log)]}
+    return {"acpSidecar.agents": {NAME: command}, "acpSidecar.defaultAgent": NAME}
+
+
+@contextmanager
+def started(folder: Path, log: Path) -> Generator[VSCode]:
+    with ExitStack() as stack:
+        browser = Browser()
+        browser.start(tools.require("chromium"))
+        stack.callback(browser.close)
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {**default_settings(folder), **machine(log)}
+        extensions = [vsix.ours(), vsix.support(folder / "support.vsix")]
+        server = CodeServer(tools.require("code-server"), folder, extensions, machine=settings)
+        approve(server, settings)
+        stack.enter_context(server)
+        context = stack.enter_context(browser.chromium.new_context(viewport={"width": 1280, "height": 800}))
+        (folder / "ws").mkdir()
+        window = Window(server, context, folder / "ws")
+        window.until_server_runs()
+        yield VSCode(window)
