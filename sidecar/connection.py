@@ -254,7 +254,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
             editor, connection, connection.document, background, lenses_moved=editor.lenses_moved
         )
         editor.attach(transcripts)
-        commands = Commands(connection, transcripts, editor, background)
+        commands = Commands(connection, transcripts, editor, background, editor.questions.open)
         review = ReviewFeatures(connection, editor, server)
         review.add_to(commands)
         SessionCommands(connection).add_to(commands)

@@ -15,7 +15,8 @@
 ;; M-x acp-sidecar in any file starts the sidecar for that file's project; from then on it is told of every file of the
 ;; project that has no other language server (eglot talks to one server for each buffer).  Then:
 ;;
-;;   M-x acp-sidecar-prompt   acp-sidecar-chat   acp-sidecar-new-session   acp-sidecar-cancel   acp-sidecar-status
+;;   M-x acp-sidecar-prompt   acp-sidecar-chat   acp-sidecar-send   acp-sidecar-new-session   acp-sidecar-cancel
+;;   M-x acp-sidecar-status
 ;;
 ;; What eglot itself does not do and this file adds: one server for all major modes of a project; unsent typing is sent
 ;; before an edit's version is looked at (eglot 1.17 counts versions only when it sends); no question before each edit;
@@ -163,6 +164,34 @@
         (acp-sidecar--flush server)
         (list :version eglot--versioned-identifier)))))
 
+(cl-defmethod eglot-client-capabilities ((_server acp-sidecar-server))
+  "What eglot itself announces, and that documents are shown (eglot 1.9 does not)."
+  (let ((capabilities (copy-sequence (cl-call-next-method))))
+    (plist-put capabilities :window
+               (plist-put (copy-sequence (plist-get capabilities :window)) :showDocument '(:support t)))))
+
+(cl-defmethod eglot-handle-request
+  ((server acp-sidecar-server) (_method (eql window/showDocument))
+   &key uri external takeFocus selection &allow-other-keys)
+  "Show a file, a chat as a rule, and let the sidecar manage it wherever it is."
+  (if (eq external t)
+      (list :success :json-false)
+    (let* ((path (acp-sidecar--path uri))
+           (buffer (or (find-buffer-visiting path)
+                       (let ((inhibit-interaction t)) (find-file-noselect path t))))
+           (focused (eq takeFocus t)))
+      (with-current-buffer buffer
+        (when (eq major-mode 'fundamental-mode) (text-mode)) ; Emacs without markdown-mode
+        (acp-sidecar--adopt server))
+      (let ((window (if focused
+                        (progn (pop-to-buffer buffer) (selected-window))
+                      (display-buffer buffer))))
+        (when (and window selection)
+          (with-selected-window window
+            (goto-char (point-min))
+            (forward-line (plist-get (plist-get selection :start) :line)))))
+      (list :success t))))
+
 (cl-defmethod eglot-handle-notification
   ((_server acp-sidecar-server) (_method (eql sidecar/turnEnded)) &key stopReason changes &allow-other-keys)
   "Say that a turn has ended."
@@ -179,9 +208,13 @@
     (plist-put (copy-sequence acp-sidecar-settings) :client client)))
 
 (defun acp-sidecar--server ()
-  "The sidecar of the current buffer's project, or nil."
-  (cl-find-if (lambda (server) (cl-typep server 'acp-sidecar-server))
-              (gethash (eglot--current-project) eglot--servers-by-project)))
+  "The sidecar that manages the current buffer, else that of its project, or nil.
+A chat lies outside of every project."
+  (let ((current (and eglot--managed-mode (eglot-current-server))))
+    (if (cl-typep current 'acp-sidecar-server)
+        current
+      (cl-find-if (lambda (server) (cl-typep server 'acp-sidecar-server))
+                  (gethash (eglot--current-project) eglot--servers-by-project)))))
 
 (defun acp-sidecar--adopt (&optional server)
   "Let the project's sidecar (or SERVER) manage the current buffer, unless another server does."
@@ -190,6 +223,7 @@
              (not (eq major-mode 'fundamental-mode))) ; eglot takes no buffer without a mode
     (let ((server (or server (acp-sidecar--server))))
       (when (and server (not (eglot-current-server)))
+        (setq eglot--cached-server server) ; also where the file is outside the project
         (if (fboundp 'eglot--languages) ; eglot 1.17 keeps a language for each mode, 1.9 one for each server
             (push (cons major-mode (string-remove-suffix "-mode" (symbol-name major-mode)))
                   (eglot--languages server))
@@ -241,6 +275,11 @@ It does not wait: eglot gives a command ten seconds, a turn takes longer."
   "Open the transcript: a file whose last section is the prompt."
   (interactive)
   (acp-sidecar--command "sidecar.openChat" eglot--{}))
+
+(defun acp-sidecar-send ()
+  "Send the prompt of the chat in the current buffer."
+  (interactive)
+  (acp-sidecar--command "sidecar.send" (list :uri (concat "file://" (url-hexify-string buffer-file-name url-path-allowed-chars)))))
 
 (defun acp-sidecar-new-session (agent)
   "Start a session with AGENT (empty: the default one)."

@@ -18,7 +18,7 @@ from sidecar.lsp.narration import Narrator, Piece, one_line, visible
 from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
-from sidecar.lsp.transcript_text import Stream, appended, question_block, sent
+from sidecar.lsp.transcript_text import AGENT, YOU, Stream, appended, question_block, sent
 from sidecar.workspace.ports import EditorGone, EditorRefused, EditorTimeout, Json, Question
 
 _log = logging.getLogger(__name__)
@@ -80,6 +80,12 @@ class Chat:
     def note(self, line: str) -> None:
         """A line of our own in the list of events."""
         self._say(self._stream.add(Piece("event", line)))
+
+    def prompted(self, prompt: str) -> None:
+        """A prompt that was sent by another way than this file."""
+        asked = self._stream.add(Piece("agent", visible(prompt))) + self._stream.flush()
+        self._say(f"\n\n{YOU}{asked}\n\n{AGENT}")
+        self._stream = Stream()
 
     def end_turn(self, notes: Sequence[str]) -> None:
         """What was held back of the answer, then the notes; the transcript is saved where the client can."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -36,8 +36,15 @@ class Commands:
     """All commands of one connection by name; more are added with `add` before the server starts."""
 
     def __init__(
-        self, service: Service, transcripts: Transcripts, editor: Editor, tasks: TaskStarter
+        self,
+        service: Service,
+        transcripts: Transcripts,
+        editor: Editor,
+        tasks: TaskStarter,
+        questions: Callable[[], list[dict[str, object]]] = list,
     ) -> None:
+        """`questions`: what the person is asked at the moment, for `sidecar.status`."""
+        self._questions = questions
         self._service = service
         self._transcripts = transcripts
         self._editor = editor
@@ -96,6 +103,8 @@ class Commands:
         if given.wait:
             return self._wait(session_id, outcome)
         self._tasks.start_soon(self._follow, outcome)
+        if not self._editor.capabilities.session_updates:
+            self._transcripts.follow(session_id, _words(blocks))
         return {"sessionId": session_id, "turn": turn}
 
     async def _wait(self, session_id: str, outcome: Awaitable[Mapping[str, object]]) -> object:
@@ -143,7 +152,14 @@ class Commands:
         return [_agent(agent) for agent in self._service.list_agents()]
 
     def _status(self, _: ext.NoArguments) -> object:
-        return dict(self._service.status())
+        return {**self._service.status(), "questions": self._questions()}
+
+
+def _words(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """The text of a prompt."""
+    return "\n\n".join(
+        str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block
+    )
 
 
 async def _answer_of(name: str, result: object) -> object:

@@ -66,18 +66,25 @@ class Questions:
         self._capabilities = capabilities
         self._show_document = show_document
         self.place: Place | None = None
-        self._open = 0
+        self._open: list[Question] = []
+
+    def open(self) -> list[dict[str, object]]:
+        """What the person is asked at the moment, oldest first, as `sidecar.status` shows it."""
+        return [
+            {"sessionId": q.session_id, "text": q.text, "answers": [o.label for o in q.options]}
+            for q in self._open
+        ]
 
     async def ask(self, question: Question) -> str | None:
         """The id of the chosen option; None when dismissed. Raises EditorGone."""
-        if self._open >= OPEN_AT_MOST:
+        if len(self._open) >= OPEN_AT_MOST:
             _log.warning("question %s of session %s: too many are open", question.id, question.session_id)
             return None
-        self._open += 1
+        self._open.append(question)
         try:
             return await self._ask(question)
         finally:
-            self._open -= 1
+            self._open = [other for other in self._open if other is not question]
 
     async def _ask(self, question: Question) -> str | None:
         capabilities, place = self._capabilities(), self.place

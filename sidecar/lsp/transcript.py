@@ -32,6 +32,8 @@ from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, Json, Opt
 
 _log = logging.getLogger(__name__)
 
+OPEN_CHAT = "Chat with an agent"
+"""The title of the code action in every file."""
 _WORDS_FOR_STOPS = {
     "cancelled": "cancelled",
     "refusal": "the agent refused to go on",
@@ -101,6 +103,21 @@ class Transcripts:
     def session_used(self, session_id: str) -> None:
         """A session was made or prompted by another way: the next `open` shows it."""
         self._last_session = session_id
+
+    def follow(self, session_id: str, prompt: str) -> None:
+        """A prompt was sent by another way, in an editor that shows no answers itself: this session's transcript shows what is said."""
+        chat = self._of(session_id)
+        if chat is None:
+            try:
+                chat = self._create(session_id)
+            except OSError as error:
+                self._editor.show(
+                    "warning", f"the answer cannot be shown: no chat could be made: {error.strerror}"
+                )
+                return
+            self._current = chat
+            self._tasks.start_soon(self._show, chat, False)
+        chat.prompted(prompt)
 
     def session_closed(self, session_id: str) -> None:
         """Its transcript stays; the next Send makes a new session."""
@@ -192,7 +209,13 @@ class Transcripts:
         ]
 
     def code_actions(self, uri: str, where: types.Range) -> list[types.CodeAction]:
-        """The same wherever the cursor is, for editors that show no lenses."""
+        """The same wherever the cursor is, for editors that show no lenses; in every other file, what opens the chat, for editors
+        that run no commands (Kate)."""
+        if self._at(uri) is None:
+            if self._editor.capabilities.session_updates:
+                return []  # it has a place of its own for conversations
+            command = types.Command(OPEN_CHAT, ext.OPEN_CHAT, arguments=[])
+            return [types.CodeAction(OPEN_CHAT, kind=types.CodeActionKind.QuickFix, command=command)]
         return [
             types.CodeAction(
                 title,
@@ -260,21 +283,19 @@ class Transcripts:
         self._chats[uri] = chat
         return chat
 
-    async def _show(self, chat: Chat) -> None:
+    async def _show(self, chat: Chat, take_focus: bool = True) -> None:
         try:
             # A question must not take the keys of somebody who types; who opens a chat wants to write in it.
             line = None if chat.asked else self._last_line(chat)
-            shown = await self._editor.show_document(chat.uri, take_focus=not chat.asked, line=line)
+            take_focus = take_focus and not chat.asked
+            shown = await self._editor.show_document(chat.uri, take_focus=take_focus, line=line)
         except EditorGone:
             return
         if not shown:
             level = "warning" if chat.asked else "info"
-            what = (
-                "The agent asks something in its transcript" if chat.asked else "The transcript of this chat"
-            )
-            self._editor.show(
-                level, f"{what}: {chat.path} (open it as markdown; Send is a code action there)"
-            )
+            # The path first, and short: Helix cuts a message off where its window ends.
+            what = "the agent asks something there" if chat.asked else "Send is a code action there"
+            self._editor.show(level, f":open {short(chat.path)} ({what})")
 
     def _last_line(self, chat: Chat) -> int | None:
         document = self._documents(chat.uri)
@@ -327,6 +348,14 @@ class Transcripts:
     def _failed(self, chat: Chat, message: str) -> None:
         chat.note(f"**failed:** {visible(message)}")
         self._editor.show("error", message)
+
+
+def short(path: Path) -> str:
+    """With `~` for the home folder, as people and editors write it."""
+    try:
+        return f"~/{path.relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):
+        return str(path)
 
 
 def _at_line(line: int) -> types.Range:

@@ -41,6 +41,8 @@ MAX_TOGETHER = 1024 * 1024
 """Bytes of all embedded texts of one prompt."""
 MAX_MENTIONS = 32
 """Documents a prompt may refer to."""
+UNTITLED = "untitled:"
+"""How the URI of a document without a file begins."""
 _NAMED = 5
 """Documents a message names; more are counted."""
 
@@ -65,7 +67,7 @@ class Prompting:
         policy = self._state.settings.before_prompt
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
         if policy == "save":
-            unsaved = [tracked for tracked in unsaved if not await self._save(tracked)]
+            unsaved = [t for t in unsaved if to_path(t.document.uri) is None or not await self._save(t)]
         if not unsaved or session.opened is None or not session.opened.embedded_context:
             return list(blocks)
         return [*blocks, *self._embedded(session, unsaved)]
@@ -124,10 +126,12 @@ class Prompting:
         return replace(question, text=f"{question.text}\n{words}")
 
     async def _unsaved(self, session: Session) -> list[Tracked]:
-        """User-dirty documents that this session may be told of."""
+        """User-dirty documents that this session may be told of, and what the user wrote into documents that have no file yet."""
         found: list[Tracked] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)
+            if tracked.document.uri.startswith(UNTITLED) and len(tracked.document.snapshot()):
+                found.append(tracked)
             if path is None or tracked.is_clean():
                 continue
             await self._reconciler.look(tracked)

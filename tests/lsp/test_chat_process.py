@@ -124,7 +124,7 @@ async def test_odd_notifications_are_harmless(editor: Plain) -> None:
     for params in (None, {}, {"uri": 1}, {"uri": "file:///a.ipynb", "dirty": "x"}, [1], {"uri": "file:///a"}):
         editor.notify("sidecar/opaque", params)
         editor.notify("window/workDoneProgress/cancel", params)
-    assert await editor.execute("sidecar.status") == {"sessions": []}
+    assert await editor.execute("sidecar.status") == {"sessions": [], "questions": []}
 
 
 FAILURES = [

@@ -353,7 +353,11 @@ async def test_other_files_are_no_transcripts(desk: Desk, name: str) -> None:
     )
     desk.buffers.show(uri, "## Prompt\n\nx")
     assert desk.transcripts.lenses(uri) == []
-    assert desk.transcripts.code_actions(uri, ANYWHERE) == []
+    (action,) = desk.transcripts.code_actions(uri, ANYWHERE)
+    assert action.command is not None
+    assert action.command.command == "sidecar.openChat", (
+        "a client that runs no commands starts a chat with it"
+    )
     with pytest.raises(LookupError):
         desk.transcripts.send(uri)
 

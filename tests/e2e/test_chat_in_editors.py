@@ -1,0 +1,83 @@
+"""The chat file in Emacs, and the answers to a prompt that was sent by a command, in Emacs and both Neovims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.e2e import scripted, sidecar
+from tests.e2e.emacs import Emacs
+from tests.e2e.nvim import Neovim
+from tests.support.waiting import eventually
+
+SAYS = scripted.steps({"say": "This is the answer."})
+
+
+def chat_of(folder: Path) -> str:
+    """What the chat files under a state folder say."""
+    return "\n".join(path.read_text() for path in sorted(folder.rglob("chats/*.md")))
+
+
+def test_emacs_sends_from_the_chat(emacs: Emacs, workspace: Path) -> None:
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    emacs.setup(sidecar.COMMAND, scripted.settings())
+    emacs.open(file)
+    emacs.start()
+    emacs.command("acp-sidecar-chat")
+    emacs.wait_for('(string-suffix-p ".md" (or buffer-file-name ""))', "the chat is shown")
+    emacs.wait_for("(and eglot--managed-mode t)", "the sidecar knows it")
+    emacs.terminal.keys("M->")
+    emacs.type(SAYS)
+    emacs.command("acp-sidecar-send")
+    eventually(lambda: "This is the answer." in emacs.text(), "the answer is there", otherwise=emacs.messages)
+
+
+def test_emacs_shows_the_answer_to_a_prompt(emacs: Emacs, workspace: Path) -> None:
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    emacs.setup(sidecar.COMMAND, scripted.settings())
+    emacs.open(file)
+    emacs.start()
+    emacs.command("acp-sidecar-prompt")
+    emacs.terminal.wait_for("Prompt:")
+    emacs.terminal.type(SAYS)
+    emacs.terminal.keys("Enter")
+    emacs.terminal.wait_for("This is the answer.")
+    emacs.wait_for(f'(equal buffer-file-name "{file}")', "the keys still go to the file")
+
+
+def test_neovim_shows_the_answer_to_a_prompt(nvim: Neovim, workspace: Path) -> None:
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    nvim.setup(sidecar.COMMAND, scripted.settings(), workspace)
+    nvim.open(file)
+    nvim.wait_until_ready()
+    nvim.raw_keys(f":AcpPrompt {SAYS}<CR>")
+    shown = (
+        "for _, w in ipairs(vim.api.nvim_list_wins()) do local b = vim.api.nvim_win_get_buf(w) "
+        "if vim.api.nvim_buf_get_name(b):match('%.md$') then "
+        "return table.concat(vim.api.nvim_buf_get_lines(b, 0, -1, false), '\\n') end end return ''"
+    )
+    eventually(
+        lambda: "This is the answer." in nvim.lua(shown),
+        "a window shows the answer",
+        otherwise=nvim.server_log,
+    )
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(file), "the keys still go to the file"
+
+
+def test_neovim_status_names_an_open_question(nvim: Neovim, workspace: Path) -> None:
+    if nvim.version < (0, 10):
+        return  # asks in its command line, which nothing else can be typed into
+    file = workspace / "a.txt"
+    file.write_text("one\n")
+    nvim.setup(sidecar.COMMAND, scripted.settings(writes="ask"), workspace)
+    nvim.open(file)
+    nvim.wait_until_ready()
+    nvim.command("sidecar.prompt", {"prompt": scripted.steps(scripted.write(file, "ONE\n"))})
+    eventually(
+        lambda: nvim.command("sidecar.status")["questions"], "a question is open", otherwise=nvim.messages
+    )
+    (question,) = nvim.command("sidecar.status")["questions"]
+    assert "a.txt" in question["text"]
+    assert question["answers"]
