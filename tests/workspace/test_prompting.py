@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.overlay import Action, Modification
 from sidecar.core.refusal import Refusal
+from sidecar.core.uri import normalise
 from sidecar.workspace.ports import OpenedSession, Option, Question, SessionRequest
 from sidecar.workspace.prompting import MAX_TEXT, MAX_TOGETHER
 from tests.support.editor_fake import FakeEditor
@@ -113,6 +115,17 @@ def test_what_can_be_saved_is_saved_first(tmp_path: Path) -> None:
 def test_what_cannot_be_saved_goes_along(tmp_path: Path) -> None:
     sent, _ = prompt(tmp_path, dirty, "save", custom=False)
     assert sent == ["a.txt: typed disk\n"]
+
+
+@pytest.mark.parametrize("policy", ["embed", "save"])
+def test_a_buffer_without_a_file_goes_along_unless_it_is_empty(tmp_path: Path, policy: str) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        for uri, text in (("untitled:Untitled-1", "my notes\n"), ("untitled:Untitled-2", "")):
+            bench.workspace.apply(Modification(normalise(uri), Action.OPEN, 1, text=text, client_uri=uri))
+
+    sent, _ = prompt(tmp_path, case, policy)
+    assert len(sent) == 1
+    assert sent[0].endswith(": my notes\n")
 
 
 def test_outside_the_session_s_folders_nothing_is_taken(tmp_path: Path) -> None:
