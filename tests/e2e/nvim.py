@@ -130,7 +130,7 @@ class Neovim:
         self.lua(
             "local name, argument = ...; Answer = nil;"
             "Acp.command(name, argument ~= vim.NIL and argument or nil, function(problem, result)"
-            "  Answer = { problem = problem and (problem.message or vim.inspect(problem)), result = result } end)",
+            "  Answer = { answered = true, problem = problem and (problem.message or vim.inspect(problem)), result = result } end)",
             name,
             argument,
         )

@@ -18,8 +18,8 @@ from tests.hands.report import Report, summary
 from tests.hands.run import play
 from tests.support.waiting import NeverHappened
 
-EDITORS = {"vscode": 500}
-"""The drivers: modules of this package, each with `started(folder, log)`; and how many runs count as full size."""
+EDITORS = {"vscode": 500, "nvim-0.7": 2000, "nvim-0.11": 2000}
+"""The editors, and how many runs count as full size. The part before the "-" is the module of the driver."""
 
 
 class Driver(Protocol):
@@ -29,7 +29,9 @@ class Driver(Protocol):
 
 
 def driver(name: str) -> Driver:
-    return cast(Driver, importlib.import_module(f"tests.hands.{name}"))
+    kind, _, version = name.partition("-")
+    module = importlib.import_module(f"tests.hands.{kind}")
+    return cast(Driver, module.Version(name) if version else module)
 
 
 def main(arguments: list[str] | None = None) -> int:

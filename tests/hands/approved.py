@@ -1,0 +1,31 @@
+"""The agent of these runs as the sidecar's settings name it, approved as a person would have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+AGENT = Path(__file__).with_name("agent.py")
+
+
+def agent_settings(log: Path) -> dict[str, Any]:
+    from sidecar.approvals import Approvals
+    from sidecar.config import AgentCommand
+
+    os.environ["ACP_SIDECAR_STATE"] = str(log.parent / "state")  # this process' and the sidecar's
+    args = ("-S", str(AGENT), str(log))
+    Approvals().remember(AgentCommand(sys.executable, args, {}))
+    return {
+        "agents": {"hand": {"command": sys.executable, "args": list(args)}},
+        "defaultAgent": "hand",
+    }
+
+
+def unasked(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without commands, for which somebody would be asked: what they do to the disk is done by the agent itself."""
+    return [
+        {"put": step["run"], **{k: v for k, v in step.items() if k != "run"}} if "run" in step else step
+        for step in steps
+    ]

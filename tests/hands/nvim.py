@@ -1,0 +1,162 @@
+"""A real Neovim for these runs: keys through `nvim_input`, the buffers as `nvim_buf_get_lines` has them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.e2e import sidecar
+from tests.e2e.nvim import Neovim
+from tests.hands.approved import agent_settings, unasked
+from tests.hands.steps import Kind
+from tests.support import tools
+from tests.support.waiting import eventually
+
+KINDS: frozenset[Kind] = frozenset(
+    {"type", "save", "save and type", "undo", "redo", "close", "open", "split", "set", "outside"}
+    | {"checkout", "prompt", "keep", "reject", "undo turn", "rest"}
+)
+SETTINGS: dict[str, tuple[Any, ...]] = {"mode": ("normal", "insert"), "fixendofline": (True, False)}
+"""`mode`: where the hands are between two steps."""
+
+
+class NeovimHands:
+    def __init__(self, name: str, nvim: Neovim) -> None:
+        self.name = name
+        self.kinds = KINDS
+        self.settings: Mapping[str, tuple[Any, ...]] = SETTINGS
+        self._nvim = nvim
+        self._mode = "normal"
+        self._session: str | None = None
+        self._lua = nvim.lua
+
+    def begin(self, folder: Path) -> None:
+        self._normal()
+        if self._session is not None:
+            eventually(lambda: not self.is_working(), "the last run's turn has ended")
+            self.command("sidecar.keep", {"all": True})
+            self.command("sidecar.closeSession", {"sessionId": self._session})
+        self._nvim.ex("silent! only! | silent! %bwipeout!")
+        self._nvim.ex("messages clear")
+        self._session = self.command("sidecar.newSession", {"cwd": str(folder)})["sessionId"]
+        self._mode = "normal"
+
+    def open(self, path: Path) -> None:
+        if self._nvim.lua("return vim.api.nvim_buf_get_name(0)") != str(path):
+            self._normal()
+            self._nvim.open(path)
+
+    def close(self, path: Path) -> None:
+        number = self._number(path)
+        if number:
+            self._normal()
+            self._nvim.ex(f"bwipeout! {number}")
+
+    def type(self, text: str, pace: float) -> None:
+        if self._nvim.mode() != "i":
+            self._nvim.keys("a")
+        for key in text if pace else [text]:
+            self._nvim.keys(key.replace("<", "<lt>").replace("\n", "<CR>"))
+            time.sleep(pace)
+        if self._mode == "normal":
+            self._normal()
+
+    def place(self, line: int, at_end: bool) -> None:
+        self._normal()
+        last = int(self._nvim.lua("return vim.api.nvim_buf_line_count(0)"))
+        self._nvim.keys(f"{min(line + 1, last)}G" + ("A" if at_end else "0i"))
+
+    def save(self) -> None:
+        """Where Neovim asks whether to write over a file that changed behind it, the person says no."""
+        taken = "vim.g.taken"
+        before = self._lua(f"return {taken}")
+        self._nvim.raw_keys("<Cmd>silent! write<CR><F20>")
+
+        def written() -> bool:
+            mode = self._nvim.mode()
+            if mode.startswith("r"):
+                self._nvim.raw_keys("n<F20>")
+                return False
+            return not mode.endswith("!") and self._lua(f"return {taken}") > before
+
+        eventually(written, "the file is written, or not", otherwise=self._nvim.mode)
+
+    def undo(self) -> None:
+        self._normal()
+        self._nvim.undo()
+
+    def redo(self) -> None:
+        self._normal()
+        self._nvim.keys("<C-r>")
+
+    def split(self) -> None:
+        self._normal()
+        self._nvim.ex("silent! split")
+
+    def set(self, name: str, value: Any) -> None:
+        if name == "mode":
+            self._mode = value
+        else:
+            self._nvim.ex(f"set {'' if value else 'no'}{name}")
+
+    def text(self, path: Path) -> str | None:
+        """As the server is told it: without a final line end where the buffer has none."""
+        number = self._number(path)
+        if not number:
+            return None
+        text = self._nvim.text(path)
+        ended = self._lua("return vim.api.nvim_buf_get_option(..., 'endofline')", number)
+        return text if ended else text.removesuffix("\n")
+
+    def is_dirty(self, path: Path) -> bool:
+        return bool(self._number(path)) and self._nvim.modified(path)
+
+    def prompt(self, steps: list[dict[str, Any]]) -> None:
+        self.command("sidecar.prompt", {"prompt": json.dumps(unasked(steps)), "sessionId": self._session})
+
+    def is_working(self) -> bool:
+        rows = self.command("sidecar.status", None)["sessions"]
+        return any(row["sessionId"] == self._session and row["running"] for row in rows)
+
+    def command(self, name: str, argument: Any) -> Any:
+        return self._nvim.command(name, argument)
+
+    def said(self) -> str:
+        return f"{self._nvim.messages()}\n{self._nvim.server_log()}"
+
+    def _normal(self) -> None:
+        if self._nvim.mode() != "n":
+            self._nvim.keys("<Esc>")
+
+    def _number(self, path: Path) -> int:
+        found = (
+            "for _, b in ipairs(vim.api.nvim_list_bufs()) do "
+            "if vim.api.nvim_buf_get_name(b) == ... and vim.api.nvim_buf_is_loaded(b) then return b end end "
+            "return 0"
+        )
+        return int(self._nvim.lua(found, str(path)))
+
+
+class Version:
+    """One of the Neovims that `make tools` installs, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @contextmanager
+    def started(self, folder: Path, log: Path) -> Generator[NeovimHands]:
+        workspace = folder / "ws"
+        workspace.mkdir(parents=True, exist_ok=True)
+        settings = agent_settings(log)  # before the editor starts: it sets where the sidecar keeps its state
+        with Neovim(tools.require(self._name), folder / "nvim") as nvim:
+            nvim.setup(sidecar.COMMAND, settings, workspace)
+            nvim.ex("set hidden nomore shortmess+=FIA noswapfile autoread")
+            first = workspace / "first.txt"
+            first.write_text("FIRST\n")
+            nvim.open(first)
+            nvim.wait_until_ready()
+            yield NeovimHands(self._name, nvim)
