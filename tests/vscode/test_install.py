@@ -19,6 +19,7 @@ from tests.support import tools
 from tests.support.waiting import eventually
 from tests.vscode import vsix
 from tests.vscode.code_server import CodeServer
+from tests.vscode.conftest import Configure
 from tests.vscode.offline import OfflineCodeServer, isolation
 from tests.vscode.processes import installed, own_server, servers
 from tests.vscode.window import Window
@@ -85,6 +86,17 @@ def errors(window: Window) -> list[str]:
     toasts = window.page.locator(".notifications-toasts .notification-list-item")
     wrong = toasts.filter(has=window.page.locator(".codicon-error"))
     return wrong.locator(".notification-list-item-message").all_inner_texts()
+
+
+def until_own_server(window: Window) -> int:
+    """The process id of the window's sidecar, once it has one."""
+    return eventually(lambda: own_server(window), "a sidecar runs", otherwise=window.server.last_words)
+
+
+def opened(window: Window) -> set[str]:
+    """The files that are documents in this window, as URIs. What an extension opens stays one for minutes after its tab was closed."""
+    body = "return vscode.workspace.textDocuments.filter((one) => one.uri.scheme === 'file').map((one) => one.uri.fsPath)"
+    return {Path(path).as_uri() for path in window.js(body)}
 
 
 @pytest.fixture
@@ -158,74 +170,76 @@ def old_python(folder: Path) -> Path:
     return program
 
 
-def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
-) -> None:
-    machine = {"acpSidecar.python": str(old_python(tmp_path)), "acpSidecar.defaultAgent": "demo"}
-    server = start_code_server(machine=machine)
-    window = open_window(server=server)
+def is_too_old(window: Window) -> None:
+    """What the user is told of the Python that the settings name; no server runs."""
     only_notification(window, "from the setting acpSidecar.python, is Python 3.10.")
     assert window.notification("is Python 3.10.").get_by_role("button", name="Open Settings").count() == 1
-    assert servers(server) == []
+    assert own_server(window) is None
+
+
+def test_a_python_that_is_too_old_then_a_good_one_then_crashes(
+    window: Window, configure: Configure, tmp_path: Path
+) -> None:
+    configure({"acpSidecar.python": str(old_python(tmp_path))}, runs=False)
+    is_too_old(window)
     window.command("notifications.clearAll")
 
     # Restart on change
-    server.write_settings("Machine", machine | {"acpSidecar.python": sys.executable})
-    window.until_server_runs()
+    configure({})
 
     # A crash: it comes back by itself, and knows what is open
     file = window.file("a.txt", "one\ntwo\n")
     window.open(file)
     window.type("zero")
     for _ in range(3):
-        (crashed,) = eventually(
-            lambda: servers(server), "a sidecar runs", within=60, otherwise=server.last_words
-        )
+        crashed = until_own_server(window)
         os.kill(crashed, signal.SIGKILL)
-        eventually(lambda crashed=crashed: crashed not in servers(server), "it is gone")
-        eventually(lambda: servers(server), "another one runs", within=60, otherwise=server.last_words)
+        eventually(lambda crashed=crashed: own_server(window) != crashed, "it is gone")
+        until_own_server(window)
         window.until_server_runs()
     eventually(
-        lambda: [each["uri"] for each in window.command("sidecar.status")["documents"]] == [file.as_uri()],
+        lambda: {each["uri"] for each in window.command("sidecar.status")["documents"]} == opened(window),
         "the new server has what is open",
+        otherwise=lambda: f"{window.command('sidecar.status')['documents']}, {opened(window)}",
     )
+    assert file.as_uri() in opened(window)
     assert errors(window) == []
 
     # Once more is too often: one sentence, and a button that starts it
-    os.kill(*servers(server), signal.SIGKILL)
+    os.kill(until_own_server(window), signal.SIGKILL)
     only_notification(window, "acp-sidecar ended 4 times in a row (ended by SIGKILL")
-    assert servers(server) == []
+    assert own_server(window) is None
     window.notification("4 times in a row").get_by_role("button", name="Restart").click()
-    eventually(lambda: servers(server), "it runs again", within=60, otherwise=server.last_words)
+    until_own_server(window)
     window.until_server_runs()
 
 
 def test_a_running_turn_is_not_ended_by_a_setting_without_asking(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow
+    window: Window, configure: Configure
 ) -> None:
-    server = start_code_server()
-    window = open_window(server=server)
-    window.until_server_runs()
-    settings = json.loads((server.data / "Machine" / "settings.json").read_text())
     window.begin(scripted.steps({"wait_for": "session/cancel"}))
     eventually(
         lambda: [each["running"] for each in window.command("sidecar.status")["sessions"]] == [True],
         "the turn runs",
     )
-    (first,) = servers(server)
+    first = own_server(window)
     question = window.notification("A restart ends the running turn")
 
-    server.write_settings("Machine", settings | {"acpSidecar.env": {"ONE": "1"}})
+    configure({"acpSidecar.env": {"ONE": "1"}}, runs=False)
     question.first.wait_for()
     window.command("notifications.clearAll")
     assert [each["running"] for each in window.command("sidecar.status")["sessions"]] == [True]
-    assert servers(server) == [first]
+    assert own_server(window) == first
 
-    server.write_settings("Machine", settings | {"acpSidecar.env": {"TWO": "2"}})
+    configure({"acpSidecar.env": {"TWO": "2"}}, runs=False)
     question.first.get_by_role("button", name="Restart").click()
-    eventually(lambda: first not in servers(server), "the server is ended", otherwise=server.last_words)
+    eventually(
+        lambda: own_server(window) not in (None, first),
+        "another one runs",
+        otherwise=window.server.last_words,
+    )
     window.until_server_runs()
-    (second,) = eventually(lambda: servers(server), "another one runs")
+    second = own_server(window)
     assert b"TWO=2" in Path(f"/proc/{second}/environ").read_bytes()
     assert errors(window) == []
 
@@ -249,25 +263,13 @@ def test_nothing_runs_in_a_folder_that_is_not_trusted(
     eventually(lambda: servers(server), "a sidecar runs", within=60, otherwise=server.last_words)
 
 
-def test_an_empty_window(open_window: OpenWindow, code_server: CodeServer) -> None:
-    window = open_window(root=None)
-    window.until_server_runs()
-    window.js("void vscode.commands.executeCommand('acpSidecar.prompt', 'hello')")
-    only_notification(window, "An agent works in a folder. Open a folder first.")
-
-
-def test_several_folders(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
-) -> None:
-    server = start_code_server()
+def test_several_folders(open_window: OpenWindow, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()
-    window = open_window(root=first, server=server)
-    window.until_server_runs()
     workspace = tmp_path / "both.code-workspace"
     workspace.write_text(json.dumps({"folders": [{"path": str(first)}, {"path": str(second)}]}))
-    window._visit(lambda: window.page.goto(f"{server.url}/?workspace={workspace}"))
+    window = open_window(root=None, workspace=workspace)
     window.until_server_runs()
     window.js("keep.made = vscode.commands.executeCommand('acpSidecar.newSession')")
     picks = window.page.locator(".quick-input-list .monaco-list-row")
@@ -324,7 +326,7 @@ def test_get_python_through_the_uv_that_is_there(
     # An extension host has the environment of a login shell
     (server.folder / "home" / ".profile").write_text(f"PATH={programs}:$PATH\nexport PATH\n")
     window = open_window(server=server)
-    window.notification("is Python 3.10.").wait_for(timeout=60_000)
+    is_too_old(window)
     window.js("void vscode.commands.executeCommand('acpSidecar.getPython')")
     dialog = window.page.locator(".monaco-dialog-box")
     dialog.wait_for(timeout=30_000)
@@ -356,15 +358,13 @@ while header := sys.stdin.buffer.readline():
 
 
 def test_a_server_path_that_leads_nowhere_or_to_another_version(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
+    window: Window, configure: Configure, tmp_path: Path
 ) -> None:
     other = tmp_path / "acp-sidecar"
     other.write_text(f"#!{sys.executable}\n{OTHER_SERVER}")
     other.chmod(0o755)
-    machine = {"acpSidecar.serverPath": str(tmp_path / "missing")}
-    server = start_code_server(machine=machine)
-    window = open_window(server=server)
+    configure({"acpSidecar.serverPath": str(tmp_path / "missing")}, runs=False)
     only_notification(window, f"{tmp_path / 'missing'} cannot be run")
     window.command("notifications.clearAll")
-    server.write_settings("Machine", machine | {"acpSidecar.serverPath": str(other)})
+    configure({"acpSidecar.serverPath": str(other)}, runs=False)
     only_notification(window, f"{other} is acp-sidecar 9.9.9, but this extension needs")

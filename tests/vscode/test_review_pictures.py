@@ -7,13 +7,13 @@ test sees only that everything is there to be seen in each theme.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.support.waiting import eventually
-from tests.vscode.conftest import OpenWindow
 from tests.vscode.reviewing import agent_writes, expand, lens, lenses, title_button, until_lenses, view
 from tests.vscode.window import Window
 
@@ -68,7 +68,7 @@ def set_theme(window: Window, theme: str | None) -> None:
     )
 
 
-def scene(window: Window) -> Path:
+def reviewed(window: Window) -> Path:
     file, tax = window.file("prices.py", BASE), window.file("tax.py", TAX)
     window.open(file)
     agent_writes(
@@ -82,15 +82,14 @@ def scene(window: Window) -> Path:
 
 
 @pytest.mark.parametrize("name", THEMES)
-def test_the_review_in_every_theme(open_window: OpenWindow, name: str, tmp_path: Path) -> None:
+def test_the_review_in_every_theme(scene: Callable[[str], Window], name: str, tmp_path: Path) -> None:
     folder = Path(os.environ.get("PICTURES", tmp_path))
-    window = open_window(root=tmp_path / "shop")
-    window.until_server_runs()
+    window = scene("shop")
     theme, kind = THEMES[name]
     set_theme(window, theme)
     try:
         window.page.locator(f".monaco-workbench.{kind}").wait_for()
-        file = scene(window)
+        file = reviewed(window)
         eventually(lambda: len(lenses(window, file)) >= 3, "the lenses are there")
         window.type("# for all countries\n", at=(2, 0))
         rows = view(window)

@@ -13,16 +13,23 @@ from tests.support.waiting import eventually
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.panel import Panel
+from tests.vscode.test_install import only_notification
 
 pytestmark = pytest.mark.timeout(400)
 """Seconds; the first test of a process also packs the extension and starts what all share."""
 
 
-def test_try_it(start_code_server: Callable[..., CodeServer], open_window: OpenWindow) -> None:
+def test_an_empty_window_and_try_it(
+    start_code_server: Callable[..., CodeServer], open_window: OpenWindow
+) -> None:
     script = story.of_sample((SAMPLE / story.SCRIPT.file).read_text())
     server = start_code_server(machine={"acpSidecar.agents": {}, "acpSidecar.defaultAgent": ""})
     window = open_window(root=None, server=server)
     window.until_server_runs()
+    window.js("void vscode.commands.executeCommand('acpSidecar.prompt', 'hello')")
+    only_notification(window, "An agent works in a folder. Open a folder first.")
+    window.command("notifications.clearAll")
+
     panel = Panel(window)  # one click, on the icon
     panel.button("Try it").click()  # two
     eventually(lambda: any(one["label"] == script.name for one in window.tabs()), "the sample", within=60)

@@ -9,7 +9,6 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.support.waiting import NeverHappened, eventually
-from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.processes import own_server
 from tests.vscode.reviewing import lenses
@@ -25,27 +24,29 @@ return { known: ours !== undefined, commands: commands.filter((name) => /^(acpS|
 """
 
 
-def visit(window: Window, server: CodeServer, workspace: Path, folders: Sequence[dict[str, str]]) -> None:
-    """Opens these as the window's folders, and waits for them. On a busy machine the workbench may read the file of the workspace before
-    its own file system is there; it then shows no folder at all, until it is opened again."""
-    workspace.write_text(json.dumps({"folders": folders}))
+def workspace_of(path: Path, folders: Sequence[dict[str, str]]) -> Path:
+    path.write_text(json.dumps({"folders": folders}))
+    return path
+
+
+def until_shown(window: Window, workspace: Path, *schemes: str) -> None:
+    """The window has the workspace's folders. On a busy machine the workbench may read the file of the workspace before its own file
+    system is there; it then shows no folder at all, until it is opened again."""
     body = "return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.scheme)"
-    wanted = [folder.get("uri", "file:").split(":")[0] for folder in folders]
     for attempts_left in (2, 1, 0):
-        window._visit(lambda: window.page.goto(f"{server.url}/?workspace={workspace}"))
         try:
-            eventually(lambda: window.js(body) == wanted, "the folders are there", within=15)
+            eventually(lambda: window.js(body) == list(schemes), "the folders are there", within=15)
             return
         except NeverHappened:
             if attempts_left == 0:
                 raise
+            window.visit(workspace)
 
 
-def test_without_a_folder_on_the_disk_nothing_runs(
-    open_window: OpenWindow, code_server: CodeServer, tmp_path: Path
-) -> None:
-    window = open_window(root=None)
-    visit(window, code_server, tmp_path / "virtual.code-workspace", [VIRTUAL])
+def test_without_a_folder_on_the_disk_nothing_runs(open_window: OpenWindow, tmp_path: Path) -> None:
+    virtual = workspace_of(tmp_path / "virtual.code-workspace", [VIRTUAL])
+    window = open_window(root=None, workspace=virtual)
+    until_shown(window, virtual, "test-support")
     read = "return (await vscode.workspace.openTextDocument(vscode.Uri.parse('test-support:/virtual/a.txt'))).getText()"
     assert window.js(read) == "one\ntwo\n", "the folder is there"
     # An extension that is not active yet would be known all the same
@@ -62,7 +63,9 @@ def test_without_a_folder_on_the_disk_nothing_runs(
     folder.mkdir()
     file = folder / "a.txt"
     file.write_text("one\ntwo\n")
-    visit(window, code_server, tmp_path / "both.code-workspace", [VIRTUAL, {"path": str(folder)}])
+    both = workspace_of(tmp_path / "both.code-workspace", [VIRTUAL, {"path": str(folder)}])
+    window.visit(both)
+    until_shown(window, both, "test-support", "file")
     window.until_server_runs()
     assert own_server(window) is not None
     window.js("keep.made = vscode.commands.executeCommand('acpSidecar.newSession')")
