@@ -50,7 +50,8 @@ def no_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         yield
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     for folder, markers in MARKERS.items():
         for item in items:
             if item.path.is_relative_to(Path(__file__).parent / folder):
@@ -59,15 +60,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Quick ones first: a failure in them makes waiting for editors pointless
     items.sort(key=lambda item: item.get_closest_marker("e2e") is not None)
     if not config.getoption("markexpr"):
-        chosen = [item for item in items if not any(item.get_closest_marker(name) for name in BY_HAND)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = chosen
+        by_hand = [item for item in items if any(item.get_closest_marker(name) for name in BY_HAND)]
+        config.hook.pytest_deselected(items=by_hand)
+        left_out = set(by_hand)
+        items[:] = [item for item in items if item not in left_out]
+    yield  # what -k and -m leave
     items[:] = shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
 def shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """Each worker begins with an equal part of the list (--dist worksteal). The last one begins with the browser's tests: one
-    workbench then serves nearly all of them, and while they keep more than one core busy, the others' tests mostly wait."""
+    """Each worker begins with an equal part of the list (--dist worksteal). The last one begins with the browser's tests, so that one
+    workbench serves nearly all of them; what is left of them at the end is shared like the rest."""
     if workers == 1:
         return items
     browser = [item for item in items if item.get_closest_marker("browser")]
