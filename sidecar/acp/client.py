@@ -75,6 +75,7 @@ class AgentConnection:
         self._env = env or {}
         self._limits = limits
         self._loop = asyncio.get_running_loop()
+        self._quirks = quirks
         self._incoming = Incoming(agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks)
         self._sessions = self._incoming.sessions
         self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
@@ -120,7 +121,7 @@ class AgentConnection:
     @property
     def rereads(self) -> bool:
         """Whether its program is known to read a file just before it writes it."""
-        return self._incoming.quirks.rereads
+        return self._quirks.rereads
 
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
