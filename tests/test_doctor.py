@@ -42,7 +42,7 @@ def test_agents_on_path_and_where_version_managers_hide_them(tmp_path: Path) -> 
     found = list(agents.look(env))
     assert str(here) in said(found, "ok")
     assert str(newest) in said(found, "warn")
-    assert "not on PATH" in said(found, "warn")
+    assert "not on your PATH" in said(found, "warn")
     assert not said(found, "note")
 
 
@@ -81,9 +81,9 @@ def _open(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("make", "mark", "words"),
     [
-        (_missing, "ok", "made when it is first needed"),
-        (_private, "ok", "readable by you alone"),
-        (_open, "warn", "others may read: journal → chmod"),
+        (_missing, "ok", "created when it is first needed"),
+        (_private, "ok", "readable only by you"),
+        (_open, "warn", "other users can read: journal → chmod"),
     ],
 )
 def test_state(tmp_path: Path, make: Callable[[Path], Path], mark: str, words: str) -> None:
@@ -94,13 +94,13 @@ def test_state(tmp_path: Path, make: Callable[[Path], Path], mark: str, words: s
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
 def test_a_state_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    assert "cannot be written" in said(list(state.look(tmp_path)), "fail")
+    assert "is not writable" in said(list(state.look(tmp_path)), "fail")
 
 
 def test_a_kernel_without_openat2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openat2, "available", lambda: False)
     found = list(machine.look())
-    assert "walked one by one" in said(found, "note") or "walking folders" in said(found, "ok")
+    assert "opened one by one" in said(found, "note") or "opening folders" in said(found, "ok")
 
 
 def test_a_missing_library_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,11 +111,11 @@ def test_a_missing_library_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_leftovers_of_saves(tmp_path: Path) -> None:
     deep = tmp_path / "a/b"
     deep.mkdir(parents=True)
-    assert "no save left anything behind below" in said(list(leftovers.look(str(tmp_path))), "ok")
+    assert "no interrupted save left files below" in said(list(leftovers.look(str(tmp_path))), "ok")
     (deep / f".acp-sidecar-{'0' * 16}.tmp").touch()
     assert "1 temporary files of saves" in said(list(leftovers.look(str(tmp_path))), "note")
-    assert "not looked at" in said(list(leftovers.look(str(tmp_path), at_most=2)), "ok")
-    assert "no save left" in said(list(leftovers.look(str(tmp_path / "none"))), "ok")
+    assert "others were not checked" in said(list(leftovers.look(str(tmp_path), at_most=2)), "ok")
+    assert "no interrupted save left" in said(list(leftovers.look(str(tmp_path / "none"))), "ok")
 
 
 @posix
@@ -125,7 +125,7 @@ def test_running_sidecars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     runtime = tmp_path / "run"
     runtime.mkdir(mode=0o700)
-    assert "no sidecar runs" in said(
+    assert "no sidecar is running" in said(
         list(running.look(str(tmp_path), {"XDG_RUNTIME_DIR": str(runtime)})), "ok"
     )
     with serving(runtime, METHODS, [str(tmp_path / "project")]) as one:

@@ -1,7 +1,7 @@
-"""HostedAgents: `ports.Agents` for the agents the user configured; one process an agent, any number of sessions on it.
+"""HostedAgents: `ports.Agents` for the configured agents; one process per agent, with any number of sessions.
 
-The sidecar's session ids are mapped to the agents' here and in client.py, nowhere else. An agent that dies loses its
-conversations; the session stays, and its next prompt starts the agent anew.
+Only this module and client.py map the sidecar's session ids to the agents'. An agent that dies loses its conversations; the
+session stays, and its next prompt restarts the agent.
 
 Importing this module does not import the SDK; the first start does, or `warm_up` before it.
 """
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
 _PATIENCE = 4
-"""An agent that talks on after a cancel is given up after this many times `Limits.cancel`."""
+"""An agent that keeps sending after a cancel is ended after this many times `Limits.cancel`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,16 +43,16 @@ class _Agent:
     command: Command
     source: Literal["configured", "found", "demo"] = "configured"
     found: AgentCommand | None = None
-    """What was found, without what this sidecar adds: that is what a person approves."""
+    """The command as found, without the sidecar's additions: a person approves this command."""
     host: Host | None = None
     starting: asyncio.Task[Host] | None = None
     users: int = 0
-    """Sessions that are open or being opened, and other work; without any the process is ended."""
+    """Open sessions, sessions being opened, and other work; without any, the process is ended."""
     name: str = ""
     version: str = ""
-    """What it said of itself last."""
+    """What it last reported about itself."""
     logged_in: bool = False
-    """The user logged in to this process, which may be the only one that knows; it counts as a user of its own."""
+    """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +99,7 @@ class HostedAgents:
         self._background: set[asyncio.Task[Any]] = set()
 
     def serve(self, service: AnyService) -> None:
-        """Says who answers the agents' requests; once, before the first session."""
+        """Sets the service that answers the agents' requests; call it once, before the first session."""
         self._service = service
 
     async def warm_up(self) -> None:
@@ -107,7 +107,7 @@ class HostedAgents:
         await load_sdk()
 
     async def aclose(self) -> None:
-        """Ends every agent, all at the same time, within the ladder's bound."""
+        """Ends all agents at the same time, within the time limit of the ladder."""
         self._sessions.clear()
         for agent in self._agents.values():
             if agent.starting is not None:
@@ -182,7 +182,7 @@ class HostedAgents:
     async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
         known = self._known(agent)
         if finished and known.host is not None and known.users == known.logged_in:
-            self._forget_login(known)  # started anew, it finds what the person's own login left
+            self._forget_login(known)  # after a restart, it finds the result of the person's login
         async with self._borrowed(agent, cwd) as host:
             if finished:
                 return {"agent": agent, "state": "done"}
@@ -280,14 +280,14 @@ class HostedAgents:
     # sessions and turns
 
     async def _connect(self, session: _Session) -> OpenedSession:
-        """Opens the session with its agent, which is started if need be."""
+        """Opens the session with its agent, which is started if necessary."""
         host = await self._running(session.agent, session.request.cwd)
         async with _words(host, "before it had opened a session"):
             opened = await host.connection.new_session(session.request)
         return self._opened(session, host, opened)
 
     async def _reconnect(self, session: _Session) -> None:
-        """After the agent's death: the same conversation where it can take that up, else a new one."""
+        """After the agent's death: continues the conversation if the agent can, otherwise starts a new one."""
         before = session.agent_session_id
         if before:
             host = await self._running(session.agent, session.request.cwd)
@@ -337,7 +337,7 @@ class HostedAgents:
         from sidecar.acp.client import Gone
 
         if session.cancelled.is_set():
-            return CANCELLED  # while this task waited for its first step: nobody could tell the agent then
+            return CANCELLED  # while this task waited for its first step: the agent could not be told then
         session.prompting = True
         try:
             return await host.connection.prompt(session.agent_session_id, blocks)
@@ -345,14 +345,14 @@ class HostedAgents:
             words = await host.obituary("during the turn")
             facts = host.connection.facts
             memory = (
-                "takes this conversation up"
+                "continues this conversation"
                 if facts.load or facts.resume
                 else "will not remember this conversation"
             )
             raise AgentFailed("exited", f"{words}\nThe next prompt starts it again; it {memory}.") from None
 
     async def _until_stopped(self, session: _Session, turn: asyncio.Future[str]) -> None:
-        """Waits for the end of a turn that was cancelled; an agent that does not end it is given up."""
+        """Waits for the end of a cancelled turn; an agent that does not end it is ended."""
         host = session.host
         assert host is not None
         loop = asyncio.get_running_loop()
@@ -393,14 +393,14 @@ class HostedAgents:
         return agent
 
     def _look(self) -> None:
-        """Agents on this machine that nobody configured."""
+        """Agents on this machine that are not configured."""
         for name, command in self._found().items():
             if name not in self._agents:
                 self._agents[name] = _Agent(name, self._told(command), "found", command)
 
     @asynccontextmanager
     async def _borrowed(self, name: str, cwd: str) -> AsyncGenerator[Host]:
-        """The agent's process for work that belongs to no session; started, and ended again, if need be."""
+        """The agent's process for work without a session; started, and ended again, if necessary."""
         agent = self._known(name)
         agent.users += 1
         try:
@@ -487,12 +487,12 @@ class HostedAgents:
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, AgentFailed):  # that one is told to whoever waits
+        if error is not None and not isinstance(error, AgentFailed):  # whoever waits gets that one
             log.error("an agent could not be looked after", exc_info=error)
 
     def _info(self, agent: _Agent) -> AgentInfo:
         installed = find(agent.command.command, environment(agent.command.env).get("PATH")) is not None
-        known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it said how it is called
+        known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it reported its name
         return AgentInfo(
             agent.id,
             agent.name or known or agent.id,
@@ -505,7 +505,7 @@ class HostedAgents:
 
 @asynccontextmanager
 async def _words(host: Host, when: str) -> AsyncGenerator[None]:
-    """An agent that ends meanwhile is a failure with the reason of its end."""
+    """If the agent ends meanwhile, this fails with the reason of its end."""
     from sidecar.acp.client import Gone
 
     try:

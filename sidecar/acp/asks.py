@@ -1,5 +1,5 @@
-"""Asks: requests of an agent's that wait for a person. Other messages go on meanwhile, and each can be taken back: by the agent
-itself (`$/cancel_request`), by the end of its turn, by the end of the session."""
+"""Asks: an agent's requests that wait for a person. Other messages continue meanwhile. Each request can be withdrawn: by the agent
+itself (`$/cancel_request`), by the end of its turn, or by the end of the session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidecar.acp.transport import Params
 T = TypeVar("T")
 
 TAKEN_BACK: Final = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
-"""What the agent hears when it took the request back itself."""
+"""The answer to an agent that withdrew the request itself."""
 
 
 class Asks:
@@ -25,7 +25,7 @@ class Asks:
         self._taken_back: set[int] = set()
 
     async def wait(self, params: Params, work: Awaitable[T], withdrawn: Failure) -> T | Failure:
-        """The work's result; `withdrawn` when our side ended it, TAKEN_BACK when the agent did."""
+        """The work's result; `withdrawn` if our side ended it, TAKEN_BACK if the agent did."""
         params.park()
         key = id(params)
         asked = asyncio.ensure_future(work)
@@ -47,6 +47,6 @@ class Asks:
             self._open[key].cancel()
 
     def withdraw(self) -> None:
-        """Nobody is to answer any of them."""
+        """Withdraws all of them."""
         for asked in list(self._open.values()):
             asked.cancel()

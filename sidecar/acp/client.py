@@ -106,14 +106,14 @@ class AgentConnection:
         except ValidationError:
             raise AgentFailed(
                 "protocol_version",
-                f"{self.agent} answered `initialize` with something that is not ACP. Is it an ACP agent, and started"
-                " with the option that makes it one?",
+                f"{self.agent} answered `initialize` with something that is not ACP. Check that it is an ACP agent,"
+                " and that it is started with its ACP option.",
             ) from None
         if said.protocol_version != PROTOCOL_VERSION:
             raise AgentFailed(
                 "protocol_version",
                 f"{self.agent} speaks version {said.protocol_version} of ACP, acp-sidecar speaks version"
-                f" {PROTOCOL_VERSION}. Use a version of {self.agent} that speaks it too.",
+                f" {PROTOCOL_VERSION}. Use a version of {self.agent} that speaks version {PROTOCOL_VERSION}.",
                 {"theirs": said.protocol_version, "ours": PROTOCOL_VERSION},
             )
         self.facts = facts_of(answer)
@@ -147,7 +147,7 @@ class AgentConnection:
         Raises AgentFailed("unsupported") when the agent can do neither."""
         facts = self.facts
         if not facts.load and not facts.resume:
-            raise AgentFailed("unsupported", f"{self.agent} cannot take up earlier conversations.")
+            raise AgentFailed("unsupported", f"{self.agent} cannot continue earlier conversations.")
         if agent_session_id in self._sessions:
             raise AgentFailed("refused", f"{self.agent} has this conversation open already.")
         resume = facts.resume and not (facts.load and replay)
@@ -342,5 +342,5 @@ class AgentConnection:
         taken = {"http": self.facts.mcp_http, "sse": self.facts.mcp_sse}
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
-            log.warning("%s takes no MCP servers over http or sse; they are left out", self.agent)
+            log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
         return kept

@@ -1,4 +1,4 @@
-"""How a configured agent becomes a program to run: look-up without a shell, and the environment it is given."""
+"""Turns a configured agent into a program to run: finds it without a shell, and builds its environment."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ INHERITED = (
     ),
     *("HOMEDRIVE", "HOMEPATH", "USERNAME", "USERPROFILE", "PROCESSOR_ARCHITECTURE", "WINDIR"),
 )
-"""Environment variables every agent gets, if set. Keys and tokens are not among them: one agent has no business with another's."""
+"""Environment variables that every agent gets, if set. No keys or tokens: one agent must not get another agent's keys."""
 
 INHERITED_PREFIXES = ("LC_", "XDG_")
 
@@ -99,7 +99,7 @@ class Command(Protocol):
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """What an agent's environment is: the variables named above, and the configured ones on top."""
+    """An agent's environment: the variables named above, and the configured ones."""
     env = {
         name: _absolute(value) if name.upper() == "PATH" else value
         for name, value in os.environ.items()
@@ -116,15 +116,15 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def _absolute(path: str) -> str:
-    """A PATH without the folders that are relative to wherever one happens to be, which is the folder that is open."""
+    """A PATH without relative folders, which would refer to the open folder."""
     return os.pathsep.join(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))
 
 
 def find(command: str, path: str | None) -> str | None:
     """The absolute path of a program: an absolute one that can be executed, or a bare name found in `path`.
 
-    Relative directories in `path`, and the current one (where Windows looks first), are left out: what is started must
-    not depend on the folder that is open. On Windows `npx` finds `npx.cmd`."""
+    Relative directories in `path`, and the current one (where Windows looks first), are left out: the started program must
+    not depend on the open folder. On Windows `npx` finds `npx.cmd`."""
     command = os.path.expanduser(command)
     if os.path.isabs(command):
         return shutil.which(command)
@@ -137,8 +137,8 @@ def find(command: str, path: str | None) -> str | None:
 
 
 def elsewhere(command: str, env: Mapping[str, str]) -> str | None:
-    """Where a version manager put a program that is not on PATH: their PATH comes from a shell's start-up file, which an editor
-    started from a desktop never reads."""
+    """Where a version manager put a program that is not on PATH: a shell's start-up file sets their PATH, and an editor that is
+    started from a desktop never reads it."""
     home = Path(env.get("HOME") or os.path.expanduser("~"))
     for pattern in _MANAGED:
         for path in sorted(home.glob(f"{pattern}/{command}"), key=_numbers, reverse=True):
@@ -153,7 +153,7 @@ def _numbers(path: Path) -> list[int]:
 
 
 def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
-    """The argv to run. Raises AgentFailed("not_installed") with what to do about it."""
+    """The argv to run. Raises AgentFailed("not_installed"), which says what to do."""
     program = find(command.command, env.get("PATH"))
     if program is None:
         raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command, env)}.')
@@ -167,22 +167,22 @@ def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
         raise AgentFailed(
             "start_failed",
             f'Agent "{agent}" cannot be started: {os.path.basename(program)} is a batch file, and the argument'
-            f' "{odd}" cannot be handed to one safely. Configure the program behind it instead.',
+            f' "{odd}" cannot be passed to it safely. Configure the program that it starts instead.',
         )
     return argv
 
 
 def _odd_for_batch(argv: Sequence[str]) -> str | None:
-    """The word that a batch file cannot be given: CreateProcess hands these to cmd.exe, whose quoting no argument list survives
-    (CVE-2024-24576 and its kin)."""
+    """The argument that cannot be passed to a batch file: CreateProcess runs these with cmd.exe, whose quoting cannot be made safe
+    (CVE-2024-24576 and similar)."""
     if not argv[0].lower().endswith((".cmd", ".bat")):
         return None
     return next((word for word in argv if _CMD_SPECIAL & set(word)), None)
 
 
 def runs_packages(argv: Sequence[str]) -> bool:
-    """Whether it is a runner of packages (`npx …`, `npm exec …`). These look into the folder they are started in first: its
-    `node_modules`, and settings that name registries, shells and code to load."""
+    """Whether it runs packages (`npx …`, `npm exec …`). Such programs look in their working directory first: in its
+    `node_modules`, and for settings that name registries, shells and code to load."""
     name = os.path.basename(argv[0].replace("\\", "/")).lower()
     name = name.removesuffix(".cmd").removesuffix(".exe")
     return name in _RUNNERS or (name in _MANAGERS and bool(_RUN_WORDS.intersection(argv[1:3])))

@@ -1,7 +1,7 @@
-"""CommandLine: the params of terminal/create checked once more, exactly, and what will be run for them.
+"""CommandLine: checks the params of terminal/create again, exactly, and decides what will be run.
 
-Agents send a program with its arguments, or a whole line for a shell in `command` without arguments (kimi, vibe, crow). What is
-shown to the person is the argv of here, which is also what runs.
+Agents send a program with its arguments, or a whole shell line in `command` without arguments (kimi, vibe, crow). The argv from
+this module is both shown to the person and run.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from sidecar.core.refusal import Kind
 CREATE = "terminal/create"
 SHELL = "/bin/sh"
 OUTPUT_LIMIT = 1024 * 1024
-"""Bytes of output kept when the agent names no limit."""
+"""Bytes of output kept if the agent names no limit."""
 MOST_OUTPUT = 16 * 1024 * 1024
-"""Bytes of output kept however much the agent asks for."""
+"""Most bytes of output kept, whatever the agent requests."""
 LONGEST = 256 * 1024
-"""Bytes of all words and variables together. Linux takes 128 KiB in one word; all of it is shown, kept and logged."""
+"""Most bytes of all words and variables together. Linux accepts 128 KiB in one word; all of it is shown, kept and logged."""
 
 _FOR_A_SHELL = re.compile(r"""[\s|&;<>()$`"'*?\[\]#~%{}!\\]""")
-"""What no name of a program on PATH has in it, and a line for a shell nearly always."""
+"""Characters that no program name on PATH contains, but nearly every shell line does."""
 _NAME = re.compile(r"[^=\0]+")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """What runs. `argv[0]` is looked up on PATH where it is no path."""
+    """The words that are run. `argv[0]` is looked up on PATH unless it is a path."""
 
     session_id: str
     """The agent's own id."""
     argv: tuple[str, ...]
     cwd: str | None
     env: Mapping[str, str]
-    """What it sets on top of the agent's own environment."""
+    """Variables that it sets in addition to the agent's environment."""
     limit: int
     """Bytes of output that are kept: the last ones."""
 
@@ -49,7 +49,7 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
     if not isinstance(session_id, str):
         return invalid("sessionId must be a string", Kind.UNKNOWN_SESSION)
     if not isinstance(command, str) or not command.strip():
-        return invalid("command must be a string with something in it", Kind.BAD_RANGE)
+        return invalid("command must be a string that is not empty", Kind.BAD_RANGE)
     args = _strings(params.get("args"))
     env = _environment(params.get("env"))
     cwd, limit = params.get("cwd"), params.get("outputByteLimit")
@@ -64,7 +64,7 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         return invalid("outputByteLimit must be a whole number from 0", Kind.BAD_RANGE)
     if command.startswith("-"):
-        return invalid("command is no name of a program", Kind.BAD_RANGE)
+        return invalid("command is not the name of a program", Kind.BAD_RANGE)
     argv = (command, *args)
     if not args and _FOR_A_SHELL.search(command) and find(command, path) is None:
         argv = (SHELL, "-c", command)
@@ -82,7 +82,7 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
 
 
 def merged(argv: Sequence[str]) -> list[str]:
-    """`argv` with its errors going where its output goes: one pipe, so that their order is kept."""
+    """`argv` with stderr sent to stdout: one pipe keeps their order."""
     return [SHELL, "-c", 'exec "$@" 2>&1', "sh", *argv]
 
 

@@ -1,7 +1,7 @@
-"""elicitation/create: an agent asks the user to fill in a form, or to open a page. Its params checked, the answer as ACP wants it.
+"""elicitation/create: an agent asks the user to fill in a form or to open a page. Checks the params, and answers as ACP requires.
 
-Offered only where the editor shows it (ACP, "Elicitation": a client that cannot show who asks, and let the user decline, must not
-announce it). Links are https, or http of this machine, where logins come back to; nothing else is ever handed to an editor.
+Offered only if the editor shows it (ACP, "Elicitation": a client that cannot show who asks, and let the user decline, must not
+announce it). Links are https, or http on this machine, where logins return to; no other link is ever passed to an editor.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 def parse(
     params: Mapping[str, object], number: str, agent: str, session_id: str | None
 ) -> Elicitation | Failure:
-    """What to show; `number` is our own name for it, `session_id` the sidecar's."""
+    """What to show; `number` is our own id for it, `session_id` the sidecar's."""
     message, mode, call = params.get("message"), params.get("mode"), params.get("toolCallId")
     if not isinstance(message, str):
         return invalid("message must be a string", Kind.BAD_RANGE)
@@ -51,7 +51,7 @@ def parse(
 
 
 def result(asked: Elicitation, answer: Elicited) -> Json:
-    """As ACP wants it: what was asked for and nothing else. A form that lacks what it must have counts as closed."""
+    """The answer as ACP requires: the requested fields and nothing else. A form that lacks a required field counts as closed."""
     if answer.action != "accept":
         return {"action": answer.action}
     if asked.mode == "url":
@@ -81,7 +81,7 @@ def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
 
 
 def _shown(value: object, key: str = "") -> object:
-    """With the agent's words for a person escaped; names of fields and values are what it will be answered with."""
+    """Escapes the agent's words for a person. Names of fields and values stay, because the answer uses them."""
     if isinstance(value, str):
         return escape(value, keep_newlines=True) if key in _WORDS else value
     if isinstance(value, list):

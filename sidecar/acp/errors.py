@@ -1,8 +1,8 @@
-"""Refusals as JSON-RPC errors, the only place that knows both.
+"""Converts refusals to JSON-RPC errors; the only module that knows both.
 
 Agents branch on few things: -32002 (several map it to "no such file"), `data.errorKind` (qwen-code reads outside by itself
-when it is `path_outside_workspace` or `symlink_escape`) and the message, which models read. So the words are the refusal's
-own, and nothing of the system's or of an exception ever gets here.
+if it is `path_outside_workspace` or `symlink_escape`) and the message, which models read. So the words are the refusal's
+own; the system's messages and exceptions never get here.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ def invalid(message: str, kind: Kind = Kind.BAD_PATH) -> Failure:
 
 
 INTERNAL = Failure(INTERNAL_ERROR, "Internal error", {"errorKind": "internal"})
-"""For anything unforeseen: the details are in the log, never on the wire."""
+"""For unexpected failures: the details go to the log, never to the agent."""

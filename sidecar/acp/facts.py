@@ -1,4 +1,4 @@
-"""Facts: what an agent says of itself at `initialize`, as far as anything here depends on it."""
+"""Facts: what an agent announces at `initialize`, as far as this package needs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sidecar.workspace.ports import Json
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything defaults to the least."""
+    """The defaults assume the least."""
 
     name: str = ""
     version: str = ""
@@ -31,7 +31,7 @@ class Facts:
 
 
 def facts_of(answer: object) -> Facts:
-    """Read from the raw answer: where the SDK's model mends a bad field it leaves dicts in the place of models."""
+    """Reads the raw answer: where the SDK's model repairs a bad field, it leaves dicts in place of models."""
     info = at(answer, "agentInfo")
     can = at(answer, "agentCapabilities")
     methods = at(answer, "authMethods")
@@ -65,7 +65,7 @@ def _offers(capabilities: object, name: str) -> bool:
 
 
 def at(value: object, *keys: str) -> object:
-    """What is there in nested objects; None where it is not."""
+    """The value in nested objects; None if it is missing."""
     for key in keys:
         value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None
     return value

@@ -1,8 +1,8 @@
-"""fs/read_text_file and fs/write_text_file: the agent's params checked once more, exactly, on arrival.
+"""fs/read_text_file and fs/write_text_file: checks the agent's params again, exactly, on arrival.
 
-The SDK's models turn `line: -1` into None and `"3"` into 3 and let any path through; here a request is either well formed or
-answered with -32602. `_meta` is never looked at. Whether a path may be touched is the workspace's to say; this only keeps
-out what is not an absolute path at all.
+The SDK's models turn `line: -1` into None and `"3"` into 3, and accept any path. Here a request is either well formed or
+answered with -32602. `_meta` is ignored. The workspace decides whether a path may be accessed; this module only rejects
+what is not an absolute path.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Host: one running agent, which is a process, a connection over its pipes, and the reason for its end in words."""
+"""Host: one running agent: its process, the connection over its pipes, and the reason for its end in words."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ CLOSED = "closed its output"
 
 
 async def load_sdk() -> None:
-    """Imports what speaks ACP (0.4 s) in a thread, so that the loop goes on meanwhile."""
+    """Imports the ACP modules (0.4 s) in a thread, so that the loop keeps running."""
     await asyncio.to_thread(_import_sdk)
 
 
 @functools.cache
 def _import_sdk() -> None:
-    """What has been imported is there for good, and the collector is told so: to walk over all those classes again and again
-    takes 70 ms each time, in which no editor is answered."""
+    """Tells the garbage collector that the imported modules stay: walking over all those classes takes 70 ms each time, during
+    which no editor gets an answer."""
     gc.disable()
     try:
         importlib.import_module("sidecar.acp.client")
@@ -51,12 +51,12 @@ class Ending(NamedTuple):
     """How an agent ended."""
 
     how: str
-    """In words that continue its name: `exited with code 3`."""
+    """Words that follow its name: `exited with code 3`."""
     said: Sequence[str] = ()
     """The last lines of its stderr, escaped."""
 
     def sentence(self, agent: str, when: str = "") -> str:
-        """For a person; `when` is our side of it: `during the turn`."""
+        """A sentence for a person; `when` says what we were doing: `during the turn`."""
         return f"{agent} {self.how}{f' {when}' if when else ''}.{_quoted(self.said)}"
 
 
@@ -99,7 +99,7 @@ class Host:
         Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
         env = environment(command.env)
         argv = resolve(agent, command, env)
-        loading = asyncio.ensure_future(load_sdk())  # while the agent loads what it needs
+        loading = asyncio.ensure_future(load_sdk())  # while the agent loads
         running = await _started(agent, argv, env, starting_folder(argv, cwd), ladder)
         host = None
         try:
@@ -135,7 +135,7 @@ class Host:
         return host
 
     async def obituary(self, when: str) -> str:
-        """How it ended, once that is known; see `Ending.sentence`."""
+        """How it ended, as soon as that is known; see `Ending.sentence`."""
         await asyncio.wait({self.ended}, timeout=3 * self._limits.last_words)
         ending = self.ended.result() if self.ended.done() else Ending("ended")
         return ending.sentence(self.agent, when)
@@ -159,7 +159,7 @@ class Host:
         exited, silent = self.process.exited, self.connection.transport.ended
         await asyncio.wait({exited, silent}, return_when=asyncio.FIRST_COMPLETED)
         if not silent.done() or silent.result() == CLOSED:
-            # the other half of the news is on its way: what it wrote before it ended, or how it ended
+            # the rest is still arriving: what it wrote before it ended, or how it ended
             await asyncio.wait({exited, silent}, timeout=self._limits.last_words)
         broken = silent.result() if silent.done() else CLOSED
         how = str(exited.result()) if exited.done() and broken == CLOSED else broken
@@ -177,7 +177,7 @@ async def _started(
     starting = asyncio.ensure_future(process.start(argv, env, cwd, agent))
     try:
         return await asyncio.shield(starting)
-    except asyncio.CancelledError:  # half started is not an option: it could never be ended
+    except asyncio.CancelledError:  # a half-started agent could never be ended
         await (await starting).stop(ladder)
         raise
     except (OSError, TimeoutError) as error:

@@ -1,6 +1,6 @@
-"""Agents known to speak ACP by the name of their program, so that one that is on PATH can be used before anybody configured it.
+"""Agents that are known to speak ACP, by program name, so that those on PATH can be used without configuration.
 
-Nothing here is started by itself: an agent that was found is only listed, and its start asks like any other that was never approved.
+Nothing here is started automatically: an agent that was found is only listed, and starting it needs approval like any other.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from sidecar.config import AgentCommand
 @dataclass(frozen=True, slots=True)
 class KnownAgent:
     id: str
-    """What it is called where nobody configured it."""
+    """Its id if it is not configured."""
     name: str
     command: str
     arguments: tuple[str, ...]
     install: str
     reads: str
-    """How it comes by files, as observed."""
+    """How it reads and writes files, as observed."""
 
 
 KNOWN = (
@@ -81,7 +81,7 @@ NAMES = {agent.id: agent.name for agent in KNOWN}
 
 
 def on_path(env: Mapping[str, str] | None = None) -> dict[str, AgentCommand]:
-    """Those on PATH by id, each with its program's absolute path: what is approved once is that program, not a name."""
+    """Those on PATH by id, each with its program's absolute path: the user approves that program, not a name."""
     path = (os.environ if env is None else env).get("PATH")
     found: dict[str, AgentCommand] = {}
     for agent in KNOWN:

@@ -10,13 +10,13 @@ class WireLimits:
     """Of one connection."""
 
     line: int = 64 * 1024 * 1024
-    """Longest message; agents send whole files and images in one line, nothing sane needs more."""
+    """Longest message. Agents send whole files and images in one line; no sensible message is longer."""
     unfinished: int = 128
-    """Messages handed out and not yet dealt with before reading stops. Those that wait for a person do not count."""
+    """Unfinished messages before reading stops. Those that wait for a person do not count."""
     large: int = 8
-    """Of them, those whose answers may each be a whole file."""
+    """Of these, messages whose answers may each be a whole file."""
     stalled: float = 60.0
-    """How long an agent may take nothing of its input while something waits to be written to it."""
+    """How long an agent may leave its input unread while something waits to be written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Limits:
     choice: float = 30.0
     """Choosing a mode, an option, a model; logging out."""
     login: float = 900.0
-    """`authenticate`: a person finds a browser, a password, a telephone."""
+    """`authenticate`: a person needs time for a browser, a password, a phone."""
     last_words: float = 1.0
-    """How long a process that ended may still be heard, and one that closed its output may take to end."""
+    """How long to read from a process that ended, and how long one that closed its output may take to end."""
     wire: WireLimits = WireLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Patience at each rung of ending a process; the sum is the bound."""
+    """Time for each step of ending a process; their sum is the limit."""
 
     close_input: float = 1.5
     terminate: float = 1.0

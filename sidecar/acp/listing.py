@@ -1,4 +1,4 @@
-"""Listing: the conversations an agent keeps, page after page (ACP, `session/list`), with bounds on a list that does not end."""
+"""Listing: an agent's stored conversations, page by page (ACP, `session/list`), with limits on endless lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lister(Protocol):
 
 
 async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> list[ListedSession]:
-    """Those in the folders, or all of them; none when the agent cannot tell. Raises AgentFailed."""
+    """Those in the folders, or all of them; none if the agent cannot list them. Raises AgentFailed."""
     if not connection.facts.list:
         return []
     found: dict[str, ListedSession] = {}

@@ -1,7 +1,7 @@
-"""Logins: the ways an agent offers to log in (ACP, "Authentication"), and what each of them asks of whom.
+"""Logins: an agent's login methods (ACP, "Authentication"), and what each of them requires.
 
-`agent`: it does it by itself when told to (`authenticate`) · `terminal`: a person runs its own program in a terminal ·
-`env_var`: the user sets variables in the settings. Keys never pass through commands, so that none is ever in a log.
+`agent`: the agent does it when told to (`authenticate`) · `terminal`: a person runs the agent's program in a terminal ·
+`env_var`: the user sets variables in the settings. Keys never pass through commands, so no log contains them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.workspace.ports import AgentFailed
 from sidecar.workspace.session_ports import Json
 
 _OLDER: Final = ("_meta", "terminal-auth")
-"""Where agents told a command for the terminal before ACP had a place for it (opencode still does)."""
+"""Where agents named a command for the terminal before ACP defined a field for it (opencode still does)."""
 
 
 def shown(methods: Sequence[Json]) -> list[Json]:
@@ -38,23 +38,23 @@ def shown(methods: Sequence[Json]) -> list[Json]:
 
 
 def required(agent: str, methods: Sequence[Json]) -> AgentFailed:
-    """What an agent that wants a login first comes to."""
+    """The failure for an agent that requires a login first."""
     names = [str(method["name"]) for method in shown(methods)]
     ways = f" It offers: {', '.join(names)}." if names else ""
     return AgentFailed(
         "auth_required",
         f"{agent} wants you to log in first.{ways} Log in here (sidecar.authenticate), with its own command in a"
-        " terminal, or give it its key under `env` in the settings; then try again.",
+        " terminal, or put its key under `env` in the settings; then try again.",
         {"agent": agent, "methods": shown(methods)},
     )
 
 
 def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json | None:
-    """The way to take; None when the person has to choose. Raises AgentFailed."""
+    """The method to use; None if the person must choose. Raises AgentFailed."""
     if not methods:
         raise AgentFailed(
             "refused",
-            f"{agent} offers no way to log in from here. Log in with its own command in a terminal, or give it its key"
+            f"{agent} offers no way to log in from here. Log in with its own command in a terminal, or put its key"
             " under `env` in the settings.",
         )
     if method_id is None:
@@ -67,7 +67,7 @@ def choose(agent: str, methods: Sequence[Json], method_id: str | None) -> Json |
 
 
 def by_person(agent: str, command: Command, method: Json) -> Json | None:
-    """The answer where a person has to do it; None where the agent does."""
+    """The answer if a person must act; None if the agent does it."""
     match _type(method):
         case "terminal":
             return _terminal(agent, command, method)

@@ -1,4 +1,4 @@
-"""Noise: what an agent says beside the protocol, in the log without filling it."""
+"""Noise: logs an agent's output outside the protocol, at a limited rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOOKED_AT = 1000
 
 
 class Noise:
-    """Logs at most `burst` lines in `period` seconds; what was left out is counted and told with the next line."""
+    """Logs at most `burst` lines in `period` seconds. Omitted lines are counted, and the next line reports the count."""
 
     def __init__(self, log: logging.Logger, name: str, *, burst: int = 20, period: float = 10.0) -> None:
         self._log = log

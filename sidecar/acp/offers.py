@@ -1,4 +1,4 @@
-"""Offers: what the editor can show for an agent, as the agent is told at `initialize`. What is not offered is not served."""
+"""Offers: what the editor can show for an agent, announced to it at `initialize`. What is not offered is not served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options: what can be chosen in one session (modes, config options, models), as the agent last told it.
+"""Options: the choices in one session (modes, config options, models), as the agent last reported them.
 
 Models come in two ways: as a config option of category `model`, or as `models` beside the modes with a method of their own
 (`session/set_model`, before config options existed). Here the second becomes the first, so that editors know one way.
@@ -19,7 +19,7 @@ MODEL: Final = "sidecar.model"
 
 
 class Options:
-    """Of one session; `heard` keeps it true."""
+    """Those of one session; `heard` keeps them up to date."""
 
     def __init__(self, answer: Mapping[str, object]) -> None:
         """`answer`: the fields of what `session/new`, `session/load` or `session/resume` gave."""
@@ -29,7 +29,7 @@ class Options:
         self.answered(answer)
 
     def answered(self, answer: Mapping[str, object]) -> None:
-        """What an answer says replaces what updates said; what it leaves out stays."""
+        """Fields in an answer replace those from updates; missing fields stay."""
         modes = answer.get("modes")
         if isinstance(modes, dict):
             self.modes = cast("Json", modes)
@@ -45,7 +45,7 @@ class Options:
         return [*(self._config or ()), self._model]
 
     def heard(self, update: Json) -> Json:
-        """Takes note of an update; gives it as it is to be handed on."""
+        """Notes an update; returns it in the form to pass on."""
         match update.get("sessionUpdate"):
             case "current_mode_update" if self.modes is not None and isinstance(
                 update.get("currentModeId"), str
@@ -80,17 +80,17 @@ class Options:
         option = next(option for option in config if option.get("id") == config_id)
         if option.get("type") == "boolean":
             if not isinstance(value, bool):
-                raise AgentFailed("refused", f'The option "{plain(config_id, 60)}" is true or false.')
+                raise AgentFailed("refused", f'The option "{plain(config_id, 60)}" must be true or false.')
             return "session/set_config_option", {"configId": config_id, "type": "boolean", "value": value}
         if not isinstance(value, str):
-            raise AgentFailed("refused", f'The value of the option "{plain(config_id, 60)}" is a text.')
+            raise AgentFailed("refused", f'The value of the option "{plain(config_id, 60)}" must be a text.')
         _among(agent, "value", value, _values(option))
         if self._model is not None and option is self._model:
             return "session/set_model", {"modelId": value}
         return "session/set_config_option", {"configId": config_id, "value": value}
 
     def option_set(self, config_id: str, value: str | bool, answer: object) -> Sequence[Json]:
-        """All options after that: as the agent answered, or as it must be when it says nothing."""
+        """All options afterwards: as the agent answered, or as they must be if the answer says nothing."""
         if self._model is not None and config_id == MODEL:
             self._model = {**self._model, "currentValue": value}
         elif isinstance(said := at(answer, "configOptions"), list):

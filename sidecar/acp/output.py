@@ -1,4 +1,4 @@
-"""Output: the last bytes of what a command said, as text, never cut within a character."""
+"""Output: the last bytes of a command's output, as text, never cut inside a character."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 
 
 class Output:
-    """Fed with bytes as they come; what is no UTF-8 becomes U+FFFD. `limit` is in bytes of UTF-8."""
+    """Takes bytes as they arrive; invalid UTF-8 becomes U+FFFD. `limit` is in bytes of UTF-8."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -1,7 +1,7 @@
-"""Our ends of an agent's pipes: what it says is read by a PipeReader, other readers are asyncio's; writers are PipeWriters. Unix only.
+"""Our ends of an agent's pipes: a PipeReader reads its output, asyncio reads the others; writers are PipeWriters. Unix only.
 
-asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged; these are pipes, made as large as
-Linux allows without privilege, because a file of a megabyte then crosses in one switch of processes instead of sixteen.
+asyncio's own subprocess pipes are socket pairs on some systems and cannot be enlarged. These are pipes, as large as Linux
+allows without privilege: a file of a megabyte then needs one process switch instead of sixteen.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PipeWriter:
             raise ConnectionResetError("the other end of the pipe is gone")
 
     def close(self) -> None:
-        """What was not taken by now is dropped: an agent that does not read must not keep its input open."""
+        """Drops unread data: an agent that does not read must not keep its input open."""
         if self._gone:
             return
         self._gone = True
@@ -142,7 +142,7 @@ class PipeReader:
         return await self._waiting
 
     def ignore(self) -> None:
-        """Nobody reads any more; what still comes is dropped, so that who writes it gets to its end."""
+        """Stops delivering. Further data is dropped, so that the writer can finish."""
         if not self._closed:
             self._ignored = _LAST_WORDS
             self._watch()

@@ -1,4 +1,4 @@
-"""Starting an agent on Linux, macOS and their kin: own pipes, and a reaper between us and it."""
+"""Starts an agent on Linux, macOS and other Unix systems: with its own pipes, and a reaper between us and it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidecar.acp.limits import Ladder
 from sidecar.acp.process import AgentProcess, Exit, Tail
 
 REAPER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("reaper.py")))
-"""-I and -S: what is in the folder that is open, or in PYTHON* variables, has no say in it."""
+"""-I and -S: the open folder and PYTHON* variables cannot affect it."""
 
 _ANSWER = 10.0
 _AT_ONCE = Ladder(0, 0, 1)
@@ -73,7 +73,7 @@ async def start(
         os.close(to_reaper)  # a reaper that is still there takes it as our end
         for end in (output, stderr_end, reports_end):
             end.close()
-        if child.returncode is None:  # it does not do its work: the agent keeps it from it
+        if child.returncode is None:  # it does not work: the agent prevents it
             for pid in reaper_module.descendants(child.pid):
                 try:
                     os.kill(pid, signal.SIGKILL)

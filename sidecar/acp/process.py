@@ -1,7 +1,7 @@
-"""AgentProcess: one agent's process, its streams, its last words, and an end that always comes.
+"""AgentProcess: one agent's process, its streams, its last error output, and an end that is guaranteed.
 
-On POSIX the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts survives it or us; on Windows in a
-job object (windows.py). The ladder of `stop` (end of input, request, force) does not depend on the agent reading anything.
+On POSIX the agent runs below a reaper (posix.py, reaper.py), so that nothing it starts outlives it or us; on Windows it runs in
+a job object (windows.py). The steps of `stop` (end of input, request, force) do not depend on the agent reading anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sidecar.core.escape import plain
 log = logging.getLogger(__name__)
 
 TAIL = 64 * 1024
-"""Bytes of stderr that are kept."""
+"""How many bytes of stderr are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class AgentProcess:
         self.stdout = stdout
         self.errors = errors
         self.exited: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
-        """The agent itself has ended; what it left behind may still be being ended."""
+        """The agent itself has ended; processes that it left may still be running."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Nothing is left of it."""
+        """The agent and everything that it started have ended."""
         self._hurry: Callable[[str], None] = lambda how: None
         self._cleanup: Callable[[], None] = lambda: None
         self._readers: set[asyncio.Task[None]] = set()
@@ -100,7 +100,7 @@ class AgentProcess:
         self._hurry(how)
 
     async def last_lines(self) -> list[str]:
-        """What it said last on stderr, once that is at its end or a moment has passed."""
+        """Its last lines on stderr, when stderr has ended or after a moment."""
         if self._readers:
             await asyncio.wait(self._readers, timeout=0.3)
         return self.errors.last_lines()

@@ -1,17 +1,17 @@
-"""The reaper: stands between the sidecar and one agent, so that nothing the agent starts outlives either of them.
+"""The reaper: a process between the sidecar and one agent. Nothing that the agent starts outlives either of them.
 
 Run as a script, once per agent: `python -I -S reaper.py CONTROL STATUS PARENT UNSET -- PROGRAM ARGS…`. It starts PROGRAM in a
-session of its own with the standard streams it was given, and ends it with everything that descends from it when PROGRAM ends,
-when it is told to, or when the sidecar is gone for whatever reason (kill -9 included).
+session of its own with the given standard streams. It ends PROGRAM and all its descendants when PROGRAM ends, when it is told
+to, or when the sidecar is gone for any reason (kill -9 included).
 
 CONTROL is a pipe that only the sidecar holds the other end of: a byte `t` asks everything to end, `k` ends it, end of file
 means that the sidecar is gone. STATUS takes one line each: `started PID`, `failed ERRNO`, `exited CODE`, `killed SIGNAL`.
 PARENT is the sidecar's pid; UNSET names environment variables to drop (Python adds LC_CTYPE by itself in the C locale).
 
-On Linux it is a sub-reaper: whatever is orphaned below it becomes its child, daemons that forked twice and called setsid
-included. Elsewhere orphans are found by their process group and by what was seen below PROGRAM before.
+On Linux it is a sub-reaper: orphaned descendants become its children, including daemons that forked twice and called setsid.
+Elsewhere it finds orphans by their process group and by the processes seen below PROGRAM before.
 
-Imports nothing but small parts of the standard library: it is started every time and should cost milliseconds.
+It imports only small parts of the standard library, because it starts with every agent and should take milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The workspace as this folder sees it: everything an agent may ask of the editor's files, as Protocols.
+"""The workspace as seen by this folder: everything an agent may request, as Protocols.
 
 Session ids here are always the sidecar's own (`SessionRequest.session_id`); the agents' ids never leave sidecar/acp.
 Nothing here knows ACP types, so that importing it costs nothing.
@@ -22,16 +22,16 @@ class Ticket(Protocol):
     """A place in a document's queue, taken when the request was received."""
 
     def release(self) -> None:
-        """Gives the place up. Harmless when it was given up, or used, before."""
+        """Gives the place up. Harmless if it was given up or used before."""
         ...
 
 
 class Written(Protocol):
-    """What became of a write that succeeded."""
+    """The result of a successful write."""
 
     @property
     def saved(self) -> bool | None:
-        """Whether the disk has it too; None when that is not the question (a file that only the editor knows)."""
+        """Whether the disk has it too; None if that does not apply (a file that only the editor knows)."""
         ...
 
     @property
@@ -52,9 +52,9 @@ class Service(Protocol[T]):
         ...
 
     def write(self, ticket: T, content: str) -> Awaitable[Written | Refusal]:
-        """Runs to its end even when the agent dies meanwhile: half a write is worse than one nobody hears about.
+        """Runs to its end even if the agent dies meanwhile: half a write is worse than an unanswered one.
 
-        Whether a write may still *begin* then is for the workspace to say (`agent_died` tells it)."""
+        The workspace decides whether a write may still *begin* then (`agent_died` informs it)."""
         ...
 
     def ask(self, question: Question) -> Awaitable[str | None]:
@@ -62,7 +62,7 @@ class Service(Protocol[T]):
         ...
 
     def elicit(self, elicitation: Elicitation) -> Awaitable[Elicited]:
-        """Only called where the agent was told that it may ask. Cancelling withdraws it."""
+        """Only called if elicitation was offered to the agent. Cancelling withdraws it."""
         ...
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
@@ -88,12 +88,12 @@ class Service(Protocol[T]):
         ...
 
     def command_started(self, session_id: str, terminal_id: str) -> None:
-        """It runs from now on: it may read and change files behind us."""
+        """It runs from now on: it may read and change files without us."""
         ...
 
     def command_ended(self, session_id: str, terminal_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
-        """What a command has said since the last call; must not block."""
+        """A command's output since the last call; must not block."""
         ...
 
     def agent_state(self, state: AgentState) -> None:
@@ -101,12 +101,12 @@ class Service(Protocol[T]):
         ...
 
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:
-        """The process behind these sessions ended by itself: withdraw their questions, let nothing new begin."""
+        """The process of these sessions ended by itself: withdraw their questions, and let nothing new begin."""
         ...
 
 
 class ReadsNow(Protocol[T_contra]):
-    """May be offered beside `Service`: reads that need no waiting, answered in the very moment they arrive."""
+    """An optional addition to `Service`: reads that need no waiting are answered the moment they arrive."""
 
     def read_now(self, ticket: T_contra, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, synchronously; None when the answer has to wait for anything (then `read` is called)."""

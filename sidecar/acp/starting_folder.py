@@ -11,8 +11,8 @@ from sidecar.workspace.ports import AgentFailed
 
 
 def starting_folder(argv: Sequence[str], cwd: str) -> str:
-    """`cwd`; but a runner of packages takes what lies there for what it was asked for, so it gets an empty folder of ours: where the
-    session works an agent is told anyhow (ACP, "session/new"). Raises AgentFailed."""
+    """`cwd`. But a package runner would take packages from there, so it gets an empty folder of ours: ACP sends the session's folder
+    anyway ("session/new"). Raises AgentFailed."""
     if not runs_packages(argv):
         return cwd
     try:

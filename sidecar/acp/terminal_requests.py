@@ -1,6 +1,6 @@
-"""The five requests about terminals (ACP, "Terminals") for one session: answers and errors; the processes are terminals.py's.
+"""The five terminal requests (ACP, "Terminals") of one session: answers and errors; terminals.py has the processes.
 
-A command runs only while its session's turn does: afterwards nobody would see it, and nothing could stop it.
+A command runs only during its session's turn: afterwards nobody would see it, and nothing could stop it.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class SessionTerminals:
         self._open = True
 
     def end_turn(self) -> None:
-        """Ends what runs, in the background, and lets nothing new begin until the next turn."""
+        """Ends running commands in the background, and starts no new ones until the next turn."""
         self._open = False
         self._terminals.kill_all()
 
     async def quiet(self) -> None:
-        """Waits for what `end_turn` ends; bounded."""
+        """Waits for the commands that `end_turn` ends, within a limit."""
         await self._terminals.quiet()
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class SessionTerminals:
         return {"terminalId": terminal.id}
 
     def answer(self, method: str, params: Mapping[str, object]) -> Json | Failure | Awaitable[Json]:
-        """To the other four; to WAIT something that is to be awaited."""
+        """Answers the other four requests; for WAIT, returns an awaitable."""
         terminal = self._terminals.get(params.get("terminalId"))
         if terminal is None:
             return errors.invalid("there is no such terminal", Kind.NOT_FOUND)

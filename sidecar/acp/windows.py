@@ -1,4 +1,4 @@
-"""Starting an agent on Windows: in a job object that ends with the last handle to it, which is ours.
+"""Starts an agent on Windows in a job object, which ends when its last handle, ours, is closed.
 
 The process is created suspended and put into the job before it can start anything of its own.
 """

@@ -21,8 +21,8 @@ from __future__ import annotations
 import sys
 
 UNSUPPORTED = (
-    "The bridge does not exist on Windows yet: commands in a terminal cannot reach a running editor there, "
-    "and work on the files as they are on the disk."
+    "The bridge is not available on Windows yet. Commands in a terminal cannot reach a running editor; "
+    "they work on the files on disk."
     if sys.platform == "win32"
     else ""
 )

@@ -211,7 +211,7 @@ class BridgeServer:
             answer = {"id": number, "error": {"message": "the sidecar did not get it done in time"}}
         except Exception:
             log.exception("a request over the bridge failed")
-            answer = {"id": number, "error": {"message": "the sidecar failed; its log says why"}}
+            answer = {"id": number, "error": {"message": "the sidecar failed; see its log"}}
         finally:
             free.release()
         try:

@@ -31,7 +31,9 @@ Json = dict[str, Any]
 ATTEMPTS = 3
 """How often it reads and writes before it leaves a file alone that somebody else is working on."""
 METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, INTERNAL_ERROR = -32601, -32602, -32600, -32603
-NO_FILE = "Name a file in your message, or attach one, and I will read it and make one small edit. I have no AI in me."
+NO_FILE = (
+    "Name a file in your message, or attach one, and I will read it and make one small edit. I use no AI."
+)
 
 
 class Cancelled(Exception):
@@ -160,7 +162,7 @@ class Agent:
         if not self._files:
             self._say(
                 turn,
-                "Your editor offers me no files (fs/read_text_file, fs/write_text_file), and I use nothing else.",
+                "Your editor does not offer me files (fs/read_text_file, fs/write_text_file), and I use nothing else.",
             )
             return
         name = os.path.basename(path)
@@ -171,7 +173,7 @@ class Agent:
 
     def _read(self, turn: Turn, path: str, name: str, attempt: int) -> str | None:
         if attempt == 1:
-            self._say(turn, f"I am a script, no AI. I ask your editor for {name}, not the disk.")
+            self._say(turn, f"I am a script without AI. I ask your editor for {name}, not the disk.")
         call = f"read-{attempt}"
         self._tool(turn, call, "read", f"Read {name}", locations=[{"path": path}])
         try:
@@ -187,7 +189,7 @@ class Agent:
     def _edit(self, turn: Turn, path: str, name: str, text: str, attempt: int) -> bool:
         """False when it is worth reading again."""
         plan = suggest(path, text)
-        self._say(turn, f"{plan.finding} I write in a moment; type on if you like.")
+        self._say(turn, f"{plan.finding} I will write in a moment. Keep typing if you like.")
         if turn.cancelled.wait(self._pace):
             raise Cancelled
         call = f"edit-{attempt}"
@@ -200,7 +202,7 @@ class Agent:
             self._settle(turn, call, "failed")
             if refused.kind == "conflict" and attempt < ATTEMPTS:
                 self._say(
-                    turn, "You were typing in that very place, so nothing was changed. I read it again."
+                    turn, "You were typing in the same place, so nothing was changed. I read the file again."
                 )
                 return False
             unsure = refused.kind in ("outcome_unknown", "editor_misapplied")

@@ -50,7 +50,7 @@ def _sum_without_the_last(lines: list[str]) -> Suggestion | None:
         after = lines[number + 2] if number + 2 < len(lines) else ""
         if re.fullmatch(body, lines[number + 1]) and not after.startswith(_indent(lines[number + 1])):
             fixed = loop["head"] + loop["tail"]
-            finding = f"`{line.strip()}` leaves out the last item; I let it count all of them."
+            finding = f"`{line.strip()}` leaves out the last item. I make it count all of them."
             return _with(lines, number, fixed, finding)
     return None
 
@@ -69,7 +69,7 @@ def _todo(lines: list[str]) -> Suggestion | None:
         what = todo["what"]
         tidy = f"{todo['before']}{todo['word'].upper()}: {what[0].upper()}{what[1:]}"
         if tidy != line:
-            return _with(lines, number, tidy, f"`{line.strip()}` is easy to overlook; I tidy it.")
+            return _with(lines, number, tidy, f"`{line.strip()}` is easy to overlook. I tidy it.")
     return None
 
 
@@ -89,7 +89,7 @@ def _docstring(lines: list[str]) -> Suggestion | None:
             continue
         words = function["name"].replace("_", " ").strip()
         docstring = f'{indent}"""{words[0].upper()}{words[1:]}."""{function["end"]}'
-        finding = f"`{function['name']}` has no docstring; I add one."
+        finding = f"`{function['name']}` has no docstring. I add one."
         return Suggestion(
             "".join([*lines[: number + 1], docstring, *lines[number + 1 :]]), number + 2, finding
         )
@@ -128,13 +128,15 @@ def _last_line(lines: list[str], suffix: str) -> Suggestion:
         lines = [*lines[:-1], lines[-1] + end]
     mark = comment("x" + suffix, SIGNATURE)
     if mark is None:
-        finding = f"I know no harmless remark for a {suffix} file, so I add an empty line at its end."
+        finding = (
+            f"I do not know how to write a comment in a {suffix} file, so I add an empty line at its end."
+        )
         return Suggestion("".join(lines) + end, len(lines) + 1, finding)
     if lines and lines[-1].rstrip("\r\n") == mark:
         return Suggestion(
-            "".join(lines[:-1]), len(lines), "My line from the last time is still there; I take it away."
+            "".join(lines[:-1]), len(lines), "My line from last time is still there. I remove it."
         )
-    finding = f"Nothing to tidy that I know of, so I add the line {json.dumps(mark)} at the end."
+    finding = f"I found nothing to tidy, so I add the line {json.dumps(mark)} at the end."
     return Suggestion("".join(lines) + mark + end, len(lines) + 1, finding)
 
 

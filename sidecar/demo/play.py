@@ -80,7 +80,7 @@ async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: 
         else:
             stage.step("agent", "It does not ask for the file")
 
-        stage.step("you", "You type on while it works", "textDocument/didChange")
+        stage.step("you", "You keep typing while it works", "textDocument/didChange")
         await _type(stage, editor, uri, story.meanwhile, "typed after it had read", KEYSTROKE)
         await turn
     finally:
@@ -95,7 +95,7 @@ async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: 
         stage.step("agent", "Its turn ends, and no edit arrived")
     _show_arrival(stage, story, editor, tap, steps)
     if not steps:
-        return [seen.check, (False, "no edit arrived, so nothing else could be tried")]
+        return [seen.check, (False, "no edit arrived, so the demo cannot continue")]
     written = sum(write.answered and not write.error for write in tap.writes)
     kept = story.meanwhile.text in buffer.text
     single = "the edit is one undo step" if written == 1 else f"{written} edits, one undo step each"
@@ -176,7 +176,7 @@ def what_was_served(tap: Tap, story: Story) -> Seen:
         if uri.endswith("/" + story.name):
             words = "the agent was given your unsaved text with the prompt, character for character"
             return Seen(text, "a resource in session/prompt", (text == story.unsaved != story.on_disk, words))
-    words = "the agent asked nobody for the file; if it read it, then from the disk, without your lines"
+    words = "the agent did not ask for the file; if it read the file, then from disk, without your lines"
     return Seen(story.on_disk, "", (False, words))
 
 

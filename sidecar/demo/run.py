@@ -35,7 +35,7 @@ PACE_WATCHED, PACE = 2.2, 0.2
 """Seconds between the demo agent's reading and writing: time to type, with and without somebody who watches."""
 
 
-NEXT = "acp-sidecar demo PATH           with a copy of a file of yours\nacp-sidecar demo --agent CMD…   with an agent of yours"
+NEXT = "acp-sidecar demo PATH           use a copy of your file\nacp-sidecar demo --agent CMD…   use your own agent"
 
 
 class Unsuitable(Exception):
@@ -103,7 +103,7 @@ def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool
         stage.title(
             "a headless editor, the sidecar, "
             + ("a scripted agent (no AI)" if agent is None else plain(" ".join([name, *agent[1:]]), 60)),
-            f"{place.file.name} is {what}, in a folder that goes away afterwards.",
+            f"{place.file.name} is {what}, in a folder that is deleted afterwards.",
         )
         editor = DemoEditor(SERVER, place.folder, options, environment)
         checks = [*asyncio.run(_play(stage, place, editor, name)), place.untouched()]
@@ -114,7 +114,7 @@ def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool
             if kind <= 2:
                 stage.say(f"The sidecar said: {message}")
     stage.end(
-        "All of it held." if held else "Not all of it held.", good=held, next_steps=NEXT if held else ""
+        "All checks passed." if held else "Some checks failed.", good=held, next_steps=NEXT if held else ""
     )
     return held
 

@@ -51,9 +51,7 @@ def read_lines(
     except UnicodeDecodeError as error:
         return undecodable(error.encoding, target.requested)
     except _TooFar:
-        words = (
-            f"Lines are not looked for beyond the first {LOOKED_THROUGH} bytes of a file: {target.requested}"
-        )
+        words = f"Lines cannot be read beyond the first {LOOKED_THROUGH} bytes of a file: {target.requested}"
         return Refusal(Kind.TOO_LARGE, words, {"limit": LOOKED_THROUGH})
     except OSError as error:
         return from_os_error(error, target.requested, "read")

@@ -15,7 +15,7 @@ _TEXT: dict[Kind, str] = {
     Kind.BAD_PATH: "The path is not usable",
     Kind.NOT_A_FILE: "Not a regular file",
     Kind.BINARY: "The file is binary (it has NUL bytes and no UTF-16 mark)",
-    Kind.TOO_LARGE: "The text asked for is larger than the limit",
+    Kind.TOO_LARGE: "The requested text is larger than the limit",
     Kind.READ_ONLY: "The file or its folder cannot be written to",
     Kind.NO_SPACE: "No space left for the file",
     Kind.CHANGED_ON_DISK: "The file changed on disk since it was looked at",

@@ -92,7 +92,7 @@ class FolderWatch:
             ImportError,
         ) as error:  # the system's limits, the library's own, no such library
             self.why_not = reason(error)
-            log.warning("files are not watched: %s; they are looked at twice a second instead", self.why_not)
+            log.warning("files are not watched: %s; they are checked twice a second instead", self.why_not)
         finally:
             self.running = False
             if not self._stop.is_set():

@@ -25,11 +25,9 @@ def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
         hidden = elsewhere(agent.command, env)
         if hidden is not None:
             found += 1
-            words = f"{agent.name} is at {hidden}, which is not on PATH"
-            yield Finding(
-                area, "warn", words, f'"command": "{hidden}" in the settings starts it all the same'
-            )
+            words = f"{agent.name} is at {hidden}, which is not on your PATH"
+            yield Finding(area, "warn", words, f'"command": "{hidden}" in the settings starts it anyway')
     if not found:
         some = "; ".join(f"{agent.name}: {agent.install}" for agent in KNOWN[:3])
-        yield Finding(area, "note", "no agent known to speak ACP was found on PATH", f"for example {some}")
+        yield Finding(area, "note", "no known ACP agent was found on PATH", f"for example {some}")
     yield Finding(area, "ok", 'the agent "demo" is always there: scripted, no AI')

@@ -23,12 +23,12 @@ def look(folder: str | None = None, at_most: int = ENTRIES_AT_MOST) -> Iterator[
     if found:
         names = ", ".join(plain(path) for path in found[:_LISTED]) + (" …" if len(found) > _LISTED else "")
         words = f"{len(found)} temporary files of saves below {plain(folder)}: {names}"
-        todo = "if no sidecar runs they can go; the next one to start removes those in folders where agents wrote lately"
+        todo = "delete them if no sidecar is running; the next sidecar removes those in folders where agents wrote recently"
         yield Finding(area, "note", words, todo)
     elif complete:
-        yield Finding(area, "ok", f"no save left anything behind below {plain(folder)}")
+        yield Finding(area, "ok", f"no interrupted save left files below {plain(folder)}")
     else:
-        words = f"no save left anything behind in the first {looked:,} files below {plain(folder)}; the rest was not looked at"
+        words = f"no interrupted save left files among the first {looked:,} files below {plain(folder)}; the others were not checked"
         yield Finding(area, "ok", words)
 
 

@@ -45,16 +45,16 @@ def look() -> Iterator[Finding]:
         )
     if openat2.available():
         yield Finding(
-            area, "ok", "files are opened by openat2: no path can be exchanged between check and use"
+            area, "ok", "files are opened with openat2: no path can be replaced between check and use"
         )
     elif sys.platform == "linux":
         yield Finding(
             area,
             "note",
-            "this kernel has no openat2 (Linux 5.6), or a sandbox forbids it; folders are walked one by one instead: as safe, slower",
+            "this kernel has no openat2 (Linux 5.6), or a sandbox forbids it; folders are opened one by one instead: equally safe, slower",
         )
     else:
-        yield Finding(area, "ok", "files are opened by walking folders one by one, following no link unseen")
+        yield Finding(area, "ok", "files are opened by opening folders one by one; every link is checked")
     why_not = watching.probe(tempfile.gettempdir())
     if why_not:
         todo = (
@@ -62,20 +62,22 @@ def look() -> Iterator[Finding]:
             if sys.platform == "linux"
             else ""
         )
-        words = f"files cannot be watched: {why_not}; while an agent works they are looked at twice a second instead"
+        words = f"files cannot be watched: {why_not}; while an agent works, they are checked twice a second instead"
         yield Finding(area, "warn", words, todo)
     else:
         yield Finding(
-            area, "ok", "while an agent works, the system tells of changed files where the editor does not"
+            area, "ok", "while an agent works, the system reports changed files where the editor does not"
         )
     match sys.platform:
         case "linux":
-            words = "agents run under a reaper: nothing they start outlives the sidecar, not even kill -9"
+            words = (
+                "agents run under a reaper: nothing that they start outlives the sidecar, even after kill -9"
+            )
             yield Finding(area, "ok", words)
         case "darwin":
-            words = "agents run in a process group of their own; a daemon that an agent makes of itself may outlive it"
+            words = "agents run in their own process group; an agent that becomes a daemon may outlive the sidecar"
             yield Finding(area, "note", words)
         case "win32":
             yield Finding(area, "ok", "agents run in a job object that ends with the sidecar")
         case _:
-            yield Finding(area, "note", f"never tried on {sys.platform}")
+            yield Finding(area, "note", f"not tested on {sys.platform}")

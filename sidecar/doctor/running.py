@@ -24,7 +24,7 @@ def look(cwd: str | None = None, env: Mapping[str, str] | None = None) -> Iterat
         if os.path.lexists(path) and (why := folder.why_not(path)):
             words = f"{path} cannot hold the local socket: {why}"
             yield Finding(
-                area, "warn", words, "make it a folder that is yours alone (chmod 700), or remove it"
+                area, "warn", words, "make it a folder that only you can access (chmod 700), or remove it"
             )
     count = 0
     for client in find_all(os.getcwd() if cwd is None else cwd, env):
@@ -38,4 +38,4 @@ def look(cwd: str | None = None, env: Mapping[str, str] | None = None) -> Iterat
     if count > _LISTED:
         yield Finding(area, "note", f"and {count - _LISTED} more")
     if not count:
-        yield Finding(area, "ok", "no sidecar runs")
+        yield Finding(area, "ok", "no sidecar is running")

@@ -18,11 +18,11 @@ def look(folder: Path | None = None) -> Iterator[Finding]:
     area = "state"
     folder = folder or state_folder()
     if not folder.exists():
-        yield Finding(area, "ok", f"{folder} is made when it is first needed")
+        yield Finding(area, "ok", f"{folder} will be created when it is first needed")
         return
     if not os.access(folder, os.W_OK):
-        words = f"{folder} cannot be written, so agents' writes will be refused (no journal)"
-        yield Finding(area, "fail", words, "make it yours, or name another one in ACP_SIDECAR_STATE")
+        words = f"{folder} is not writable, so agents' writes will be refused (no journal)"
+        yield Finding(area, "fail", words, "make it writable, or name another folder in ACP_SIDECAR_STATE")
         return
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     yield Finding(area, "ok", f"{folder}: {_megabytes(size)}")
@@ -30,7 +30,7 @@ def look(folder: Path | None = None) -> Iterator[Finding]:
         yield Finding(
             area,
             "warn",
-            "that is more than the journal keeps by itself",
+            "this is more than the journal's limit",
             "acp-sidecar changes --purge empties it",
         )
     if os.name == "posix":
@@ -41,7 +41,7 @@ def _modes(area: str, folder: Path) -> Iterator[Finding]:
     found = folder.stat()
     if found.st_uid != os.geteuid():
         yield Finding(
-            area, "fail", f"{folder} belongs to another user", "name another one in ACP_SIDECAR_STATE"
+            area, "fail", f"{folder} belongs to another user", "name another folder in ACP_SIDECAR_STATE"
         )
     open_to_others = [
         path
@@ -56,10 +56,10 @@ def _modes(area: str, folder: Path) -> Iterator[Finding]:
     ]
     if open_to_others:
         names = ", ".join(path.name for path in open_to_others)
-        yield Finding(area, "warn", f"others may read: {names}", f"chmod -R go= {folder}")
+        yield Finding(area, "warn", f"other users can read: {names}", f"chmod -R go= {folder}")
     else:
         yield Finding(
-            area, "ok", "journal, audit log, chats, sessions and approvals are readable by you alone"
+            area, "ok", "journal, audit log, chats, sessions and approvals are readable only by you"
         )
 
 

@@ -59,7 +59,7 @@ def check_file(path: Path) -> bool:
         return False
     if not stat.S_ISREG(found.st_mode):
         raise JournalFailed(
-            "a file of the journal is not a plain file but a link or so; move it out of the way"
+            "a file of the journal is not a regular file, perhaps a link; move it out of the way"
         )
     _ours(path, found)
     return True
@@ -84,9 +84,7 @@ def locked(folder: Path, seconds: float) -> Generator[None]:
         deadline = time.monotonic() + seconds
         while not try_lock(descriptor):
             if time.monotonic() > deadline:
-                raise JournalFailed(
-                    "another program holds the journal's file and does not let go of it; try again"
-                )
+                raise JournalFailed("another program keeps the journal's file locked; try again")
             time.sleep(_LOOK_AGAIN)
         yield
     finally:

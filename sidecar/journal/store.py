@@ -291,7 +291,7 @@ class Store:
         if self._open is not None and not self._is_there(self._open):
             self._close()
             self.notices.append(
-                "The journal of what agents changed was removed while it was in use; a new one was begun."
+                "The journal of what agents changed was removed while it was in use; a new one was started."
             )
         if self._open is None:
             opened = open_database(self.folder, self._busy_seconds)

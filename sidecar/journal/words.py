@@ -39,7 +39,7 @@ def _sqlite_words(error: sqlite3.Error) -> str:
         case sqlite3.SQLITE_FULL:
             return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another program holds the journal's file and does not let go of it; try again"
+            return "another program keeps the journal's file locked; try again"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return "the journal's file cannot be written to; look at its permissions (`acp-sidecar doctor`)"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

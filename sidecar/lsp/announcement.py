@@ -1,6 +1,6 @@
-"""Announcement: the result of `initialize` as plain data, so that it can be given before pygls is imported.
+"""Announcement: the result of `initialize` as plain data, available before pygls is imported.
 
-It says in advance what `features.py` registers; the protocol compares the two at every start, and a test does here.
+It announces what `features.py` registers later; the protocol compares the two at every start, and so does a test.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def announce(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _file_operations(params: Mapping[str, Any]) -> dict[str, Any]:
-    """What pygls announces: only what the client said it sends."""
+    """As pygls announces it: only what the client said that it sends."""
     at: object = params
     for name in ("capabilities", "workspace", "fileOperations", "didRename"):
         at = cast("Mapping[str, object]", at).get(name) if isinstance(at, Mapping) else None

@@ -1,7 +1,7 @@
 """Reads `initialize` into EditorCapabilities.
 
-Reads plain JSON and takes nothing on trust: an enum value from a newer LSP or a member of the wrong type means "not announced",
-where a typed reader would refuse the whole message and leave the editor without a server.
+Reads plain JSON and trusts nothing: an enum value from a newer LSP, or a member of the wrong type, means "not announced". A
+typed reader would refuse the whole message and leave the editor without a server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
 _LF_LINES = frozenset({"neovim", "helix", "eglot", "emacs"})
 """To these only "\\n" ends a line (observed: Neovim 0.7 and 0.11, Helix 25.01, eglot 1.9 and 1.17)."""
 _IN_ANY_ORDER = frozenset({"helix"})
-"""Keys that come fast are told in another order, and didChange before didOpen (observed: Helix 25.01)."""
+"""Fast typing is sent out of order, and didChange before didOpen (observed: Helix 25.01)."""
 _KEEPS_LINES = frozenset({"neovim"})
 _ADDS_FINAL_END = frozenset({"neovim", "helix", "eglot", "emacs"})
 """As they come: 'fixendofline', insert-final-newline, mode-require-final-newline."""
@@ -52,7 +52,7 @@ def editor_capabilities(
         delete_files="delete" in operations,
         change_annotations=isinstance(edit.get("changeAnnotationSupport"), Mapping),
         # LSP 1.0 has this request and no capability for it; `showMessage` (3.16) announces extras only, and Emacs, which has it,
-        # announces nothing. So: everybody except who is known to lack it; an error answer leads to the transcript.
+        # announces nothing. So every client has it, except those known to lack it; an error answer leads to the transcript.
         show_message_request="showMessage" in window or known not in _WITHOUT_MESSAGE_REQUESTS,
         show_document=_at(window, "showDocument").get("support") is True,
         work_done_progress=window.get("workDoneProgress") is True,
@@ -78,7 +78,7 @@ def editor_capabilities(
 
 
 def negotiated_encoding(params: Json) -> Encoding:
-    """The client's first choice among those we know; UTF-16 when it names none (LSP 3.17, PositionEncodingKind)."""
+    """The client's first choice among known encodings; UTF-16 if it names none (LSP 3.17, PositionEncodingKind)."""
     for wish in _list(_at(_at(params, "capabilities"), "general").get("positionEncodings")):
         if isinstance(wish, str) and wish in _ENCODINGS:
             return Encoding(wish)

@@ -1,6 +1,6 @@
-"""Chat: one transcript on its way into its file or buffer. What is said is collected, paced and appended above the prompt.
+"""Chat: writes one transcript into its file or buffer. It collects what is said, and appends it above the prompt at a limited rate.
 
-Everything is synchronous but the writing, which runs in background tasks, one edit at a time. Who says what is transcript.py's.
+Everything is synchronous except the writing, which runs in background tasks, one edit at a time. transcript.py decides what is said.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sidecar.workspace.ports import EditorGone, EditorRefused, EditorTimeout, Js
 _log = logging.getLogger(__name__)
 
 PACE = 0.25
-"""Seconds between two appendings: text that arrives meanwhile goes together, so that undo and didChange stay few."""
+"""Seconds between two appends: text that arrives meanwhile is appended together, to keep undo steps and didChange few."""
 AGAIN = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Seconds after which it is tried again to append what the editor did not take: somebody types without a pause, or it is busy."""
+"""Seconds before another try when the editor did not accept an append: the user types without a pause, or the editor is busy."""
 TURN_LIMIT = 512 * 1024
-"""Characters that one turn may add to a transcript; the editor's log has the rest."""
+"""Most characters that one turn adds to a transcript; the editor's log has the rest."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Chat:
         self.path = path
         self.session_id = session_id
         self.turn: Literal["none", "starting", "running"] = "none"
-        """Of a prompt that was sent from here."""
+        """The turn of a prompt that was sent from here."""
         self.asked: dict[str, Asked] = {}
         self._writing = writing
         self._tasks = tasks
@@ -67,13 +67,13 @@ class Chat:
         self._size = 0
         self._pumping = False
         self._refused = 0
-        """How often in a row the editor has not taken what was to be appended."""
+        """How often in a row the editor did not accept an append."""
         self._on_written: list[Callable[[], None]] = []
         self._save_later = False
         self._lane = asyncio.Lock()
 
     def tell(self, update: Json) -> None:
-        """A session update of the agent's."""
+        """A session update from the agent."""
         for piece in self._narrator.tell(update):
             self._say(self._stream.add(piece))
 
@@ -88,7 +88,7 @@ class Chat:
         self._stream = Stream()
 
     def end_turn(self, notes: Sequence[str]) -> None:
-        """What was held back of the answer, then the notes; the transcript is saved where the client can."""
+        """Appends the rest of the answer, then the notes, and saves the transcript if the client can."""
         self._say(self._stream.flush())
         for line in notes:
             self.note(line)
@@ -118,7 +118,7 @@ class Chat:
         self._tasks.start_soon(self._write_now, lambda: None)
 
     async def take_prompt(self) -> str | None:
-        """Moves the prompt into the history; None when the editor does not let it. Raises EditorGone, OSError."""
+        """Moves the prompt into the history; None if the editor does not accept it. Raises EditorGone, OSError."""
         prompt: str | None = None
 
         def plan(text: str) -> Sequence[Edit]:
@@ -138,7 +138,7 @@ class Chat:
             return
         self._size += len(text)
         if self._size > TURN_LIMIT:
-            text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is in the editor's log only]"
+            text = text[: TURN_LIMIT // 8] + "\n\n[the rest of this turn is only in the editor's log]"
         self._pending.append(text)
         self._pump_soon()
 
@@ -158,7 +158,7 @@ class Chat:
             self._pumping = False
 
     async def _write_now(self, on_written: Callable[[], None]) -> None:
-        """Without waiting for company: a person waits for this."""
+        """Appends at once: a person is waiting for this."""
         self._on_written.append(on_written)
         await self._drain()
 

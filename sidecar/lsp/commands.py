@@ -1,7 +1,7 @@
 """Commands: `workspace/executeCommand` as calls of the workspace. Names, arguments and answers are ext.py's.
 
-Nothing here waits for an agent's turn unless the caller asked for it (`wait`): Emacs blocks on a command for at most 10 s, and
-whoever starts a turn follows it by progress, `sidecar/turnEnded` and the transcript. Every failure has words for a person.
+Nothing here waits for an agent's turn unless the caller requests it (`wait`): Emacs blocks on a command for at most 10 s. The
+progress, `sidecar/turnEnded` and the transcript show how a turn goes on. Every failure has words for a person.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Commands:
         self.add(ext.STATUS, ext.NoArguments, self._status)
 
     def add(self, name: str, shape: type[A], run: Callable[[A], object]) -> None:
-        """`run` gives the answer as JSON, or an awaitable of it."""
+        """`run` returns the answer as JSON, or an awaitable of it."""
         self._commands[name] = _Command(shape, run)
 
     @property
@@ -119,7 +119,7 @@ class Commands:
         return ended
 
     async def _follow(self, outcome: Awaitable[Mapping[str, object]]) -> None:
-        """The end of a turn that no command waits for. A failed turn is told by its outcome; this is for what should not happen.
+        """The end of a turn that no command waits for. Its outcome reports a failed turn; this handles unexpected errors.
         Never raises: it is the top of a task."""
         try:
             await outcome
@@ -180,7 +180,7 @@ def _failure(name: str, error: Exception) -> JsonRpcException:
     words = words_of(error)
     if words is None:
         _log.error("%s failed", name, exc_info=error)
-        return Failed(f"{name} failed inside the sidecar; its log says why")
+        return Failed(f"{name} failed inside the sidecar; see its log")
     if isinstance(error, AgentFailed):
         return Failed(words, data={"kind": error.kind, **error.data})
     return Failed(f"{name}: {words}" if isinstance(error, OSError) else words)

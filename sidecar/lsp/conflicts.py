@@ -1,7 +1,7 @@
-"""Conflicts in any editor: what an agent and the user both changed, shown where it lies, and decided there.
+"""Conflicts in any editor: shows, and resolves in place, what both an agent and the user changed.
 
-Clients that announced `conflicts` are told of each by `sidecar/conflict` and show it themselves. Every other one gets a warning on
-the lines with the texts of both, and lenses and code actions that decide: what keeps the user's lines comes first.
+Clients that announced `conflicts` get each one as `sidecar/conflict` and show it themselves. All others get a warning on the lines
+with both texts, and lenses and code actions to decide; keeping the user's lines comes first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ConflictFeatures:
         self._editor = editor
         self._wire = wire
         self._publish = publish
-        """Has all diagnostics of some documents published anew."""
+        """Publishes all diagnostics of some documents again."""
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CONFLICTS, ext.ListConflicts, self._list)
@@ -117,10 +117,10 @@ def _commands(row: Json) -> list[types.Command]:
 
 
 def _warning(row: Json, hunk: Json) -> Json:
-    where = "the file on the disk says" if row["origin"] == "disk" else "it would write"
+    where = "The file on disk has" if row["origin"] == "disk" else "It wanted to write"
     message = (
-        f"{_agent(row)} changed the same lines as you; yours stand. Instead of them {where}: {_text(hunk['agent'])} "
-        f"Before both: {_text(hunk['base'])}"
+        f"{_agent(row)} changed the same lines as you; your lines stay. {where}: {_text(hunk['agent'])} "
+        f"The text before both: {_text(hunk['base'])}"
     )
     return {
         "range": hunk["range"],

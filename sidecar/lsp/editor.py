@@ -1,8 +1,8 @@
 """LspEditor: the workspace's Editor port over one LSP connection.
 
-Requests are in the outgoing queue when a method returns its awaitable; answers are read leniently, because a client may answer
-anything. What a client did not announce is refused here, in words, and never sent. What is shown to people is in progress.py,
-questions.py, updates.py and transcript.py; this file joins them.
+A request is in the outgoing queue when its method returns the awaitable. Answers are read leniently, because a client may answer
+anything. What a client did not announce is refused here, in words, and never sent. progress.py, questions.py, updates.py and
+transcript.py show things to people; this file connects them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 ANSWER_WITHIN = 30.0
-"""Seconds for requests that the client answers by itself. A save may run a formatter first; callers may wait for less."""
+"""Seconds for requests that the client answers without a person. A save may run a formatter first; callers may wait for less."""
 _MESSAGE_TYPES: Mapping[Level, int] = {"error": 1, "warning": 2, "info": 3, "log": 4}
 _MESSAGE_LIMIT = 4000
 """Characters of a message box or a log entry: head and tail of a longer one."""
@@ -55,7 +55,7 @@ class Chats(Place, Protocol):
 
 
 class LspEditor:
-    """`announce` gives it the client's capabilities at `initialize`; before that it can do nothing but log."""
+    """`announce` sets the client's capabilities at `initialize`; before that it can only log."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter) -> None:
         self._wire = wire
@@ -79,12 +79,12 @@ class LspEditor:
         self._capabilities = capabilities
 
     def attach(self, chats: Chats) -> None:
-        """The transcripts exist later than the editor, which they write through."""
+        """Transcripts are created after the editor, because they write through it."""
         self._chats = chats
         self.questions.place = chats
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
-        """The request is sent before this returns, and giving up waiting does not withdraw it: the editor may be applying it.
+        """The request is sent before this returns. To stop waiting does not withdraw it: the editor may be applying it.
         The result may be awaited again later. Raises ValueError for an edit that must never be sent."""
         try:
             body = workspace_edit(edit, self._capabilities)
@@ -202,7 +202,7 @@ class LspEditor:
             self._refreshes["workspace/diagnostic/refresh"].want()
 
     def lenses_moved(self) -> None:
-        """Lenses changed for another reason than hunks."""
+        """Lenses changed for a reason other than hunks."""
         if self._capabilities.code_lens_refresh:
             self._refreshes["workspace/codeLens/refresh"].want()
 
@@ -244,7 +244,7 @@ class _Kept(Awaitable[EditAnswer]):
 
 def _looked_at(answer: asyncio.Future[EditAnswer]) -> None:
     if not answer.cancelled():
-        answer.exception()  # the connection's end is no news when nobody waits any more
+        answer.exception()  # the end of the connection does not matter if nobody waits
 
 
 def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
@@ -254,7 +254,7 @@ def _done(answer: EditAnswer) -> asyncio.Future[EditAnswer]:
 
 
 async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:
-    """±32603, other errors, `false` and nonsense are all a "no"; what really happened is to be seen in the mirror."""
+    """±32603, other errors, `false` and nonsense all mean "no"; the mirror shows what really happened."""
     try:
         result = await answer
     except EditorRefused as refusal:
@@ -268,7 +268,7 @@ async def _edit_answer(answer: Awaitable[object]) -> EditAnswer:
 
 
 class _Refresh:
-    """A refresh request, at most one unanswered; what is wanted meanwhile becomes one more afterwards."""
+    """A refresh request, with at most one unanswered; requests meanwhile become one more afterwards."""
 
     def __init__(self, wire: Wire, tasks: TaskStarter, method: str) -> None:
         self._wire = wire

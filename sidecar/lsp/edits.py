@@ -29,7 +29,7 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
     if edit.version is None and not edit.create:
         raise ValueError("an edit of an existing document needs the version it was computed for")
     if not edit.edits and not edit.create:
-        # Editors answer `true` to it and never send the didChange that success is judged by.
+        # Editors answer `true` to it and never send the didChange that would prove success.
         raise ValueError("an edit that changes nothing is never sent")
     changes: list[object] = []
     if edit.create:
@@ -41,8 +41,8 @@ def workspace_edit(edit: DocumentEdit, capabilities: EditorCapabilities) -> dict
 
 
 def _checked_version(version: int | None, capabilities: EditorCapabilities) -> int | None:
-    """Neovim (0.7 to 0.11) checks no version 0, which is what its didOpen says, so that an edit overwrites what was typed inside
-    its debounce. It takes 1 for an untouched buffer and refuses it once something was typed."""
+    """Neovim (0.7 to 0.11) does not check version 0, the version of its didOpen, so an edit would overwrite what was typed within
+    its debounce. It accepts version 1 for an unchanged buffer and refuses it after typing."""
     return 1 if version == 0 and capabilities.name == "Neovim" else version
 
 

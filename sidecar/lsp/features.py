@@ -1,7 +1,6 @@
-"""Features: what the editor can ask for, registered on the server. Lenses and code actions come from several sources here.
+"""Features: registers on the server what the editor can request. Lenses and code actions come from several sources.
 
-A source answers for the documents it knows and gives nothing for the others, so that transcripts and reviews do not know of each
-other.
+A source answers for the documents it knows and returns nothing for others, so transcripts and reviews are independent of each other.
 """
 
 from __future__ import annotations

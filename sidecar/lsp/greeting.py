@@ -1,9 +1,9 @@
 """Greeting: answers `initialize` before the language server's libraries are imported (measured: 0.3 s for pygls and
 lsprotocol, 0.4 s for the agents' side), so that the editor goes on at once.
 
-Only the plain case is greeted: a well-formed `initialize` as the first message. Everything else waits for the protocol,
-which also gets the greeted message, to do with it what it always does except answer. What is announced here is data, and
-the protocol complains in the log when it is not what the registered features come to.
+Only the plain case is answered here: a well-formed `initialize` as the first message. Everything else waits for the protocol,
+which also gets the answered message and handles it as usual, without answering. The announcement is data; the protocol logs an
+error if it differs from the registered features.
 """
 
 from __future__ import annotations

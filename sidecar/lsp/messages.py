@@ -1,7 +1,7 @@
 """Messages: the body of a frame → what it says (JSON-RPC 2.0). No IO, no types of LSP; only the top level is looked at.
 
-Whatever can be told apart is: a body that is not UTF-8 may still show an id to answer, one with a wrong length may hold a
-second message or the beginning of the next header.
+It recovers as much as possible: a body that is not UTF-8 may still contain an id to answer, and one with a wrong length may
+contain a second message or the start of the next header.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Notification:
     method: str
     params: object
     flaw: str | None = None
-    """Why the params are not to be believed."""
+    """Why the params are unusable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Progress: a turn, or other long work, as `window/workDoneProgress` that the user can cancel (LSP 3.15, Work Done Progress).
 
 All methods are synchronous. `begin` is sent when the client has answered `create` (it may refuse); until then the newest report
-is kept. A client without the capability gets nothing here: the workspace's messages and the transcript tell it.
+is kept. A client without the capability gets nothing here, only the workspace's messages and the transcript.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ methods of `LanguageServer`. Replaced, because of what was measured with pygls 2
 * its running of handlers (leaks, cancel, SystemExit): `running`; its table of open requests (leaks): `pending`;
 * its life cycle (requests before `initialize` are executed, after `shutdown` never answered, `exit` calls sys.exit).
 
-Law: every request is answered, whatever is in it. Nothing here shows a message to the user.
+Rule: every request is answered, whatever it contains. Nothing here shows a message to the user.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Failed", "Handler", "InvalidParams", "SidecarProtocol", "State"]
 
 MAX_RUNNING = 1000
-"""Requests of the editor being worked on at once; more are refused."""
+"""Most requests from the editor that are handled at once; more are refused."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class SidecarProtocol(LanguageServerProtocol):
         self.initialize_params: dict[str, Any] = {}
         self.on_modification: Callable[[Modification], None] = lambda _: None
         self.on_folders: Callable[[tuple[str, ...]], None] = lambda _: None
-        """Told the workspace folders' URIs when the editor changed them."""
+        """Called with the workspace folders' URIs when the editor changed them."""
         self.on_exit: Callable[[], None] = lambda: None
         self._send: Send | None = None
         self._gone = False
@@ -111,7 +111,7 @@ class SidecarProtocol(LanguageServerProtocol):
     # ---- in
 
     def receive(self, body: bytes) -> bytes:
-        """Handles one message; never raises. Returns what followed it in `body`: its length was announced too long."""
+        """Handles one message; never raises. Returns what follows it in `body` if the announced length was too long."""
         try:
             modification = sync.decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -128,7 +128,7 @@ class SidecarProtocol(LanguageServerProtocol):
         return rest
 
     def refuse(self, reason: str) -> None:
-        """Answers input that is no message."""
+        """Answers input that is not a message."""
         self._on_broken(Broken(None, errors.PARSE_ERROR, reason))
 
     def _dispatch(self, message: Message) -> None:
@@ -203,7 +203,7 @@ class SidecarProtocol(LanguageServerProtocol):
         if refusal is not None:
             self._answer_error(msg_id, *refusal)
             return
-        if method in sync.METHODS:  # a notification with an id: odd, but an edit is not to be lost
+        if method in sync.METHODS:  # a notification with an id: odd, but an edit must not be lost
             self._on_sync(Notification(method, params))
             self._answer(msg_id, method, None)
             return
@@ -276,7 +276,7 @@ class SidecarProtocol(LanguageServerProtocol):
         self._post(body)
 
     def _answer_exception(self, msg_id: Id, method: str, error: BaseException) -> None:
-        """Words for a person, never a traceback: that is for the log."""
+        """Words for a person; the traceback goes only to the log."""
         if isinstance(error, JsonRpcException):
             self._answer_error(msg_id, error.code, error.message, error.data)
         elif isinstance(error, asyncio.CancelledError):
@@ -287,7 +287,7 @@ class SidecarProtocol(LanguageServerProtocol):
             )
         else:
             _log.error("%s failed", method, exc_info=error)
-            self._answer_error(msg_id, errors.INTERNAL_ERROR, f"{method} failed; the sidecar's log says why")
+            self._answer_error(msg_id, errors.INTERNAL_ERROR, f"{method} failed; see the sidecar's log")
 
     def _answer_error(self, msg_id: Id | None, code: int, message: str, data: object = None) -> None:
         error: dict[str, object] = {"code": code, "message": message}

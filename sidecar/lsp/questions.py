@@ -1,10 +1,10 @@
-"""Questions: permission questions brought to the person at the editor, and their one answer back.
+"""Questions: shows permission questions to the person at the editor, and returns the answer.
 
-`sidecar/requestPermission` where the client announced it, else `window/showMessageRequest`, else lenses and code actions in the
-session's transcript. A session that has a transcript open shows its question there too; the first answer counts and withdraws
-the other. Cancelling `ask` withdraws everything, and a later answer finds nobody.
+Uses `sidecar/requestPermission` if the client announced it, else `window/showMessageRequest`, else lenses and code actions in the
+session's transcript. A session with an open transcript shows its question there too; the first answer counts and withdraws the
+other. Cancelling `ask` withdraws everything, and a later answer has no effect.
 
-Texts are shown as they come: whoever builds a Question escapes it (ports.Question).
+Texts are shown unchanged: whoever builds a Question escapes it (ports.Question).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sidecar.workspace.ports import EditorCapabilities, EditorRefused, Json, Opt
 _log = logging.getLogger(__name__)
 
 OPEN_AT_MOST = 64
-"""Questions open at once; an agent that asks more is not answered by a person any more, so they count as dismissed."""
+"""Most open questions at once; further ones count as dismissed."""
 _TEXT_LIMIT = 2000
 """Characters in a message box: head and tail of a longer text."""
 _LONGEST_BOX = 16_000
@@ -32,7 +32,7 @@ _LONGEST_BOX = 16_000
 SHOW_WHOLE = "Show the whole command"
 """The last action of a box that shows part of a command: opens all of it as a document, and asks again."""
 _NOT_NOW = "Not now"
-"""Leads a list that has no rejection: Neovim's list is answered by a typed `1`, so the first entry must never allow."""
+"""The first entry of a list without a rejection: a typed `1` answers Neovim's list, so the first entry must never allow."""
 _WARNING = 2  # LSP MessageType
 _DETAILS = ("target", "argv", "cwd", "env", "diff")
 
@@ -40,7 +40,7 @@ Ways = list[Coroutine[object, object, str | None]]
 
 
 class Place(Protocol):
-    """Where a question can be put beside, or instead of, a message box: the transcripts."""
+    """Where a question can be shown besides, or instead of, a message box: the transcripts."""
 
     def has(self, session_id: str) -> bool:
         """A transcript of this session exists."""
@@ -169,7 +169,7 @@ def rejections_first(options: tuple[Option, ...]) -> list[Option]:
 
 
 def action_titles(options: tuple[Option, ...]) -> dict[str, str | None]:
-    """Title → option id, in the order of display. Titles are the answer's only mark, so equal labels are told apart by number."""
+    """Title → option id, in the order of display. The answer contains only the title, so equal labels get numbers."""
     ordered = rejections_first(options)
     titles: dict[str, str | None] = {}
     if not ordered or not ordered[0].kind.startswith("reject"):
@@ -190,7 +190,7 @@ def _shortened(text: str) -> str:
 
 
 async def _first(ways: Ways) -> str | None:
-    """The first way's answer, the others cancelled. A way that the editor refuses is out as long as another is open.
+    """The first answer; the other ways are cancelled. A way that the editor refuses is dropped while another is open.
 
     Raises the last refusal when there is no way left."""
     tasks = [asyncio.ensure_future(way) for way in ways]

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 
 READ = 256 * 1024
-"""Bytes asked of one read. A pipe gives at most its capacity, 64 KiB unless enlarged."""
+"""Bytes requested per read. A pipe returns at most its capacity, 64 KiB unless enlarged."""
 
 _AHEAD = 4
 """Pieces a reading thread may be ahead of the loop."""
@@ -62,7 +62,7 @@ class Reader:
             self._deliver(self._held.pop(0))
 
     def close(self) -> None:
-        """Delivers nothing any more. A reading thread ends with the process or at its next piece."""
+        """Stops delivering. A reading thread ends with the process or at its next piece."""
         if self._ended:
             return
         self._ended = True
@@ -113,7 +113,7 @@ class Reader:
 
 
 def enlarge_pipe(fd: int) -> None:
-    """A burst of changes then reaches us in few reads, and the editor is not blocked by it. Linux only."""
+    """A burst of changes then arrives in few reads and does not block the editor. Linux only."""
     if sys.platform != "linux":
         return
     import fcntl

@@ -1,7 +1,7 @@
 """Review in any editor: lenses *Keep* and *Reject* above each hunk, the same as code actions, and a hint on its lines.
 
 Clients that announced `changes` show the hunks themselves and get none of this. Positions are the server's own; while the user
-types, editors move lenses and hints along until they are told anew.
+types, editors move lenses and hints along until they get new ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sidecar.workspace.review import Result, Selector
 SOURCE = "acp-sidecar"
 _HINT = 4  # LSP DiagnosticSeverity
 _FEW = 3
-"""From this many hunks on, the first lens offers all of them at once."""
+"""With at least this many hunks, the first lens offers to keep or reject all of them."""
 
 
 class ReviewService(Protocol):
@@ -31,7 +31,7 @@ class ReviewService(Protocol):
 
     def changes(self, selector: Selector) -> list[Json]: ...
     async def listed(self, selector: Selector) -> list[Json]:
-        """The same, once files that are not open were looked at."""
+        """The same, after checking files that are not open."""
         ...
 
     def text_before(self, selector: Selector) -> str | None: ...
@@ -50,7 +50,7 @@ class ReviewFeatures:
         self._hinted: set[str] = set()
         """Documents that have hints now."""
         self.others: Callable[[str], list[Json]] = lambda uri: []
-        """Diagnostics of a document beside the hints: a publication replaces all of them."""
+        """Other diagnostics of a document: each publication replaces all of them."""
 
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_CHANGES, ext.ListChanges, self._list_changes)
@@ -96,14 +96,15 @@ class ReviewFeatures:
                 ]
         if rows and (len(rows) > 1 or not found):
             argument = {"uri": uri}
+            what = "the agent's change" if len(rows) == 1 else f"all {len(rows)} agent changes"
             found += [
-                _action(f"Keep all {len(rows)} of the agents' changes in this file", ext.KEEP, argument),
-                _action(f"Reject all {len(rows)} of the agents' changes in this file", ext.REJECT, argument),
+                _action(f"Keep {what} in this file", ext.KEEP, argument),
+                _action(f"Reject {what} in this file", ext.REJECT, argument),
             ]
         return found
 
     def moved(self, uris: Sequence[str]) -> None:
-        """Hunks of these documents came, went or were reviewed: new hints."""
+        """Hunks of these documents appeared, disappeared or were reviewed: publishes new hints."""
         for uri in uris:
             rows = self._rows(uri)
             client_uri = str(rows[0]["uri"]) if rows else uri
@@ -172,7 +173,7 @@ def _hint(row: Json) -> Json:
     old = str(row["oldText"])
     message = f"Changed by an agent ({describe(row)}), not reviewed yet."
     if old:
-        message += f" It said: {plain(old.strip(), 300)}"
+        message += f" Earlier text: {plain(old.strip(), 300)}"
     return {
         "range": row["range"],
         "severity": _HINT,
@@ -200,7 +201,7 @@ def _range(row: Json) -> types.Range:
 
 
 def _lens_range(row: Json) -> types.Range:
-    """A lens has to lie on one line (LSP, CodeLens.range)."""
+    """A lens must be on one line (LSP, CodeLens.range)."""
     start = _range(row).start
     return types.Range(start, start)
 

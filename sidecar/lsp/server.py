@@ -8,8 +8,8 @@ Registering (editor.py, commands.py, …), all before or while `build` runs:
     @server.feature(types.INITIALIZE)                    def only; runs before the capabilities are computed
     @server.feature(types.SHUTDOWN)                      params is None; awaited before the answer
 
-An `async def` begins after the messages that arrived with it; what must be recorded in the order of arrival goes into a
-plain `def` that returns an awaitable. Errors for people: raise `errors.Failed("words")` or `ports.AgentFailed`.
+An `async def` starts after the messages that arrived with it. Record what depends on the order of arrival in a plain `def`
+that returns an awaitable. Errors for people: raise `errors.Failed("words")` or `ports.AgentFailed`.
 
 Sending: `server.notify(method, params, coalesce_key=…)`, `await server.request(method, params)`; params are plain JSON or
 lsprotocol's types. pygls's generated methods (`window_show_message`, `workspace_apply_edit_async`, …) work too.
@@ -44,7 +44,7 @@ from sidecar.lsp.reader import Reader
 from sidecar.lsp.writer import Writer
 
 SLICE = 0.005
-"""Seconds of messages handled before agents, timers and answers get their turn."""
+"""Seconds of handling messages before agents, timers and answers are served."""
 
 FLUSH = 2.0
 """Seconds that the last answers may take to be written."""

@@ -36,9 +36,9 @@ OPEN_CHAT = "Chat with an agent"
 """The title of the code action in every file."""
 _WORDS_FOR_STOPS = {
     "cancelled": "cancelled",
-    "refusal": "the agent refused to go on",
-    "max_tokens": "stopped: the agent's limit of tokens is reached",
-    "max_turn_requests": "stopped: the agent's limit of requests is reached",
+    "refusal": "the agent refused to continue",
+    "max_tokens": "stopped: the agent reached its token limit",
+    "max_turn_requests": "stopped: the agent reached its request limit",
 }
 
 
@@ -144,7 +144,7 @@ class Transcripts:
         if prompt_section(text) is None:
             chat.restore_heading()
             raise ValueError(
-                'the transcript had lost its last heading, "## Prompt"; write below it and send again'
+                'the transcript has lost its last heading, "## Prompt"; write below it and send again'
             )
         if sent(text) is None:
             raise ValueError('nothing to send: write something below the last heading, "## Prompt"')
@@ -186,7 +186,7 @@ class Transcripts:
             try:
                 chat = self._create(question.session_id)
             except OSError as error:
-                raise EditorRefused(f"no transcript could be made: {error.strerror}") from error
+                raise EditorRefused(f"no transcript could be created: {error.strerror}") from error
             self._tasks.start_soon(self._show, chat)
         self._numbers += 1
         asked = Asked(self._numbers, question, asyncio.get_running_loop().create_future())
@@ -331,7 +331,7 @@ class Transcripts:
             words = words_of(error)
             if words is None:
                 _log.exception("a turn of transcript %s failed", chat.path.name)
-            self._failed(chat, words or "the prompt could not be sent; the sidecar's log says why")
+            self._failed(chat, words or "the prompt could not be sent; see the sidecar's log")
         finally:
             chat.turn = "none"
             self._lenses_moved()

@@ -65,7 +65,7 @@ def shortened(value: object, depth: int = 0) -> object:
         if len(value) <= TEXT:
             return value
         half = TEXT // 2
-        return f"{value[:half]}\n[… {len(value) - 2 * half} characters are not kept …]\n{value[-half:]}"
+        return f"{value[:half]}\n[… {len(value) - 2 * half} characters not kept …]\n{value[-half:]}"
     if depth > _DEEP:
         return None
     if isinstance(value, list):

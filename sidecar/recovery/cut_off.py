@@ -40,7 +40,7 @@ MAX_TEXT = 16 * 1024 * 1024
 _NAMED = 5
 
 
-_UNKNOWN = Refusal(Kind.UNDECODABLE, "nobody knows what it said")
+_UNKNOWN = Refusal(Kind.UNDECODABLE, "its earlier text is unknown")
 
 
 class Found(NamedTuple):
@@ -105,13 +105,13 @@ def sentences(cut: CutOff, seen: Look) -> list[str]:
     for paths, words in (
         (
             [one.entry.path for one in seen.found if one.sure],
-            f"changed by {agent} in its turn that was cut off; `acp-sidecar changes` lists it",
+            f"changed by {agent} in a turn that was interrupted; `acp-sidecar changes` lists it",
         ),
         (
             [one.entry.path for one in seen.found if not one.sure],
-            f"changed while or after {agent}'s turn was cut off, perhaps not by it; `acp-sidecar changes` has what was there before",
+            f"changed during or after an interrupted turn of {agent}, perhaps not by it; `acp-sidecar changes` has the earlier text",
         ),
-        (seen.lost, f"changed by {agent} in its turn that was cut off, and cannot be taken back"),
+        (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
     ):
         names = [shorten(escape(os.path.basename(path)), 80) for path in paths]
         if names:

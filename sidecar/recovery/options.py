@@ -10,13 +10,13 @@ SHOWN = 40
 
 def changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH|ID", help="files, folders or single changes; this folder by default"
+        "paths", nargs="*", metavar="PATH|ID", help="files, folders or single changes (default: this folder)"
     )
     parser.add_argument(
-        "--session", metavar="S", help="only this agent session (the first characters are enough)"
+        "--session", metavar="S", help="only this agent session (its first characters are enough)"
     )
-    parser.add_argument("--everywhere", action="store_true", help="not only what is in this folder")
-    parser.add_argument("--failed", action="store_true", help="also writes that were never made")
+    parser.add_argument("--everywhere", action="store_true", help="list all folders, not only this one")
+    parser.add_argument("--failed", action="store_true", help="include writes that were never made")
     parser.add_argument(
         "-n",
         "--limit",
@@ -26,7 +26,7 @@ def changes(parser: argparse.ArgumentParser) -> None:
         help=f"at most N changes, 0 for all ({SHOWN})",
     )
     parser.add_argument("--diff", action="store_true", help="show what changed, line by line")
-    parser.add_argument("--json", action="store_true", help="for programs: a list, newest first")
+    parser.add_argument("--json", action="store_true", help="print JSON: a list, newest first")
     parser.add_argument(
         "--purge", action="store_true", help="delete these changes from the journal, texts included"
     )
@@ -35,15 +35,15 @@ def changes(parser: argparse.ArgumentParser) -> None:
 
 def revert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="*", metavar="ID", help="changes, as `acp-sidecar changes` shows them")
-    parser.add_argument("--turn", metavar="SESSION:N", help="everything an agent changed in one turn")
-    parser.add_argument("--session", metavar="S", help="everything an agent changed in one session")
+    parser.add_argument("--turn", metavar="SESSION:N", help="everything that an agent changed in one turn")
+    parser.add_argument("--session", metavar="S", help="everything that an agent changed in one session")
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
 
 
 def sessions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--session", metavar="S", help="only this one (the first characters are enough)")
-    parser.add_argument("--everywhere", action="store_true", help="not only those of this folder")
-    parser.add_argument("--json", action="store_true", help="for programs: a list, the last used first")
+    parser.add_argument("--session", metavar="S", help="only this session (its first characters are enough)")
+    parser.add_argument("--everywhere", action="store_true", help="list all folders, not only this one")
+    parser.add_argument("--json", action="store_true", help="print JSON: a list, the last used first")
     parser.add_argument("--purge", action="store_true", help="delete these records")
     parser.add_argument("--yes", action="store_true", help="with --purge: do not ask")
 
@@ -68,5 +68,5 @@ def audit(parser: argparse.ArgumentParser) -> None:
 
 def _number(word: str) -> int:
     if not word.isdecimal():
-        raise argparse.ArgumentTypeError("not a number from 0 on")
+        raise argparse.ArgumentTypeError("not a whole number, 0 or larger")
     return int(word)

@@ -88,14 +88,16 @@ class _Text:
             return None
         if before is None:  # it made the file
             if now != after:
-                return Stands("it was made by the agent and edited since; remove it yourself if it is to go")
+                return Stands(
+                    "the agent created it and it was edited since; remove it yourself if you do not need it"
+                )
             self._is_another(None)
         elif self.now is None:
             if after is not None:
                 return Stands("it was removed since")
             self._is_another(run.before)
         elif after is None:
-            return Stands("it was removed by the agent, and there is a file of that name again")
+            return Stands("the agent removed it, and a file of that name exists again")
         else:
             merged = merge(after, self.now.text, before)
             if isinstance(merged, Conflict):

@@ -166,16 +166,18 @@ def _words(result: Reverted, *, dry_run: bool) -> Text:
         case Outcome.PUT_BACK:
             words, style = "would be taken back" if dry_run else "taken back", ""
         case Outcome.REMOVED:
-            words = "would be removed; the agent made it" if dry_run else "removed; the agent had made it"
+            words = (
+                "would be removed; the agent created it" if dry_run else "removed; the agent had created it"
+            )
             style = ""
         case Outcome.MADE_AGAIN:
-            words, style = "would be made again" if dry_run else "made again", ""
+            words, style = "would be created again" if dry_run else "created again", ""
         case Outcome.ALREADY:
-            words, style = "nothing to do: the file says so already", "dim"
+            words, style = "nothing to do: the file already has this text", "dim"
         case Outcome.CONFLICT:
             count = len(result.places)
             places = "one place was" if count == 1 else f"{count} places were"
-            words, style = f"nothing changed: {places} worked on since", "red"
+            words, style = f"nothing changed: {places} edited since", "red"
         case Outcome.STANDS:
             return Text(f"nothing changed: {escape(result.why)}", "red")
     return Text(f"{words} {result.why}".rstrip(), style)

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | 
     with store or Store() as journal:
         try:
             if not journal.exists:
-                return fail("revert", "the journal knows of no change by an agent")
+                return fail("revert", "the journal has no changes by agents")
             for sentence in settle(journal):
                 sys.stderr.write(f"{sentence}\n")
             writes = _chosen(arguments, journal)
@@ -68,7 +68,7 @@ def _by_id(ids: Sequence[str], store: Store) -> list[Recorded] | str:
         if not found:
             return f'there is no change "{plain(name)}" in the journal; `acp-sidecar changes` lists them'
         if len(found) > 1:
-            return f'"{plain(name)}" names {len(found)} changes; give more of the id'
+            return f'"{plain(name)}" names {len(found)} changes; give more characters of the id'
         why = _why_not(found[0], store)
         if why is not None:
             return f"{found[0].short} {why}"
@@ -107,8 +107,8 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
     failures = sum(outcome.is_failure for outcome in results)
     if failures:
         screen.say("")
-        screen.say(f"{failures} of {len(results)} files were left as they are.", "red")
+        screen.say(f"{failures} of {len(results)} files were not changed.", "red")
     if changed:
         screen.say("")
-        screen.say(f"To have it again: acp-sidecar revert --session {session}", "dim")
+        screen.say(f"To restore it: acp-sidecar revert --session {session}", "dim")
     return 1 if failures else 0

@@ -41,7 +41,7 @@ def _chosen(found: Sequence[About], arguments: argparse.Namespace) -> list[About
             return exact
         name = plain(arguments.session, 60)
         if exact:
-            return f'"{name}" names {len(exact)} sessions; give more of the id'
+            return f'"{name}" names {len(exact)} sessions; give more characters of the id'
         return f'there is no record of a session "{name}"; `acp-sidecar sessions --everywhere` lists them'
     here = os.path.realpath(os.getcwd())
     return [

@@ -45,7 +45,7 @@ async def at_start(journal: SqliteJournal) -> list[str]:
         told = [verdict for verdict in verdicts if await journal.settle(verdict.entry.id, verdict.state)]
     except JournalFailed as failed:
         return [
-            f"The journal of what agents change cannot be used: {failed}. Agents cannot write until it can."
+            f"The journal of what agents change cannot be used: {failed}. Until then, agents cannot write."
         ]
     cut_short = await cut_off.at_start(journal)
     await journal.tidy()
@@ -81,10 +81,10 @@ def judge(one: Interrupted) -> Verdict:
         if isinstance(found, Missing):
             return _compared(entry, texts, None)
         if isinstance(found, Refusal):
-            return _verdict(entry, "unknown", f"and the file cannot be looked at ({found.message}).")
+            return _verdict(entry, "unknown", f"and the file cannot be opened ({found.message}).")
         data = found.read_bytes(files.AT_MOST)
         if not isinstance(data, Refusal) and _put_right(entry, texts, found, data):
-            return _verdict(entry, "failed", "in the middle; the text from before it was put back.")
+            return _verdict(entry, "failed", "in the middle; the earlier text was restored.")
         decoded = data if isinstance(data, Refusal) else disk.decode(data, entry.path)
         if isinstance(decoded, Refusal):
             return _verdict(entry, "unknown", f"and the file cannot be read ({decoded.message}).")
@@ -95,17 +95,17 @@ def _compared(entry: Recorded, texts: Texts, now: str | None) -> Verdict:
     if _same(now, texts.after):
         return _verdict(entry, "done", "but it is complete.")
     if entry.via == "disk" and _same(now, texts.before):
-        return _verdict(entry, "failed", "before anything was written; the file is as it was.")
+        return _verdict(entry, "failed", "before anything was written; the file is unchanged.")
     if entry.via == "editor" and _same(now, texts.before):
         return _verdict(
             entry,
             "unknown",
-            "and the file on the disk is as it was; the editor may have the new text, unsaved.",
+            "and the file on disk is unchanged; the editor may have the new text, unsaved.",
         )
     return _verdict(
         entry,
         "unknown",
-        "and the file says neither what it said before nor what was written; "
+        "and the file has neither the earlier nor the new text; "
         f"`acp-sidecar changes --diff {entry.short}` shows both.",
     )
 

@@ -1,1 +1,1 @@
-"""The service every door calls: what a read and a write mean, stated once, over the ports it needs from outside."""
+"""The service that every door calls. It defines once what a read and a write mean, and reaches the outside through ports."""

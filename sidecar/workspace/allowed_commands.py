@@ -1,8 +1,8 @@
-"""Allowed commands: what the user allowed when an agent asked before it asked us to run it, so that nobody is asked twice.
+"""Allowed commands: commands that the user allowed when the agent itself asked, so that nobody is asked twice.
 
 Some agents ask for permission (`session/request_permission`) and then have us run the command (`terminal/create`), which asks too.
-The first question counts for the second when it showed the very same command whole, the command sets no variables and runs in the
-session's own folder; once, and in the same turn.
+The first answer counts for the second question if the first question showed exactly the same command in full, the command sets no
+variables, and it runs in the session's own folder. It counts once, and only in the same turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sidecar.core.escape import plain
 from sidecar.workspace.ports import Question
 
 SHOWN_WHOLE = 400
-"""Characters of a command that a question shows without leaving any out (acp/permission.py)."""
+"""Longest command, in characters, that a question shows in full (acp/permission.py)."""
 MOST = 32
 """Kept for one turn."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
@@ -31,7 +31,7 @@ class AllowedCommands:
         self._once.clear()
 
     def answered(self, question: Question, answer: str | None) -> None:
-        """A question of the agent's was answered."""
+        """One of the agent's questions was answered."""
         kind = next((option.kind for option in question.options if option.id == answer), "")
         words = question.details.get("argv")
         if question.action != "execute" or not kind.startswith("allow") or not isinstance(words, list):
@@ -43,7 +43,7 @@ class AllowedCommands:
             del self._once[:-MOST]
 
     def take(self, argv: Sequence[str]) -> bool:
-        """Whether this command was allowed; it is not any more then."""
+        """Whether this command was allowed. The permission is then used up."""
         for i, allowed in enumerate(self._once):
             if _is_same(allowed, tuple(argv)):
                 del self._once[i]
@@ -52,7 +52,7 @@ class AllowedCommands:
 
 
 def _is_same(allowed: tuple[str, ...], argv: tuple[str, ...]) -> bool:
-    """The words themselves, or the one line that was shown, run by a shell of the system's."""
+    """The words themselves, or the line that was shown, if one of the system's shells runs it."""
     if argv == allowed:
         return True
     if len(allowed) != 1 or len(argv) != 3 or argv[1] not in ("-c", "-lc") or argv[2] != allowed[0]:

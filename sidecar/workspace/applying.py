@@ -158,14 +158,15 @@ class Applier:
                 return ApplyResult("applied", saved.note, saved.saved)
             case Unanswered():
                 return ApplyResult(
-                    "refused", "the editor has not answered whether it made an edit of it; look there"
+                    "refused",
+                    "the editor has not answered whether it applied an edit of it; check the file there",
                 )
             case Gone():
                 return ApplyResult("refused", f"{result.reason}; try again")
             case NotTaken():
                 why = f": {result.reason}" if result.reason else ""
                 return ApplyResult(
-                    "refused", f"it is open, and the editor did not take the edit{why}; undo it there"
+                    "refused", f"it is open, and the editor did not accept the edit{why}; undo it there"
                 )
 
 
@@ -186,7 +187,7 @@ class _Revert(Intent[ApplyResult]):
     def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
         document = tracked.document
         if document.desynchronised is not None:
-            why = "the editor's text of it is not known for certain; save it or open it again"
+            why = "the editor's text of it is not known for certain; save it or reopen it"
             return Stop(ApplyResult("refused", why))
         before = str(document.snapshot())
         changes = _planned(before, self._change.steps)
@@ -227,7 +228,7 @@ class _Revert(Intent[ApplyResult]):
         return f"“{self.label}”"
 
     def left_there(self) -> ApplyResult:
-        return ApplyResult("refused", "the editor made the edit at a wrong place; look there")
+        return ApplyResult("refused", "the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
         if self._reviewed is not None and self._reviewed.live:
@@ -246,7 +247,7 @@ def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
         merged = merge(normal(base), text, normal(wanted))
         if isinstance(merged, Conflict):
             lines = ", ".join(str(hunk.start_line + 1) for hunk in merged.hunks[:5])
-            return ApplyResult("conflict", f"it was changed since in the same place (line {lines})")
+            return ApplyResult("conflict", f"it was changed in the same place since (line {lines})")
         changes, text = changes.compose(merged.changes), merged.apply(text)
     return ChangeSet(len(now)) if text == compared.text else compared.changes_in_raw(changes)
 

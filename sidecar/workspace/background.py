@@ -1,4 +1,4 @@
-"""Background: tasks whose failure is an error in the log, not the end of the editor's connection."""
+"""Background: tasks whose failure is logged and does not end the editor's connection."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ log = logging.getLogger(__name__)
 
 
 class Background:
-    """Starts tasks in a task group that outlives them. A bug in one of them must not take away the others, in which a
-    user's unsaved work may be on its way; in tests (`strict`) it is loud instead."""
+    """Starts tasks in a task group that outlives them. A bug in one task must not end the others, which may be handling a user's
+    unsaved work. In tests (`strict`), a bug is raised instead."""
 
     def __init__(self, group: anyio.abc.TaskGroup, *, strict: bool = False) -> None:
         self._group = group

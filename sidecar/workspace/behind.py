@@ -222,7 +222,7 @@ class Behind:
         if now is None:
             session.touch(uri, 0, (before or "").count("\n"))
             if not named.quiet:
-                words = f"{shorten(escape(named.path), 300)} was removed by {session.agent}; `acp-sidecar revert` brings it back."
+                words = f"{shorten(escape(named.path), 300)} was removed by {session.agent}; `acp-sidecar revert` restores it."
                 self._editor.show("info", words)
         else:
             self._state.documents.disk.seen(uri, normal(now))

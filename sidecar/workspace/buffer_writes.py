@@ -45,7 +45,7 @@ Saving = Literal["agents", "users", "rejection"]
 """What is saved: an agent's write, the user's own text, or a text that was put back and has to stay as it is."""
 
 LEFT_TO_THE_USER = "this editor leaves saving to the user"
-COULD_NOT_SAVE = "the editor could not save the file; it has the new text, unsaved"
+COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
 
@@ -235,7 +235,7 @@ class BufferWriter:
         path = to_path(uri) or uri
         self._editor.show(
             "info",
-            f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stands; the agent was told.",
+            f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stays; the agent was told.",
         )
 
     def _gone(self, place: Place, gone: Gone) -> Closed | Refusal:

@@ -1,7 +1,7 @@
-"""ClosedFiles: files with unreviewed work that are not open are looked at before anybody lists it.
+"""ClosedFiles: checks files with unreviewed work that are not open, before that work is listed.
 
-Nobody tells what happens to them: a checkout, another editor or a script puts lines back, or takes the file away. What is not there
-any more is not to be reviewed. A file that is gone keeps its review in mind: there again as it was, so are its hunks.
+Nobody reports what happens to these files: a checkout, another editor or a script may restore lines or remove the file. Changes that
+no longer exist are not listed. The review of a removed file is remembered: if the file returns unchanged, so do its hunks.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.state import State
 
 WAIT_SECONDS = 2.0
-"""How long a write that is under way is waited for; with a longer one the file is looked at the next time."""
+"""How long to wait for a write that is under way. If it takes longer, the file is checked the next time."""
 
 
 class ClosedFiles:
-    """Brings ledgers of files that are not open up to what the disk says."""
+    """Brings the ledgers of files that are not open up to date with the disk."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
-        """The file when it was looked at last, and what its ledger was brought up to then."""
+        """The file at the last check, and the text that its ledger was brought up to."""
 
     async def look(self, only: DocumentUri | None = None) -> None:
-        """At all of them, or at one. Not while an agent works: what changes then may be its doing, and is noted as that."""
+        """Checks all of them, or one. Not while an agent works: changes at that time may be the agent's, and are recorded as such."""
         for reviewed in self._state.ledgers:
             if only is not None and reviewed.uri != only:
                 continue
@@ -61,7 +61,7 @@ class ClosedFiles:
             ticket.release()
 
     async def _text(self, path: str) -> Text | None:
-        """What the file says, "" when it is gone; None when that cannot be told."""
+        """The file's text; "" if it is gone; None if that cannot be determined."""
         storage = self._state.storage
         if storage.stat(path) is None:
             return Text.of("")

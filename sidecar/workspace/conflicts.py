@@ -1,9 +1,9 @@
-"""Conflicts: places where an agent and the user changed the same lines, as long as nobody has decided between them.
+"""Conflicts: places where an agent and the user changed the same lines, until somebody decides.
 
-Two kinds. `disk`: an agent (or anybody) wrote the file where the user has unsaved changes; the buffer stands, the file says
-otherwise. `write`: an agent's write through us was refused for that reason, and the agent was told. Each holds the text both began
-with and the one the agent wants; the user's is the document's as it is now, so that the places are worked out when somebody
-asks. A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when it no longer is one.
+There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes; the buffer stays, and the
+file differs. `write`: an agent's write through us was refused for that reason, and the agent was told. Each conflict stores the common
+base text and the text that the agent wants. The user's text is the document's current text, so the places are computed on request.
+A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when the texts no longer conflict.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from sidecar.workspace.sessions import Session
 
 Origin = Literal["disk", "write"]
 Outcome = Literal["mine", "agent", "saved", "closed", "gone"]
-"""How a conflict ended: decided for one side; the user saved over it or closed the document; both sides fit together again."""
+"""How a conflict ended: decided for one side; saved over or closed by the user; or both sides fit together again."""
 
 MAX_OPEN = 200
-"""Conflicts that are kept at once: the newest."""
+"""How many conflicts are kept: the newest ones."""
 
 
 @dataclass(slots=True)
@@ -40,10 +40,10 @@ class Open:
     origin: Origin
     base: str
     theirs: str
-    """What the agent wants the document to say."""
+    """The text that the agent wants."""
     session: Session | None
     author: Author | None = None
-    """Of the change on the disk, journalled already."""
+    """Of the change on disk, which is already journalled."""
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
@@ -51,16 +51,16 @@ class Open:
 
 
 class Conflicts:
-    """All open ones of a workspace. Synchronous."""
+    """All open conflicts of a workspace. Synchronous."""
 
     def __init__(self, capabilities: Callable[[], EditorCapabilities]) -> None:
         self._capabilities = capabilities
         self._open: dict[str, Open] = {}
         self._ids = itertools.count(1)
         self.fits_again: Callable[[Tracked], None] = lambda tracked: None
-        """Has a document brought together with its file."""
+        """Requests that a document and its file are reconciled."""
         self.moved: Callable[[Json], None] = lambda row: None
-        """Told of each conflict that is found, changes or ends, in the shape of `rows`, with `outcome` at its end."""
+        """Called for each conflict that is found, changes or ends, in the form of `rows`; with `outcome` when it ends."""
 
     def __iter__(self) -> Iterator[Open]:
         return iter(list(self._open.values()))
@@ -81,8 +81,8 @@ class Conflicts:
         session: Session | None,
         author: Author | None = None,
     ) -> Open:
-        """A conflict of this document; one of the same kind with the same session becomes this one. What an agent writes on the disk
-        and through us is one conflict, with the disk (opencode does both)."""
+        """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
+        us is one conflict, with the disk (opencode does both)."""
         known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
         twin = self._twin(tracked, origin, theirs)
         if twin is not None:
@@ -105,7 +105,7 @@ class Conflicts:
         return known
 
     def written(self, session: Session, uri: DocumentUri) -> None:
-        """A write of this session's to this document was made: what it was refused before is over."""
+        """This session's write to this document succeeded: its earlier refused write no longer matters."""
         for conflict in self:
             if (
                 conflict.origin == "write"
@@ -115,7 +115,7 @@ class Conflicts:
                 self.end(conflict, "gone")
 
     def ended(self, tracked: Tracked, outcome: Outcome) -> None:
-        """Every conflict of this document with its file is over; closed, also those about writes."""
+        """Ends every conflict of this document with its file; if the document was closed, also those about writes."""
         for conflict in self:
             if conflict.tracked is tracked and (conflict.origin == "disk" or outcome == "closed"):
                 self.end(conflict, outcome)
@@ -125,19 +125,17 @@ class Conflicts:
             self.moved({**self.row(conflict), "state": "closed", "outcome": outcome})
 
     def rows(self, uri: DocumentUri | None = None) -> list[Json]:
-        """Open conflicts as they lie in the documents now. Those that no longer are any end here."""
+        """Open conflicts, with their current places in the documents. Those that are no longer conflicts end here."""
         found: list[Json] = []
         for conflict in self:
             if uri is not None and conflict.tracked.document.uri != uri:
                 continue
             row = self.row(conflict)
             if row["hunks"] or conflict.tracked.looking.locked():
-                found.append(
-                    row
-                )  # or the document is just being brought together with its file: what it says is on its way
+                found.append(row)  # or the document is being reconciled with its file: its text is on its way
             else:
                 self.end(conflict, "gone")
-                if conflict.origin == "disk":  # mirror and disk fit together, and still differ
+                if conflict.origin == "disk":  # mirror and disk can be merged, and still differ
                     conflict.tracked.apart = False
                     conflict.tracked.saved, conflict.tracked.stat = conflict.base, None
                     self.fits_again(conflict.tracked)
@@ -183,7 +181,7 @@ class Conflicts:
         return row
 
     def _twin(self, tracked: Tracked, origin: Origin, theirs: str) -> Open | None:
-        """The same wish, come in the other way. Editors and agents differ about the last line's end."""
+        """The same change, arriving the other way. Editors and agents differ in the final line end."""
         wish = theirs.rstrip("\n")
         return next(
             (

@@ -1,7 +1,7 @@
-"""Consent: what may be read or written without asking, what must be asked, and the asking.
+"""Consent: decides what is allowed without asking, and asks the user about the rest.
 
 The policy (`core.policy`) decides; the user answers what it leaves open. A question is built from the request that will be
-executed: the canonical path or the argv, never what an agent says about it. "Always" means this path, or exactly this command
+executed: the canonical path or the argv, never the agent's description of it. "Always" means this path, or exactly this command
 line in this folder, for this session.
 """
 
@@ -34,7 +34,7 @@ SHOWN_WHOLE = 600
 """Characters of a command that a question shows whole. VS Code cuts a message at 1,000, and folder and reason stand there too."""
 
 MOST_DECIDED = 1024
-"""Decisions that are kept: agents read the same files again and again."""
+"""How many decisions are cached: agents read the same files repeatedly."""
 
 OPTIONS = (
     Option("reject", "reject_once", "Reject"),
@@ -62,7 +62,7 @@ RUN_OPTIONS = (
     Option("allow", "allow_once", "Run it this once"),
     Option("always", "allow_always", "Allow exactly this command for this session"),
 )
-"""The last one is left out where the command sets variables: their values are not part of what was shown."""
+"""The last choice is omitted if the command sets variables: the question does not show their values."""
 
 
 class Consent:
@@ -78,7 +78,7 @@ class Consent:
         self._editor = editor
         self._matchers = matchers
         self._decided: dict[tuple[str, str, Access, tuple[str, ...], int], Decision] = {}
-        """What the policy said, which depends on nothing else."""
+        """The policy's cached decisions; they depend only on the key."""
         self._numbers = itertools.count(1)
 
     async def to_read(self, session: Session, place: Place) -> Refusal | None:
@@ -96,8 +96,8 @@ class Consent:
                 return await self._check(session, place, "write", "")
 
     async def to_write_behind(self, session: Session, place: Place, reason: str) -> Refusal | None:
-        """None when a clean open document's file may be written behind the editor, which takes no edits itself."""
-        words = f"the editor did not take the edit ({reason or 'no reason given'}), so the file would be written on disk"
+        """None when the file of a clean open document may be written without the editor, which accepts no edits."""
+        words = f"the editor did not accept the edit ({reason or 'no reason given'}), so the file would be written on disk"
         return await self._check(session, place, "write", words)
 
     async def to_start(self, session: Session, command: AgentCommand) -> bool:
@@ -246,7 +246,7 @@ class Consent:
 
 
 def _quoted(word: str) -> str:
-    """One word of a command line, or a name, told apart from its neighbours: blanks in it must not look like the end of it."""
+    """One word of a command line, or a name, clearly separated from its neighbours: blanks in it must not look like its end."""
     shown = escape(word)
     return (
         shown

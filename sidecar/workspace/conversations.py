@@ -1,7 +1,7 @@
-"""Conversations: sessions of now and of earlier: listed, taken up again, read back, forgotten; their modes and options; logging in.
+"""Conversations: lists, reopens, reads and deletes current and earlier sessions; sets their modes and options; handles logins.
 
-What an agent tells of an earlier conversation is history: it is shown, and never evidence, belief or change. Where the agent cannot
-take a conversation up again, the sidecar's own record (`records`) is what is left of it, and the next prompt begins a new one.
+What an agent sends about an earlier conversation is history: it is shown, and is never evidence, belief or change. If the agent cannot
+continue a conversation, the sidecar's own record (`records`) is shown instead, and the next prompt starts a new conversation.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sidecar.workspace.sessions import Session, Sessions
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 128
-"""Entries of a record that are shown in one go."""
+"""How many entries of a record are shown at once."""
 _LOST = frozenset({"unsupported", "refused", "timeout"})
-"""Failures to load that leave an agent with which a new conversation can begin."""
+"""Failures to load after which a new conversation with the agent can start."""
 
 
 class Conversations:
@@ -47,10 +47,10 @@ class Conversations:
         self._records = records
         self._last_turn = last_turn
         self._listed: dict[str, About] = {}
-        """What agents listed and nobody here has a record of, by the id it would be loaded under."""
+        """Sessions that agents listed and that have no record here, by the id they would be loaded under."""
 
     def heard(self, session: Session, update: Json) -> bool:
-        """Takes note of an update; False when it is history, and nothing is to be made of it."""
+        """Notes an update. False if it is history and has no further effect."""
         match update.get("sessionUpdate"):
             case "current_mode_update" if session.opened is not None and session.opened.modes is not None:
                 modes = {**session.opened.modes, "currentModeId": update.get("currentModeId")}
@@ -67,7 +67,7 @@ class Conversations:
             if not session.recorded:
                 self._records.update(session.id, 0, update, history=True)
             return False
-        if session.history:  # before its first prompt: what it tells late, or how things are
+        if session.history:  # before its first prompt: late history, or the current state
             self._editor.session_update(session.id, update)
             return False
         self._records.update(session.id, session.turn, update)
@@ -76,7 +76,7 @@ class Conversations:
     # listed, loaded, deleted, read back
 
     async def list(self, agent: str | None, everywhere: bool) -> Sequence[Json]:
-        """The last used first. An agent that cannot tell is left out, unless it was asked for by name. Raises AgentFailed."""
+        """The last used first. An agent that cannot list sessions is left out, unless requested by name. Raises AgentFailed."""
         folders = self._opening.folders
         rows: dict[str, dict[str, object]] = {}
         known: dict[tuple[str, str], str] = {}
@@ -128,13 +128,13 @@ class Conversations:
         session.replayed = replay
         note, replayed = "", False
         try:
-            # its record may be gone, or never have been; what it wrote is told apart by its turns
+            # its record may be missing; its turns identify what it wrote
             session.turn = max(session.turn, await self._last_turn(session_id))
             await self._opening.allow(session)
             try:
                 if not about.reference:
                     raise AgentFailed("unsupported", f"{about.agent} never opened this conversation.")
-                # what nobody has a record of yet is told all the same
+                # sessions without a record are shown too
                 tell = replay or not session.recorded
                 session.opened = await self._agents.load_session(
                     session.request, about.reference, replay=tell
@@ -144,8 +144,8 @@ class Conversations:
                 if failed.kind not in _LOST or not session.recorded:
                     raise
                 note = (
-                    f"{failed.message} What was said is kept here; the next prompt begins a new conversation"
-                    f" with {about.agent}, which knows nothing of this one."
+                    f"{failed.message} The conversation is kept here. The next prompt starts a new conversation"
+                    f" with {about.agent}, which does not know this one."
                 )
         except BaseException:
             self._opening.drop(session)
@@ -161,7 +161,7 @@ class Conversations:
         return self._loaded(session, "transcript" if shown else "none", session.opened is not None, note)
 
     async def delete(self, session_id: str | None, about: About | None = None) -> Json:
-        """One, or every record of a session that is not open. `about`: what is known of one that was open until now."""
+        """Deletes one session, or the records of all that are not open. `about`: known facts of one that was open until now."""
         if session_id is None:
             deleted = [
                 about.session_id
@@ -185,7 +185,7 @@ class Conversations:
         return {"deleted": [session_id], "kept": []}
 
     async def transcript(self, session_id: str) -> Json:
-        """The sidecar's own record; empty for one that only its agent keeps. Raises AgentFailed when there is none."""
+        """The sidecar's own record; empty if only the agent has the conversation. Raises AgentFailed if there is no such session."""
         listed = self._listed.get(session_id)
         found = await self._records.read(session_id) or ((listed, ()) if listed is not None else None)
         if found is None:
@@ -235,7 +235,7 @@ class Conversations:
             return []
 
     async def _kept_by_agents(self, agent: str | None, folders: Sequence[str]) -> list[About]:
-        """Of one agent, which is started if need be, or of those that run."""
+        """Those of one agent, which is started if necessary, or of all running agents."""
         if agent is not None:
             return await self._kept_by(agent, folders, await self._opening.may_start(agent))
         running = [info.id for info in self._agents.list() if self._opening.runs(info.id)]
@@ -279,7 +279,7 @@ class Conversations:
             for update in _shown(entry):
                 self._editor.session_history(session_id, update)
             if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)  # a long one does not hold up the editor's typing
+                await asyncio.sleep(0)  # a long record must not delay the user's typing
         return True
 
     def _loaded(self, session: Session, history: str, remembers: bool, note: str = "") -> Json:
@@ -349,7 +349,7 @@ def _within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _id_of(agent: str, reference: str) -> str:
-    """The same every time, so that changes of the session are known by it; agents' own ids never leave the agents' side."""
+    """Stable, so that it identifies the session's changes; agents' own ids never leave `acp/`."""
     return hashlib.blake2b(
         f"{agent}\0{reference}".encode("utf-8", "surrogatepass"), digest_size=6
     ).hexdigest()

@@ -1,6 +1,6 @@
-"""DiskTexts: what files say on the disk and said before, as far as we know. An agent may have read any of it behind us.
+"""DiskTexts: the current and earlier texts of files on disk, as far as known. An agent may have read any of them itself.
 
-A write cannot be based on what came to the disk only after it was sent, so the moment of a save is kept where it is known.
+A write cannot be based on a text that reached the disk after the write was sent, so the moment of each save is kept if known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
 MAX_TEXTS = 8
-"""For one file: the newest; an agent does not remember for long."""
+"""Texts kept per file: the newest ones; an agent does not remember for long."""
 MAX_FILES = 64
 
 
@@ -24,17 +24,17 @@ class _DiskText:
     text: Text | str
     """A Text is raw; a str is in the compared form of `core.normal`."""
     since: int
-    """It was not there before that moment (of `core.belief`); 0 when nobody knows."""
+    """The text was not there before this moment (of `core.belief`); 0 if unknown."""
     noticed: int = 0
-    """The moment at which it was found there, at the latest: what was there before it was gone by then."""
+    """The latest moment at which it was found there: the text before it was gone by then."""
     is_guess: bool = False
-    """Only that the editor opened the file with it is known; it may have been unsaved text."""
+    """Known only because the editor opened the file with it; it may have been unsaved text."""
     by_us: bool = False
-    """The editor or we put it there last."""
+    """The last writer of this text was the editor or the sidecar."""
     by_editor: bool = False
-    """The editor did."""
+    """The last writer was the editor."""
     found: bool = False
-    """Some program put it there, before the editor or we did."""
+    """Some program wrote it, before the editor or the sidecar did."""
 
     def compared(self) -> str:
         if isinstance(self.text, Text):
@@ -43,7 +43,7 @@ class _DiskText:
 
 
 class DiskTexts:
-    """By document, oldest first; the last one is there now."""
+    """By document, oldest first; the last one is the current text."""
 
     def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
         """`moment`: a new point in time, as `core.belief` counts it."""
@@ -51,7 +51,7 @@ class DiskTexts:
         self.moment = moment
 
     def seen(self, uri: DocumentUri, text: str) -> None:
-        """The disk holds `text` (compared form); it may have done so since it was last found to hold another one."""
+        """The disk holds `text` (compared form), possibly since another text was last found there."""
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.noticed
         self._add(texts, _DiskText(text, since, self.moment(), found=True))
@@ -75,8 +75,8 @@ class DiskTexts:
         self._add(texts, _DiskText(text, since, self.moment(), by_us=True, by_editor=True))
 
     def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
-        """Every text that an agent may have read after `since` and before `moment`. What was there before it said what the agent itself
-        wrote last (`own`), by its own doing most likely, is nothing it goes back to."""
+        """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
+        (`own`) are left out: the agent most likely replaced them itself."""
         texts = self._texts.get(uri, [])
         if own is not None:
             put = (
@@ -93,8 +93,8 @@ class DiskTexts:
         ]
 
     def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:
-        """Whether some program, not the editor and not we, put `text` (compared form) there as the newest, and that was found after
-        `moment`."""
+        """Whether `text` (compared form) is the newest text, was written by some program other than the editor and the sidecar, and was
+        found after `moment`."""
         newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None
         return (
             newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
@@ -105,8 +105,8 @@ class DiskTexts:
         return [known.compared() for known in reversed(self._texts.get(uri, ()))]
 
     def is_editors(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the newest text is `text` (compared form) and was saved by the editor, which knows it then. Some end the last
-        line without a word."""
+        """Whether the newest text is `text` (compared form) and was saved by the editor, which then knows it. Some editors add a final
+        line end without reporting it."""
         newest = self._newest(uri)
         return newest is not None and newest.by_editor and newest.compared().rstrip("\n") == text.rstrip("\n")
 
@@ -116,12 +116,12 @@ class DiskTexts:
         return newest is not None and newest.by_editor and newest.compared() == text
 
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the newest text is `text` (compared form) and was put there by the editor or by us. Editors end the last line."""
+        """Whether the newest text is `text` (compared form) and was written by the editor or the sidecar. Editors add a final line end."""
         newest = self._newest(uri)
         return newest is not None and newest.by_us and newest.compared().rstrip("\n") == text.rstrip("\n")
 
     def says(self, uri: DocumentUri, text: str) -> bool:
-        """Whether `text` (compared form) is what the disk was found to say last."""
+        """Whether `text` (compared form) is the text last found on disk."""
         newest = self._newest(uri)
         return newest is not None and newest.compared() == text
 
@@ -134,7 +134,7 @@ class DiskTexts:
             self._texts[new] = self._texts.pop(old)
 
     def _newest(self, uri: DocumentUri) -> _DiskText | None:
-        """Of those that are known to have been there."""
+        """Of the texts that are known to have been there."""
         return next((known for known in reversed(self._texts.get(uri, ())) if not known.is_guess), None)
 
     def _of(self, uri: DocumentUri) -> list[_DiskText]:

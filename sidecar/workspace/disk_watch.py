@@ -1,9 +1,9 @@
-"""DiskWatch: while an agent works, and a little longer, the files that matter are looked at without anybody asking.
+"""DiskWatch: checks the relevant files while an agent works, and shortly after.
 
-Those are the open documents and the files that tool calls named. Somebody tells when to look: the editor where it watches files
-(`workspace/didChangeWatchedFiles`), else the system's own watcher (`disk.watching`). A look is a stat of each. What nobody watches
-(other folders, a file system that tells nothing, a system without watches left) is looked at twice a second. At a turn's end
-everything is looked at once more, so that its outcome names what was changed behind the editor.
+These are the open documents and the files that tool calls named. A watcher says when to check: the editor if it watches files
+(`workspace/didChangeWatchedFiles`), otherwise the system's own watcher (`disk.watching`). A check is a stat of each file. Unwatched
+files (other folders, a file system without events, no watches left) are checked twice a second. At the end of a turn, everything
+is checked once more, so that the turn's outcome includes changes made behind the editor.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from sidecar.workspace.state import State
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
-"""Between two looks at what nobody watches; one costs about ten microseconds a file."""
+"""Seconds between two checks of unwatched files; a check takes about ten microseconds per file."""
 WATCHED_SECONDS = 3.0
-"""Between two looks at what somebody watches: watchers leave things out without a word (network drives, what a user excluded)."""
+"""Seconds between two checks of watched files: watchers miss changes without notice (network drives, excluded folders)."""
 SEEN_SECONDS = 5.0
-"""Between two notes in the journal that the turns still run: what changes much later than the last of them, no agent of theirs did."""
+"""Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
 MAX_DOCUMENTS = 1000
-"""Open documents that are looked at."""
+"""How many open documents are checked."""
 MAX_TRIES = 3
-"""How often an editor is asked to take the same state of a file."""
+"""How often an editor is asked to take over the same state of a file."""
 FIRST_LOOK_SECONDS = 5.0
-"""How long a prompt waits for what changed before it."""
+"""How long a prompt waits for earlier changes to be processed."""
 LAST_LOOK_SECONDS = 10.0
-"""How long a turn's end waits for what changed last."""
+"""How long the end of a turn waits for the last changes to be processed."""
 STOP_SECONDS = 2.0
-"""How long the end of the sidecar waits for the system's watcher; it takes a twentieth of a second."""
+"""How long shutdown waits for the system's watcher, which takes a twentieth of a second."""
 
 Watch = Callable[[Sequence[str], Iterable[str], Callable[[], None], Callable[[], None]], FolderWatch]
 """`disk.watching.FolderWatch`; tests have none, or one of their own."""
 
 
 class DiskWatch:
-    """Nothing is looked at or watched while no agent works: what else changes files is the editor's business until somebody reads."""
+    """Checks and watches nothing while no agent works: other changes to files are left to the editor until somebody reads."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class DiskWatch:
         self._stopped: list[FolderWatch] = []
         self._told = anyio.Event()
         self.editors_folders: Callable[[], Sequence[str]] = tuple
-        """The folders (canonical) that the editor watches now; none where it does not."""
+        """The folders (canonical) that the editor watches now; empty if it does not watch."""
 
     def turn_began(self, session: Session) -> None:
         self._evidence.turn_began(session)
@@ -93,8 +93,8 @@ class DiskWatch:
             self._tasks.start_soon(self._poll)
 
     async def before_turn(self, session: Session) -> None:
-        """What the session's files are is noted; its prompt is sent afterwards. What changed until now and nobody has looked at, a
-        checkout perhaps, is not its doing."""
+        """Notes the state of the session's files, before its prompt is sent. Earlier unnoticed changes, such as a checkout, are not
+        the agent's."""
         with anyio.move_on_after(FIRST_LOOK_SECONDS):
             async with anyio.create_task_group() as looks:
                 for tracked in self._changed():
@@ -104,7 +104,7 @@ class DiskWatch:
         self._evidence.asked_now(session)
 
     async def turn_ending(self, session: Session) -> None:
-        """The last look of a turn."""
+        """The last check of a turn."""
         with anyio.move_on_after(LAST_LOOK_SECONDS):
             await self._found.look(session)
             under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
@@ -112,7 +112,7 @@ class DiskWatch:
                 for tracked in [
                     *self._changed(),
                     *under_way,
-                ]:  # what a look found last belongs to the turn, too
+                ]:  # changes found by the last check belong to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
         await self._found.over(session)
@@ -135,7 +135,7 @@ class DiskWatch:
             self._told.set()
 
     async def aclose(self) -> None:
-        """The system's watcher has ended when this returns, within a bound."""
+        """When this returns, the system's watcher has ended, or the time limit is over."""
         self._stop_watching()
         for watch in self._stopped:
             if not await anyio.to_thread.run_sync(watch.join, STOP_SECONDS):
@@ -170,7 +170,7 @@ class DiskWatch:
         self._told.set()
 
     def _is_watched(self) -> bool:
-        """Whether somebody tells of every file that matters."""
+        """Whether every relevant file is watched."""
         watching, editors = self._watching, self.editors_folders()
         return all(
             (watching is not None and watching.covers(path))
@@ -179,7 +179,7 @@ class DiskWatch:
         )
 
     def _paths(self) -> list[str]:
-        """The files that matter."""
+        """The relevant files."""
         documents = [to_path(tracked.document.uri) for tracked in list(self._state.documents)[:MAX_DOCUMENTS]]
         named = [n.path for session in self._evidence.active() for _, n in self._evidence.named(session)]
         return [*(path for path in documents if path is not None), *named]
@@ -207,7 +207,7 @@ class DiskWatch:
             self._stop_watching()
 
     def _changed(self) -> list[Tracked]:
-        """Open documents whose files are not as they were seen last."""
+        """Open documents whose files differ from the last check."""
         found: list[Tracked] = []
         for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
             at_rest = tracked.observed.is_set() and tracked.watch is None and not tracked.saving
@@ -248,7 +248,7 @@ def _is_at_or_beneath(path: str, folder: str) -> bool:
 
 
 def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
-    """`tell`, called in this loop soon, from any thread and without waiting for it; nothing once the loop has ended."""
+    """Schedules `tell` in this loop, from any thread, without waiting. Does nothing once the loop has ended."""
     loop = asyncio.get_running_loop()
 
     def told() -> None:

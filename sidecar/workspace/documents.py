@@ -1,7 +1,7 @@
-"""Tracked: what the workspace knows of an open document beyond its text: the disk's text, and whose edits are unsaved.
+"""Tracked: what the workspace knows about an open document beyond its text: the text on disk, and who made the unsaved edits.
 
-LSP has no dirty bit. Clean means: equal to the disk at didOpen or didSave, and no edit since. User-dirty means that some of
-the edits since then are the user's own.
+LSP has no dirty bit. Clean means: equal to the disk at didOpen or didSave, with no edit since. User-dirty means: the user made
+some of the edits since then.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ class Tracked:
     document: Document
     history: SaveHistory
     saved: str | None = None
-    """The disk's text when mirror and disk were last compared; None when there is no file or it cannot be decoded."""
+    """The text on disk when mirror and disk were last compared; None if there is no file or it cannot be decoded."""
     stat: Stat | None = None
     """The file's state when `saved` was read."""
     user_dirty: bool = False
     edited: bool = False
-    """Anything at all changed since the text equalled the disk's."""
+    """There were edits since the text equalled the disk's."""
     watch: Watch | None = None
-    """The agent's edit that is on its way to the editor."""
+    """The watch of the agent's edit that is under way."""
     quiet: bool = False
-    """Changes received now are neither the user's nor an agent's (the editor's reload, its save participants)."""
+    """Changes that arrive now are neither the user's nor an agent's (the editor's reload, its save participants)."""
     text_at_save: Text | None = None
     """The mirror at the last didSave, raw."""
     saves: int = 0
-    """How many didSave were received, to notice another one."""
+    """The number of didSave received, to notice another one."""
     looking: anyio.Lock = field(default_factory=anyio.Lock)
-    """Held by whoever brings mirror and disk together."""
+    """Held while mirror and disk are reconciled."""
     at_rest: anyio.Event = field(default_factory=anyio.Event)
-    """Set when the edit that `watch` is about is settled."""
+    """Set when the edit of `watch` is settled."""
     closed: bool = False
     observed: anyio.Event = field(default_factory=anyio.Event)
-    """Set once the disk was looked at after didOpen."""
+    """Set when the disk was checked after didOpen."""
 
     saving: bool = False
-    """The editor was asked to save it: what the disk says is about to change."""
+    """The editor was asked to save it: the text on disk is about to change."""
     apart: bool = False
-    """The disk was changed where the mirror was: only the user may save over that."""
+    """The disk changed in the same place as the mirror: only the user may save over that."""
     together: str | None = None
-    """The disk's text that was brought into the document last, whole."""
+    """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
-    """Told what the disk is found to hold."""
+    """Called with the text found on disk."""
     not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
-    """Told every edit that is known not to be an agent's."""
+    """Called for every edit that is known not to be an agent's."""
 
     first_edit: Callable[[Tracked], None] | None = None
-    """Told that a clean document was edited."""
+    """Called when a clean document was edited."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
-    """The ledger's, now."""
+    """The ledger's current hunks."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
-    """The ledger's when text and disk were last equal; None when an agent's edit came since."""
+    """The ledger's hunks when text and disk were last equal; None if an agent edited since."""
     length_when_clean: int = 0
-    """Of the text that those hunks lie in, in code points."""
+    """Length of the text that contains those hunks, in code points."""
     last_author: Author | None = None
     """Of the newest write for an agent."""
     agents_edits: int = 0
-    """How many edits for agents there were, to notice another one."""
+    """The number of edits for agents, to notice another one."""
 
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
@@ -89,7 +89,7 @@ class Tracked:
             self.others_edit(edit, len(document.rope))
 
     def others_edit(self, edit: Edit, length: int, *, is_users: bool = True) -> None:
-        """An edit of the user's, or of the editor's own; `length` is that of the text it led to."""
+        """An edit by the user or by the editor itself; `length` is that of the resulting text."""
         if is_users and not self.quiet:
             self.user_dirty = True
             self.history.users_edit()
@@ -104,7 +104,7 @@ class Tracked:
         return says(self.document.snapshot(), text)
 
     async def becomes(self, text: str, seconds: float) -> bool:
-        """Whether the document says `text` (compared form), waiting for it at most that long."""
+        """Whether the document's text is `text` (compared form), after waiting for it at most that long."""
         watch = Watch(self.document, Text.of(text))
         try:
             return self.says(text) or await watch.wait(seconds)
@@ -112,7 +112,7 @@ class Tracked:
             watch.close()
 
     async def rest(self, seconds: float) -> bool:
-        """Whether no edit of ours is on its way, waiting for that at most that long."""
+        """Whether no edit of ours is under way, after waiting for that at most that long."""
         with anyio.move_on_after(seconds):
             while self.watch is not None:
                 self.at_rest = anyio.Event()
@@ -172,7 +172,7 @@ class Documents:
         return self._by_uri.get(uri)
 
     def opened(self, document: Document) -> Tracked:
-        """The document was opened: nothing is known of the disk yet. Opened again, it stays what it was otherwise."""
+        """The document was opened: nothing is known about the disk yet. If it is opened again, the rest of its state stays."""
         known = self._by_uri.get(document.uri)
         if known is not None and known.document is document:
             known.observed = anyio.Event()

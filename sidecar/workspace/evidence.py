@@ -248,7 +248,7 @@ class Evidence:
             return Named(place.path, call, None, None)
         stat = place.on_disk.stat
         if place.on_disk.size > MAX_TEXT:
-            return Named(place.path, call, stat, None, why="it was too large to be kept")
+            return Named(place.path, call, stat, None, why="it was too large to keep")
         decoded = self._state.storage.read_now(place.on_disk)
         if not isinstance(decoded, Decoded):
             return Named(place.path, call, stat, None, why="it is not text")

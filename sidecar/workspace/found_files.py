@@ -1,7 +1,7 @@
-"""FoundFiles: at a turn's end, the files its commands changed without a word, with what they held when it began (turn_starts.py).
+"""FoundFiles: at the end of a turn, finds files that its commands changed without notice, with their earlier texts (turn_starts.py).
 
-They become an agent's work like any other (behind.py). Where several agents worked at once nobody can say whose a change is:
-then nothing is entered, and the user is told. One message names what was removed, one what cannot be taken back.
+They are recorded as the agent's work like any other change (behind.py). If several agents worked at once, it is unknown who made a
+change: nothing is recorded, and the user is told. One message names removed files, another those that cannot be taken back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sidecar.workspace.state import State
 from sidecar.workspace.turn_starts import Changed, TurnStarts
 
 _LISTED = 5
-"""Files a message names; more are counted."""
+"""How many files a message names; the rest are counted."""
 
 
 class FoundFiles:
@@ -35,14 +35,14 @@ class FoundFiles:
         self._evidence = evidence
         self._starts = TurnStarts(journal)
         self._told: set[str] = set()
-        """Folders of which the user knows that nobody looks there."""
+        """Folders that the user was told are not checked."""
 
     async def note(self, session: Session) -> None:
         """The session's turn is about to begin."""
         await self._starts.take(session)
 
     def folders(self, session: Session) -> dict[str, None]:
-        """Where its files are, see TurnStarts."""
+        """The folders of its files; see TurnStarts."""
         return self._starts.folders(session)
 
     async def saved(self, path: str, text: Text) -> None:
@@ -88,7 +88,7 @@ class FoundFiles:
                 continue
             with place:
                 if place.tracked is not None or place.uri in session.touched:
-                    continue  # the editor's, or told already
+                    continue  # the editor's, or already reported
                 if _is_anothers(session, file.path, running) or await self._behind.is_known(
                     place.uri, place.on_disk
                 ):
@@ -96,7 +96,7 @@ class FoundFiles:
                 gone = isinstance(place.on_disk, Missing)
             named = _named(file)
             if any(_may_be(other, file.path, _reach(session, file.path)) for other in active):
-                left[file.path] = f"{session.agent} was not the only agent at work"
+                left[file.path] = f"{session.agent} was not the only agent working"
             elif self._evidence.found(session, place.uri, named):
                 why = await self._behind.look(session, place.uri, named)
                 if why:
@@ -112,15 +112,16 @@ class FoundFiles:
             self._told.update(unseen)
             self._behind.tell(
                 "warning",
-                f"In {_list(unseen)} there is too much to see what commands of {session.agent} change: it is neither listed nor can it "
-                "be taken back. What it writes through the editor, and the files its tool calls name, can.",
+                f"{_list(unseen)} {'has' if len(unseen) == 1 else 'have'} too many files to find what commands of {session.agent} change. "
+                "Such changes are not listed and cannot be taken back. Writes through the editor, and changes to files that its tool "
+                "calls name, are listed and can be taken back.",
             )
 
     def _tell(self, session: Session, removed: Sequence[str], left: dict[str, str]) -> None:
         if removed:
             self._behind.tell(
                 "info",
-                f"{_list(removed)} {_was(removed)} removed by {session.agent}; `acp-sidecar revert` brings back what it removed.",
+                f"{_list(removed)} {_was(removed)} removed by {session.agent}; `acp-sidecar revert` restores what it removed.",
             )
         if left:
             why = next(iter(left.values()))
@@ -131,18 +132,18 @@ class FoundFiles:
 
 
 def _is_anothers(session: Session, path: str, running: Sequence[Session]) -> bool:
-    """Whether the file is where another session works, whose turn is running, and this one only may go."""
+    """Whether the file is in a folder where another session with a running turn works, and this session merely may."""
     own = _reach(session, path)
     return any(_reach(other, path) > own for other in running)
 
 
 def _may_be(other: Session, path: str, reach: int) -> bool:
-    """Whether the change may as well be the other session's: it may go there, and does not work farther away than `reach`."""
+    """Whether the change may equally be the other session's: it has access, and its folder is at least as near as `reach`."""
     return _reach(other, path) >= reach and any(_is_beneath(path, root.path) for root in other.roots.roots)
 
 
 def _reach(session: Session, path: str) -> int:
-    """How near the session's own folder is to the file; 0: it is not in it."""
+    """How near the session's own folder is to the file; 0: the file is not in it."""
     folder = session.roots.roots[0].path
     return len(folder) if _is_beneath(path, folder) else 0
 

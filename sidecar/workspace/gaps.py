@@ -1,4 +1,4 @@
-"""Gaps: an editor that tells its changes in any order (Helix) and leaves out a version. It is waited for a moment, then it never was."""
+"""Gaps: handles missing versions from an editor that sends changes out of order (Helix). A missing one is awaited briefly, then skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GAP_SECONDS = 1.0
 
 
 class Gaps:
-    """Versions may have gaps (LSP 3.17, TextDocumentItem.version), also where changes are put in order by them."""
+    """Versions may have gaps (LSP 3.17, TextDocumentItem.version), even where they are used to order changes."""
 
     def __init__(self, overlay: Overlay, tasks: Background) -> None:
         self._overlay = overlay
@@ -20,7 +20,7 @@ class Gaps:
         self._watched: set[Document] = set()
 
     def noticed(self, document: Document) -> None:
-        """Changes of `document` wait for one before them."""
+        """Changes of `document` are waiting for an earlier one."""
         if document not in self._watched:
             self._watched.add(document)
             self._tasks.start_soon(self._close, document)

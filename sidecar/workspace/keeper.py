@@ -1,8 +1,8 @@
-"""Keeper: ledgers survive the editor and the sidecar, in the journal.
+"""Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar.
 
-Whenever hunks come, go or are reviewed, the document's ledger is stored with the text its hunks lie in; when the document
-is opened again, after a crash too, it is taken from there and brought up to the text the editor has now. Those of files in
-the workspace's folders that are not open come back with the sidecar, brought up to the disk's text.
+When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the
+document is opened again, even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files
+in the workspace's folders that are not open are restored when the sidecar starts, and brought up to the text on disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Stores what moved, one document at a time, the newest state only."""
+    """Stores changed ledgers, one document at a time, only their newest state."""
 
     def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
         self._state = state
@@ -39,14 +39,14 @@ class Keeper:
         state.ledgers.moved = self.moved
 
     def moved(self, reviewed: Reviewed) -> None:
-        """Hunks of this document came, went or were reviewed."""
+        """Hunks of this document appeared, disappeared or were reviewed."""
         self._moved[reviewed.uri] = reviewed
         if not self._storing:
             self._storing = True
             self._tasks.start_soon(self._store)
 
     async def restore(self, tracked: Tracked) -> None:
-        """The document was opened: its ledger, if one was kept, is in force when this returns."""
+        """The document was opened: its stored ledger, if any, is active when this returns."""
         uri = tracked.document.uri
         if self._state.ledgers.get(uri) is not None:
             return
@@ -103,7 +103,7 @@ class Keeper:
         return self._state.ledgers.restore(uri, text, found)
 
     async def _store(self) -> None:
-        await anyio.lowlevel.checkpoint()  # what moves together is stored and shown together
+        await anyio.lowlevel.checkpoint()  # changes at the same moment are stored and shown together
         try:
             while self._moved:
                 moved, self._moved = self._moved, {}
@@ -122,7 +122,7 @@ class Keeper:
             await self._journal.forget_ledger(reviewed.uri)
 
     def text_of(self, reviewed: Reviewed) -> Text:
-        """The text in which the hunks lie now: what came while an edit of ours is on its way, the ledger is told afterwards."""
+        """The text that contains the hunks now. The ledger learns of changes during an edit of ours only afterwards."""
         tracked = self._state.documents.get(reviewed.uri)
         if tracked is None or not reviewed.live:
             return reviewed.text

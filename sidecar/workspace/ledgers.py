@@ -1,7 +1,7 @@
-"""Ledgers: the unreviewed work in every document that has some, open or not.
+"""Ledgers: the unreviewed work in every document that has any, open or not.
 
-An open document's ledger is told every change the mirror receives. A closed one's keeps the text it was left with: what
-changed meanwhile is found by comparison when the document is seen again, and counts as the user's.
+An open document's ledger gets every change that the mirror receives. A closed document's ledger keeps the last known text: later
+changes are found by comparison when the document is seen again, and count as the user's.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from sidecar.core.uri import DocumentUri
 
 
 class Reviewed:
-    """A document's ledger, and the text that its hunks lie in as long as nobody tells it every change (`live`)."""
+    """A document's ledger, and the text that contains its hunks while it does not receive every change (see `live`)."""
 
     def __init__(self, uri: DocumentUri, text: Text, ledger: Ledger | None = None) -> None:
         self.uri = uri
         self.text = text
         self.ledger = ledger or Ledger()
         self.live = False
-        """The document is open: the mirror is its text, and `user_edit` is told every change of it."""
+        """The document is open: the mirror is its text, and `user_edit` gets every change."""
         self.is_gone = False
-        """There is no such file at the moment; what was under review stays in the journal."""
+        """The file does not exist at the moment; its review stays in the journal."""
 
     def opened(self, text: Text) -> None:
-        """The document is open from now on, with this text; what changed since is not an agent's."""
+        """The document is open from now on, with this text; changes since are not an agent's."""
         if not self.live:
             self._catch_up(text)
         self.live = True
@@ -37,12 +37,12 @@ class Reviewed:
         self.text, self.live = text, False
 
     def seen(self, text: Text) -> None:
-        """The text of a document that is not open is this now."""
+        """The text of a document that is not open is now this one."""
         if not self.live:
             self._catch_up(text)
 
     def gone(self) -> None:
-        """The file of a document that is not open is not there any more, and nothing of it to be reviewed."""
+        """The file of a document that is not open is gone, with everything to review in it."""
         if not self.live and self.ledger.hunks:
             nothing = Text.of("")
             self.ledger.rejected(self.text, Rejection(ChangeSet(len(self.text)), (), ()), nothing)
@@ -50,7 +50,7 @@ class Reviewed:
             self.is_gone = True
 
     def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
-        """An edit that is not an agent's. Whether hunks came, went or changed, beside moving along."""
+        """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along."""
         if self.ledger.is_idle:
             return False
         before = self.ledger.hunks
@@ -72,7 +72,7 @@ class Ledgers:
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Reviewed] = {}
         self.moved: Callable[[Reviewed], None] = lambda reviewed: None
-        """Told whenever hunks came, went or were reviewed (not when they only moved along)."""
+        """Called when hunks appeared, disappeared or were reviewed (not when they only moved along)."""
 
     def __iter__(self) -> Iterator[Reviewed]:
         return iter(list(self._by_uri.values()))
@@ -81,7 +81,7 @@ class Ledgers:
         return self._by_uri.get(uri)
 
     def at(self, uri: DocumentUri, text: Text, *, live: bool) -> Reviewed:
-        """The document's ledger, begun with `text` when it has none, else brought up to it."""
+        """The document's ledger, brought up to `text`; a new one if there is none."""
         reviewed = self._by_uri.get(uri)
         if reviewed is None:
             reviewed = self._by_uri[uri] = Reviewed(uri, text)
@@ -92,12 +92,12 @@ class Ledgers:
         return reviewed
 
     def restore(self, uri: DocumentUri, text: str, hunks: Sequence[Hunk]) -> Reviewed:
-        """A ledger as it was kept in the journal, in the text it was kept with."""
+        """Restores a ledger from the journal, with the text it was stored with."""
         reviewed = self._by_uri[uri] = Reviewed(uri, Text.of(text), Ledger(hunks))
         return reviewed
 
     def back_to(self, reviewed: Reviewed, hunks: Sequence[Hunk], before: Text, now: Text) -> None:
-        """What changed in an open document since it said `before`, with these hunks, was taken back, but for what leads to `now`."""
+        """The changes in an open document since it contained `before`, with these hunks, were reverted, except those that lead to `now`."""
         reviewed.ledger.hunks = tuple(hunks)
         length = len(before)
         for step in changes_as_steps(diff(str(before), str(now))):
@@ -109,7 +109,7 @@ class Ledgers:
         self._by_uri.pop(uri, None)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> Reviewed | None:
-        """The file was renamed: its review goes along. None when there was none."""
+        """The file was renamed: its review moves with it. None if there was none."""
         reviewed = self._by_uri.pop(old, None)
         if reviewed is not None:
             self.moved(Reviewed(old, Text.of("")))  # nothing is left under the old name

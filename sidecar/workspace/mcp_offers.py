@@ -1,7 +1,8 @@
-"""McpOffers: the MCP servers of the user's settings on their way to an agent, which starts or calls them itself.
+"""McpOffers: offers the MCP servers of the user's settings to an agent, which starts or calls them itself.
 
-An editor may have merged the settings with a repository's, so a server that was never approved on this machine asks once, showing
-exactly what would run or be called; the approval is the agents' (approvals.py). A refusal leaves the server out.
+An editor may have merged the settings with a repository's. So the user is asked once about a server that was never approved on this
+machine, and sees exactly what would run or be called. Approvals are stored with those of agents (approvals.py). A refused server is
+left out.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class McpOffers:
         self._editor = editor
 
     async def to(self, session: Session) -> list[Json]:
-        """What `session/new` is given, in ACP's shape; servers of the same name given with the session win."""
+        """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
         given = {server.get("name") for server in session.request.mcp_servers}
         offered: list[Json] = []
         for server in self._state.settings.mcp_servers:
@@ -37,7 +38,7 @@ class McpOffers:
 
 
 def _approvable(server: McpServer) -> AgentCommand:
-    """What an approval is about; a URL can never be taken for a program."""
+    """The subject of an approval; a URL can never be mistaken for a program."""
     if server.url:
         return AgentCommand(f"{server.type} {server.url}", env=server.headers)
     return AgentCommand(server.command, server.args, server.env)

@@ -1,7 +1,7 @@
 """Opaque: files that are open in the editor where text sync does not reach (notebooks, custom editors), with unsaved changes.
 
-What the user sees of such a file is neither in the mirror nor on the disk, so it is not read, and a write would make the user's own
-save fail. Only the client can know of them (`sidecar/opaque`).
+The text of such a file is neither in the mirror nor on disk, so agents cannot read it, and a write would make the user's own save
+fail. Only the client can report them (`sidecar/opaque`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Opaque:
         self._dirty: set[DocumentUri] = set()
 
     def told(self, client_uri: str, dirty: bool) -> None:
-        """The client's word: whether what is open there has unsaved changes."""
+        """The client reports whether the file has unsaved changes."""
         uri = normalise(client_uri)
         if dirty:
             self._dirty.add(uri)
@@ -28,7 +28,7 @@ class Opaque:
             self._dirty.discard(uri)
 
     def refusal(self, place: Place) -> Refusal | None:
-        """Why `place` is neither read nor written now."""
+        """Why `place` can be neither read nor written now."""
         return self._refusal(place.requested, place.path, place.uri) if self._dirty else None
 
     def refusal_of(self, uri: DocumentUri) -> Refusal | None:

@@ -1,4 +1,4 @@
-"""Opening: how a session comes to be: its agent, its folders, what it is offered, and whether its agent may be started at all."""
+"""Opening: creates a session: its agent, its folders, what it is offered, and whether its agent may be started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidecar.workspace.storage import Storage
 
 
 class Opening:
-    """`folders`: the editor's workspace folders, absolute; the first is where sessions work that say nothing else."""
+    """`folders`: the editor's workspace folders, absolute; the first is the default folder of sessions."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Opening:
         *,
         earlier: About | None = None,
     ) -> Session:
-        """A session that its agent does not know yet; `earlier`: it goes on with that one. Raises AgentFailed."""
+        """A session that its agent does not know yet; `earlier`: the session that it continues. Raises AgentFailed."""
         settings = self._state.settings
         chosen = agent or settings.default_agent or next(iter(settings.agents), None)
         if chosen is None:
@@ -72,9 +72,9 @@ class Opening:
         return session
 
     async def open(self, session: Session, *, again: bool = False) -> OpenedSession:
-        """Opens it with its agent, which is started if need be and allowed. Raises AgentFailed; then there is no such session.
+        """Opens it with its agent, which is started if necessary and allowed. Raises AgentFailed; the session then does not exist.
 
-        `again`: a session whose opening is only cancelled stays, and is opened another time."""
+        `again`: if the opening is only cancelled, the session stays and can be opened later."""
         try:
             await self.allow(session)
             session.opened = await self._agents.open_session(session.request)
@@ -87,13 +87,13 @@ class Opening:
         return session.opened
 
     async def allow(self, session: Session) -> None:
-        """Asks what has to be asked before a session is opened. Raises AgentFailed."""
+        """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""
         await self._may_start(session)
         servers = await self._offers.to(session)
         session.request = replace(session.request, mcp_servers=(*session.request.mcp_servers, *servers))
 
     async def may_start(self, agent: str) -> str:
-        """Whether the agent may be started for something that belongs to no session; the folder to start it in. Raises AgentFailed."""
+        """Asks whether the agent may be started without a session; returns the folder to start it in. Raises AgentFailed."""
         session = self.prepare(agent, self._anywhere())
         try:
             await self._may_start(session)
@@ -102,7 +102,7 @@ class Opening:
         return session.cwd
 
     def _anywhere(self) -> str:
-        """A folder for what belongs to none: logging in works without an open folder too."""
+        """A folder for work without a session: logging in works without an open folder too."""
         return next(iter(self.folders), os.path.expanduser("~"))
 
     def drop(self, session: Session) -> None:
@@ -116,11 +116,11 @@ class Opening:
         if not await self._consent.to_start(session, command):
             raise AgentFailed(
                 "refused",
-                f"{session.agent} was not started, because that was not allowed; try again to be asked again",
+                f"{session.agent} was not started, because you did not allow it; try again to be asked again",
             )
 
     def runs(self, agent: str) -> bool:
-        """Whether its process is there already."""
+        """Whether its process is already running."""
         return any(
             row.get("agent") == agent and row.get("state") == "running" for row in self._agents.status()
         )

@@ -1,9 +1,9 @@
-"""Places: where a requested path leads: to an open document, a file, a file that is not there yet, or nowhere.
+"""Places: what a requested path refers to: an open document, a file, a file that does not exist yet, or nothing.
 
-The path is resolved beneath the session's roots first, by one handle; then the policy is asked about the requested and the
-resolved name; only then is anything opened for its content. A document is found by its normalised URI, then by (device,
-inode) from a fresh stat of both sides, since a buffer may have been opened by another name (symlink, letter case). An inode
-is never remembered: saving by rename changes it, and it is given away again at once.
+First, the path is resolved beneath the session's roots, through one handle. Then the policy checks the requested and the
+resolved name. Only then is anything opened for its content. A document is found by its normalised URI, then by (device,
+inode) from a fresh stat of both sides, because a buffer may have been opened under another name (symlink, letter case). An inode
+is never remembered: saving by rename changes it, and the system reuses it at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Place:
 def locate(
     storage: Storage, documents: Documents, roots: Roots, path: str, access: Access
 ) -> Place | Refusal:
-    """Where `path` leads for a session with these roots."""
+    """What `path` refers to for a session with these roots."""
     found = storage.resolve(roots, path, access)
     if isinstance(found, Refusal):
         return found

@@ -1,8 +1,8 @@
-"""What a prompt refers to, on request: a selection, and what other programs say is wrong there. As blocks behind the prompt.
+"""The context of a prompt, on request: a selection, and its diagnostics, as blocks after the prompt.
 
-The text of a selection is the document's, unsaved changes included; positions are the editor's. Diagnostics come from the client, which
-alone has all of them; our own hints are left out: they tell what an agent changed, and an agent would take them for problems. Bounded;
-what does not go along is told.
+The text of a selection is the document's, unsaved changes included; positions are the editor's. Diagnostics come from the client, the
+only one that has them all. Our own hints are left out: they mark agents' changes, and an agent would take them for problems. The size is
+limited; the user is told what was not sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One diagnostic of another program's."""
+    """One diagnostic from another program."""
 
     where: Position
     """Where it starts."""
@@ -52,7 +52,7 @@ class Mention:
 
 
 def selected(text: Text, selection: Range, encoding: Encoding) -> str:
-    """The text of a selection; positions that are not there count as the nearest that are."""
+    """The text of a selection; positions outside the text count as the nearest inside it."""
     start = text.offset_at(selection.start, encoding)
     return text.slice(start, max(start, text.offset_at(selection.end, encoding)))
 
@@ -73,7 +73,7 @@ def selection_block(uri: str, words: str, selection: Range, *, embedded: bool) -
 
 
 def others_problems(problems: Sequence[Problem]) -> list[Problem]:
-    """Without our own hints, the gravest first; at most MAX_PROBLEMS."""
+    """Without our own hints, the most severe first; at most MAX_PROBLEMS."""
     others = [problem for problem in problems if problem.source != OWN_SOURCE]
     return sorted(others, key=lambda p: (p.severity or 1, p.where))[:MAX_PROBLEMS]
 

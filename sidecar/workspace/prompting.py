@@ -1,9 +1,9 @@
-"""Prompting: what the user has not saved travels with a prompt, because many agents read the disk and nothing else.
+"""Prompting: sends the user's unsaved text with a prompt, because many agents read only the disk.
 
-`beforePrompt`: embed (the texts as `resource` blocks, where the agent takes them) · save (in the editor, and embed what could not
-be saved) · nothing. Only documents in the session's folders, never what the policy would ask about, and bounded in size; one line
-tells the user what went along and what did not. The same care is taken of an agent's question about a file that it
-is going to change by itself.
+`beforePrompt`: embed (the texts as `resource` blocks, if the agent accepts them) · save (in the editor; embed what could not be
+saved) · nothing. Only documents in the session's folders, never files that the policy would ask about, and limited in size. One line
+tells the user what was sent and what was not. An agent's question about a file that it is going to change itself is treated
+likewise.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ MAX_TEXT = 256 * 1024
 MAX_TOGETHER = 1024 * 1024
 """Bytes of all embedded texts of one prompt."""
 MAX_MENTIONS = 32
-"""Documents a prompt may refer to."""
+"""How many documents a prompt may refer to."""
 UNTITLED = "untitled:"
 """How the URI of a document without a file begins."""
 _NAMED = 5
-"""Documents a message names; more are counted."""
+"""How many documents a message names; the rest are counted."""
 
 
 class Prompting:
@@ -62,7 +62,7 @@ class Prompting:
     async def blocks(
         self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> list[Json]:
-        """The prompt as it is sent: with what it refers to, and what the user has not saved, behind it."""
+        """The prompt as sent: followed by its context and the user's unsaved texts."""
         blocks = [*blocks, *self._mentioned(session, context)]
         policy = self._state.settings.before_prompt
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
@@ -73,7 +73,7 @@ class Prompting:
         return [*blocks, *self._embedded(session, unsaved)]
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
-        """Selections and diagnostics, of what this session may be told of."""
+        """Selections and diagnostics from files that this session may see."""
         sent: list[Json] = []
         left_out: list[str] = []
         embedded = session.opened is not None and session.opened.embedded_context
@@ -98,12 +98,12 @@ class Prompting:
                 sent.append(problems_block(mention.uri, problems))
         if left_out:
             words = "not open, too large, or not for this session"
-            self._editor.show("warning", f"{_list(left_out)} did not go along with the prompt: {words}.")
+            self._editor.show("warning", f"{_list(left_out)} could not be sent with the prompt: {words}.")
         return sent
 
     async def question(self, question: Question) -> Question:
-        """A question about files the agent will change by itself: what is unsaved in them is saved by policy, else the user is
-        told that the agent works on the older text."""
+        """A question about files that the agent will change itself: their unsaved changes are saved if the settings say so; otherwise
+        the user is told that the agent works on the older text."""
         session = self._state.sessions.get(question.session_id)
         paths = question.details.get("paths")
         if session is None or not isinstance(paths, (list, tuple)):
@@ -122,7 +122,7 @@ class Prompting:
                 older.append(_shown(tracked))
         if not older:
             return question
-        words = f"{_list(older)}: you have unsaved changes there; the agent works on the older text that is on the disk."
+        words = f"{_list(older)}: you have unsaved changes there; the agent works on the older text on disk."
         return replace(question, text=f"{question.text}\n{words}")
 
     async def _unsaved(self, session: Session) -> list[Tracked]:
@@ -140,7 +140,7 @@ class Prompting:
         return found
 
     def _may_be_told(self, roots: Roots, path: str) -> bool:
-        """In the session's folders, and nothing that anybody would have to be asked about."""
+        """In the session's folders, and readable without a question."""
         place = locate(self._state.storage, self._state.documents, roots, path, "read")
         if isinstance(place, Refusal):
             return False
@@ -174,16 +174,16 @@ class Prompting:
             session.went_along.add(document.uri)
         words: list[str] = []
         if told:
-            words.append(f"Your unsaved text of {_list(told)} went along with the prompt.")
+            words.append(f"Your unsaved text of {_list(told)} was sent with the prompt.")
         if left_out:
             words.append(
-                f"{_list(left_out)}: too large to go along; save it if {session.agent} should see it."
+                f"{_list(left_out)}: too large to send with the prompt; save it if {session.agent} should see it."
             )
         if left_out:
             self._editor.show("warning", " ".join(words))
         elif news:
             self._editor.show("info", " ".join(words))
-        elif words:  # known: at every prompt it would be in the way
+        elif words:  # told before: a message at every prompt would annoy
             self._editor.log("info", " ".join(words))
         return sent
 

@@ -110,7 +110,7 @@ class PutRight:
             self._editor.show(
                 "info",
                 f"The editor put {task.session.agent}'s edit where you were typing in {place.path}. "
-                "What it took away is back; look whether the lines around it are as you want them.",
+                "The text that it replaced is restored. Check the lines around it.",
             )
         await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
         if plan is None:

@@ -1,4 +1,4 @@
-"""read: what an agent is given for a path: the buffer's text when the file is open, the disk's when it is not."""
+"""read: returns the text for a path: the buffer's if the file is open, the disk's if it is not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Reader:
             missing = isinstance(place.on_disk, Missing) and place.tracked is None
             if missing and not self._consent.must_ask(place, "read"):
                 return not_found(ticket.path)
-            # of a secret not even whether there is one is told unasked
+            # whether a secret exists is told only after a question
             refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
             if refused is not None:
                 return refused
@@ -51,7 +51,7 @@ class Reader:
             return await self._from_disk(session, place, line, limit, ticket.moment)
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
-        """As `read`, in this very moment, for an open document that needs no waiting and no question; None otherwise."""
+        """As `read`, but immediate, for an open document that needs no waiting and no question; None otherwise."""
         state = self._state
         session = state.sessions.get(ticket.session_id)
         if session is None or state.queues.blocked(ticket):
@@ -104,7 +104,7 @@ class Reader:
         if file.size > most:
             if line is None and limit is None:
                 return too_large(place.requested, file.size, most)
-            # Streamed, and not believed: no write of it could be based on so little.
+            # Streamed, and not recorded as a belief: no write can be based on so little.
             return await self._state.storage.read_lines(file, line, limit)
         decoded = await self._state.storage.read(file)
         if isinstance(decoded, Refusal):

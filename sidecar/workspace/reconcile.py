@@ -266,7 +266,7 @@ class Reconciler:
                     self._editor.show(
                         "warning",
                         f"{to_path(document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
-                        "Your text is untouched; decide there (lenses and code actions), or compare before you save.",
+                        "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
                     )
                     return
         raw = now.changes_in_raw(changes)

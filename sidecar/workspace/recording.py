@@ -1,4 +1,4 @@
-"""Recorder: what an agent changes is in the journal before it is made, and in the ledger once it is."""
+"""Recorder: enters an agent's change in the journal before it is made, and in the ledger afterwards."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Recorder:
                 tracked.last_author = author
             reviewed = self._state.ledgers.at(uri, before, live=is_open)
             reviewed.ledger.agent_edit(before, changes, after, author)
-            if not is_open:  # closed since: whether the disk has it is seen when it is opened again
+            if not is_open:  # closed since: reopening it shows whether the disk has it
                 reviewed.text = after
             session.touch(uri, *lines_changed(before, changes))
             session.changed_at[uri] = first_line(before, changes)

@@ -122,9 +122,11 @@ class Rejecter:
                 await self._buffers.settle(tracked, was_user_dirty, whose="rejection")
                 return Rejected(impossible=intent.impossible, emptied=emptied)
             case Unanswered():
-                return Rejected("the editor has not answered whether it made the edit; look there")
+                return Rejected(
+                    "the editor has not answered whether it applied the edit; check the file there"
+                )
             case Gone() | NotTaken():
-                return Rejected(result.reason or "the editor did not take the edit")
+                return Rejected(result.reason or "the editor did not accept the edit")
 
     async def _on_disk(
         self, reviewed: Reviewed, path: str, plan: Plan, *, emptied: str | None = None
@@ -270,7 +272,7 @@ class _Rejection(Intent[Rejected]):
         return "the rejection"
 
     def left_there(self) -> Rejected:
-        return Rejected("the editor applied the edit at a wrong place; look there")
+        return Rejected("the editor applied the edit in the wrong place; check the file there")
 
     def taken_out(self, sent: Sent) -> None:
         if self._reviewed.live:

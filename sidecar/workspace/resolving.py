@@ -77,7 +77,7 @@ class Resolver:
         if not done:
             raise AgentFailed(
                 "refused",
-                f"{_name(conflict)} could not be changed in the editor just now; your text is untouched. Try again",
+                f"{_name(conflict)} could not be changed in the editor just now; your text is unchanged. Try again",
             )
         self._conflicts.end(conflict, take)
         return {"conflictId": conflict_id, "outcome": take}
@@ -112,7 +112,7 @@ class Resolver:
         if session is None or not session.alive:
             raise AgentFailed(
                 "refused",
-                f"there is no agent to ask about {_name(conflict)} any more; take your lines or the agent's",
+                f"there is no agent to ask about {_name(conflict)} any more; keep your lines or take the agent's",
             )
         self._prompt(session, [{"type": "text", "text": self._words(conflict)}])
         conflict.asked = True
@@ -126,8 +126,8 @@ class Resolver:
         hunks = cast("list[Json]", row["hunks"])
         path = to_path(conflict.tracked.document.uri) or conflict.tracked.document.uri
         words = (
-            f"While you worked on {path}, the user changed the same lines, which they have not saved. Their lines stand; yours are "
-            "not in the editor. Read the file as it is now and make your change again so that it goes together with theirs."
+            f"While you worked on {path}, the user changed the same lines, which they have not saved. Their lines stay; yours are "
+            "not in the editor. Read the file again, and make your change so that it fits with theirs."
         )
         parts = [
             f"Before:\n{_quoted(hunk['base'])}\nThe user's:\n{_quoted(hunk['mine'])}\nYours:\n{_quoted(hunk['agent'])}"

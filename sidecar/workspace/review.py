@@ -1,7 +1,7 @@
-"""Review: what agents changed and nobody has looked at yet, and what becomes of it: kept, rejected, a turn taken back.
+"""Review: lists, keeps and rejects agents' changes that nobody has reviewed, and takes back turns.
 
-Rejecting is an edit like any other: versioned, verified, one undo step; what was typed or written since stands. On a
-file that is not open it is done through the editor where that can open it, else on the disk, journalled first.
+Rejecting is an edit like any other: versioned, verified, one undo step; later typing and writes stay. For a file that is not
+open, it is done through the editor if that can open it, otherwise on disk, journalled first.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from sidecar.workspace.state import State
 from sidecar.workspace.turns import Turns
 
 CANCEL_SECONDS = 10.0
-"""How long a running turn gets to end before its changes are taken back."""
+"""How long to wait for a running turn to end before its changes are taken back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Which hunks: certain ones, a document's, a turn's, a session's, or all."""
+    """Selects hunks: given ones, a document's, a turn's, a session's, or all."""
 
     change_ids: frozenset[str] | None = None
     uri: DocumentUri | None = None
@@ -48,7 +48,7 @@ class Selector:
 
 @dataclass(slots=True)
 class Result:
-    """Change ids, and for what could not be done, why."""
+    """Change ids, and the reason for each that failed."""
 
     done: list[str] = field(default_factory=list[str])
     impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -77,7 +77,7 @@ class Review:
         self.closed_files = ClosedFiles(state)
 
     async def listed(self, selector: Selector) -> list[Json]:
-        """The same as `changes`, once the files that are not open were looked at: somebody may have put them back."""
+        """As `changes`, after checking the files that are not open: somebody may have restored them."""
         await self.closed_files.look(selector.uri)
         return self.changes(selector)
 
@@ -95,13 +95,13 @@ class Review:
 
     @staticmethod
     def _version(tracked: Tracked) -> int:
-        """Of the document with the text in which its hunks lie; see Keeper.text_of."""
+        """The version of the document whose text contains its hunks; see Keeper.text_of."""
         return tracked.document.version if tracked.watch is None else tracked.watch.version
 
     def text_before(self, selector: Selector) -> str | None:
-        """The text of the one document that `selector` names as it would be without the unreviewed work it names; None: there is none.
+        """The text of the document that `selector` names, without the selected unreviewed work; None if there is none.
 
-        What later work stands on stays in it."""
+        Work that later work depends on stays."""
         for reviewed, hunks in self._selected(selector):
             text = str(self._keeper.text_of(reviewed))
             ids = [hunk.id for hunk in hunks]
@@ -109,7 +109,7 @@ class Review:
         return None
 
     def keep(self, selector: Selector) -> Result:
-        """Takes hunks out of review as they are."""
+        """Takes hunks out of review and leaves their text."""
         result = Result()
         before = self._writes()
         for reviewed, hunks in self._selected(selector):
@@ -121,7 +121,7 @@ class Review:
         return result
 
     async def reject(self, selector: Selector) -> Result:
-        """Puts hunks back; one undo step a document."""
+        """Reverts hunks, in one undo step per document."""
         result = Result()
         before = self._writes()
         for reviewed, hunks in self._selected(selector):
@@ -137,7 +137,10 @@ class Review:
             for i in ids:
                 name = change_id(reviewed.uri, i)
                 if rejected.why or i in stuck:
-                    reason = rejected.why or "later work of somebody else is on top of it; reject that first"
+                    reason = (
+                        rejected.why
+                        or "later work by somebody else changed the same lines; reject that first"
+                    )
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
                     result.done.append(name)
@@ -145,7 +148,7 @@ class Review:
         return result
 
     def _writes(self) -> set[str]:
-        """The writes of which something is under review."""
+        """The writes that have anything under review."""
         hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
         return {version.author.write for hunk in hunks for version in hunk.versions}
 
@@ -154,7 +157,7 @@ class Review:
             await self._journal.finish(write, state)
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
-        """Takes back what is unreviewed of one turn; a running turn is cancelled first."""
+        """Takes back the unreviewed changes of one turn; a running turn is cancelled first."""
         session = self._state.sessions.get(session_id)
         if session is not None and session.running and session.turn == turn:
             self._turns.cancel(session)
@@ -214,7 +217,7 @@ def _row(
 
 
 def _earlier(hunk: Hunk) -> list[Json]:
-    """The other turns whose work is in the same lines, beneath that of the last one; oldest first."""
+    """The other turns that changed the same lines before the last one; oldest first."""
     found: list[Json] = []
     for version in hunk.versions[:-1]:
         author = version.author

@@ -348,7 +348,7 @@ class Sender:
         async def take_back() -> None:
             await tracked.rest(ANSWER_SECONDS)
             watch.close()
-            reason = "the editor applied the edit to a text that nobody was told of"
+            reason = "the editor applied the edit to a text that it had not reported"
             sent = Sent(Outcome.UNCLEAR, reason, known, sending.edits, watch.edits, None, tracked)
             await self.take_back(sent, "taken back")
 
@@ -391,10 +391,10 @@ class Sender:
             return sending.sent(outcome, request.answer.reason)
         if await self._mirrored(sending):
             if self._overwrote(sending):
-                return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over typing that was newer")
+                return sending.sent(Outcome.UNCLEAR, "the editor applied the edit over newer typing")
             if self._was_there_already(sending):
                 return sending.sent(
-                    Outcome.UNCLEAR, "the editor applied the edit to a text that had it already"
+                    Outcome.UNCLEAR, "the editor applied the edit to a text that already had it"
                 )
             return sending.sent(Outcome.APPLIED, "")
         if sending.tracked.closed:
@@ -404,7 +404,9 @@ class Sender:
             gone.unseen = seen is None
             return gone
         outcome = Outcome.UNCLEAR if sending.watch.edits else Outcome.REFUSED
-        return sending.sent(outcome, "the editor said it applied the edit, but its text did not change so")
+        return sending.sent(
+            outcome, "the editor said that it applied the edit, but its text does not show it"
+        )
 
     async def _mirrored(self, sending: _Sending) -> bool:
         """Whether the expected text was seen, once the editor has said that it made the edit. An editor that tells nothing at all may
@@ -570,8 +572,8 @@ def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
     """What the user is told of `edits` of ours that nobody can take out for certain but they."""
     times = "once" if edits == 1 else f"{edits} times"
     return (
-        f"The editor applied {what} at a wrong place in {path}. "
-        f"Your own text is all there: undo {times} to take the edit back."
+        f"The editor applied {what} in the wrong place in {path}. "
+        f"Your own text is complete: undo {times} to take the edit back."
     )
 
 

@@ -203,7 +203,9 @@ class Workspace:
         Without a session the default agent's newest one is used, or one is opened as part of the turn."""
         session = self._session(session_id) or self._opening.prepare(None)
         if session.loading:
-            raise AgentFailed("refused", "this conversation is still being loaded; prompt again when it is")
+            raise AgentFailed(
+                "refused", "this conversation is still being loaded; send the prompt again when it is loaded"
+            )
 
         async def prepare() -> Sequence[Json]:
             if session.opened is None:

@@ -1,4 +1,4 @@
-"""What sessions need from outside beside prompts: values that cross the ports between workspace, editor and agents.
+"""Values that cross the ports between workspace, editor and agents, besides prompts.
 
 The Protocols that carry them are in ports.py. Agents' shapes (modes, config options, MCP servers) are ACP's own, as JSON.
 """
@@ -14,10 +14,10 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
-    """A conversation that an agent says it keeps."""
+    """A stored conversation that an agent listed."""
 
     reference: str
-    """The agent's own name for it; only the agents' side understands it."""
+    """The agent's own id for it; only `acp/` understands it."""
     cwd: str
     additional_directories: tuple[str, ...] = ()
     title: str = ""
@@ -27,21 +27,21 @@ class ListedSession:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """What became of an agent's process."""
+    """The state of an agent's process."""
 
     agent: str
     state: Literal["starting", "running", "stopped", "failed"]
     name: str = ""
     version: str = ""
     message: str = ""
-    """failed: why, for a person."""
+    """failed: the reason, for a person."""
     sessions: tuple[str, ...] = ()
     """failed: sessions that lost their conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """An agent asks the user for more than yes or no. Texts are escaped, the schema is the agent's own."""
+    """An agent asks the user for more than yes or no. Texts are escaped; the schema is the agent's own."""
 
     id: str
     agent: str
@@ -54,7 +54,7 @@ class Elicitation:
     """form: ACP's restricted JSON Schema."""
     url: str = ""
     elicitation_id: str = ""
-    """url: by which its end is told."""
+    """url: identifies it when its end is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Elicited:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One read or write of an agent's, answered."""
+    """One answered read or write by an agent."""
 
     session_id: str
     turn: int

@@ -33,12 +33,12 @@ class State:
     ledgers: Ledgers = field(default_factory=Ledgers)
     queues: Queues = field(default_factory=Queues)
     reopened: Callable[[Tracked, Text, Sequence[Edit]], None] = lambda tracked, text, edits: None
-    """Told of every document that is opened, with which text, and what was changed in it before that was told."""
+    """Called for every opened document, with its text and the changes that arrived before the opening."""
 
     gapped: Callable[[Document], None] = lambda document: None
-    """Told of every document with changes that wait for one before them."""
+    """Called for every document with changes that wait for an earlier one."""
     edited: Callable[[Tracked], None] = lambda tracked: None
-    """Told of every clean document that is edited."""
+    """Called for every clean document that is edited."""
 
     opaque: Opaque = field(init=False)
 
@@ -47,7 +47,7 @@ class State:
         self.documents.disk.moment = self.beliefs.moment
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
-        """One change of the editor's, through the one door. Returns the document to look at on the disk, and an oddity to log."""
+        """Applies one change from the editor. Returns the document to check on disk, and an oddity to log."""
         uri = modification.uri
         applied = self.overlay.apply(modification)
         match modification.action:
@@ -84,7 +84,7 @@ class State:
                 return None, applied.note
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
-        """A file or a folder was renamed: what is known of the old names is known of the new ones."""
+        """A file or a folder was renamed: what is known about the old names moves to the new ones."""
         known = self.beliefs.known() | {reviewed.uri for reviewed in self.ledgers}
         for uri in known:
             if uri != old and not uri.startswith(old.rstrip("/") + "/"):

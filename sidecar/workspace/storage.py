@@ -1,4 +1,4 @@
-"""Storage: the disk as the workspace uses it: small looks at once, whatever may take long (fsync, large files) in a thread."""
+"""Storage: disk access for the workspace. Small operations run at once; slow ones (fsync, large files) run in a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidecar.workspace.queues import Access
 SMALL_BYTES = 256 * 1024
 """Files up to this size are read at once: a thread's round trip costs more."""
 _AT_ONCE = 4
-"""Large files read at the same time: each is in memory several times until it is a text."""
+"""How many large files are read at the same time: each is in memory several times until it is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Storage:
         self._few_slices = anyio.CapacityLimiter(_AT_ONCE)
 
     def roots(self, paths: Sequence[str]) -> Roots | Refusal:
-        """The folders of a session, held open. The first one must be usable; others are left out when they are not."""
+        """The folders of a session, held open. The first one must be usable; unusable others are left out."""
         roots = Roots(paths)
         if paths[0] in roots.unusable:
             roots.close()
@@ -68,14 +68,14 @@ class Storage:
         return await anyio.to_thread.run_sync(self._read, file, limiter=self._few)
 
     def read_now(self, file: Resolved) -> Decoded | Refusal:
-        """As `read`, without waiting: for what is gone in a moment."""
+        """As `read`, without waiting: for texts that may be gone in a moment."""
         return self._read(file)
 
     async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
         """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
         return await anyio.to_thread.run_sync(
             functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes),
-            limiter=self._few_slices,  # an agent's slices of huge files must leave threads for everybody's saves
+            limiter=self._few_slices,  # slices of huge files must leave threads for saves
         )
 
     async def peek(self, path: str) -> OnDisk | None:
@@ -95,7 +95,7 @@ class Storage:
         return await anyio.to_thread.run_sync(disk.remove, file, file.stat)
 
     def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
-        """Why a save of `size` bytes would fail, as far as can be told; asked before a buffer is changed that will be saved."""
+        """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)
 
     def encode(self, text: str, like: Decoded | None, requested: str) -> bytes | Refusal:

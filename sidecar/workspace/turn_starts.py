@@ -103,7 +103,7 @@ class TurnStarts:
         self._unseen[session.id] = [root.path for root in session.roots.roots if root.path not in seen]
         if wait.cancelled_caught:
             log.warning(
-                "looking at the files of a session took too long; not all that commands change is found"
+                "checking the files of a session took too long; some changes by commands will not be found"
             )
         if not starts:
             return
@@ -163,7 +163,7 @@ class TurnStarts:
             if folder not in self._too_large:
                 self._too_large.add(folder)
                 log.warning(
-                    "%s has too many files to see what commands change there; what tool calls name is seen",
+                    "%s has too many files to find changes by commands; changes to files that tool calls name are found",
                     folder,
                 )
             return None
@@ -223,7 +223,7 @@ class TurnStarts:
         if data is not None:
             return Changed(path, stat, data)
         return Changed(
-            path, stat, None, "it was too large to be kept, or too much differed from the last commit"
+            path, stat, None, "it was too large to keep, or too many files differed from the last commit"
         )
 
 

@@ -124,7 +124,7 @@ class Turns:
                     await finish(session)
         except Exception:
             log.exception("a turn of %s failed", session.agent)
-            failure = f"The turn of {session.agent} failed by a fault of acp-sidecar; its log says more."
+            failure = f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
         finally:
             session.end_turn()
             outcome["stopReason"] = stop_reason

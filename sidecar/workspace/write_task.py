@@ -62,14 +62,14 @@ def editor_refused(path: str, reason: str) -> Refusal:
     words = f": {reason}" if reason else ""
     return Refusal(
         Kind.EDITOR_REFUSED,
-        f"the editor did not take the edit of {path}{words}. The file is as it was; ask the user to look at it",
+        f"the editor did not accept the edit of {path}{words}. The file is unchanged; ask the user to check it",
     )
 
 
 def misapplied(path: str) -> Refusal:
     return Refusal(
         Kind.EDITOR_MISAPPLIED,
-        f"the editor applied the edit of {path} at a wrong place, among the user's own typing; "
+        f"the editor applied the edit of {path} in the wrong place, among the user's own typing; "
         "the user was asked to undo it. Read the file again before writing to it",
     )
 
@@ -85,7 +85,7 @@ def outcome_unknown(path: str) -> Refusal:
 def unseen(path: str) -> Refusal:
     return Refusal(
         Kind.OUTCOME_UNKNOWN,
-        f"{path} was closed while it was edited, and the editor does not say what became of the edit. "
+        f"{path} was closed while it was edited, and the editor does not say whether it applied the edit. "
         "Read the file again before writing to it",
     )
 

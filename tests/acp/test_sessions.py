@@ -410,7 +410,7 @@ async def test_a_start_that_fails_is_told(tmp_path: Path) -> None:
 
 
 async def test_words_about_memory_depend_on_the_agent(tmp_path: Path) -> None:
-    for can, words in ((RESUME, "it takes this conversation up"), ({}, "it will not remember")):
+    for can, words in ((RESUME, "it continues this conversation"), ({}, "it will not remember")):
         script = {"initialize": [{"reply": {**CAN, **can}}], "turns": [[{"exit": 3}]]}
         async with agents(tmp_path, script) as side:
             await side.open()

@@ -139,5 +139,5 @@ def test_where_there_is_no_bridge_it_says_so_and_nothing_breaks() -> None:
         [sys.executable, "-c", WITHOUT], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "not exist on Windows yet" in done.stdout
-    assert "not exist on Windows yet" in done.stderr, "and in the log"
+    assert "not available on Windows yet" in done.stdout
+    assert "not available on Windows yet" in done.stderr, "and in the log"

@@ -99,13 +99,13 @@ TRIED = """\
 read-1 (read): Read notes.txt
 fs/read_text_file notes.txt
 read-1: completed
-says: Nothing to tidy that I know of, so I add the line "The demo agent was here." at the end. I write in a moment; type on if you like.
+says: I found nothing to tidy, so I add the line "The demo agent was here." at the end. I will write in a moment. Keep typing if you like.
 edit-1 (edit): Edit notes.txt
 fs/write_text_file notes.txt
 """
 AGAIN = """\
 edit-{0}: failed
-says: You were typing in that very place, so nothing was changed. I read it again.
+says: You were typing in the same place, so nothing was changed. I read the file again.
 """
 
 
@@ -157,7 +157,8 @@ def test_a_turn(client: Client, answers: list[dict[str, Any]], transcript: str) 
         == "end_turn"
     )
     assert (
-        client.transcript[0] == "says: I am a script, no AI. I ask your editor for notes.txt, not the disk."
+        client.transcript[0]
+        == "says: I am a script without AI. I ask your editor for notes.txt, not the disk."
     )
     assert client.transcript[1:] == transcript.splitlines()
     assert client.answers == []
@@ -202,7 +203,7 @@ def test_no_file_is_meant(client: Client) -> None:
 def test_no_files_offered(tmp_path: Path) -> None:
     client = Client(tmp_path, capabilities={"fs": {"readTextFile": True}})
     assert client.prompt("/a/b.txt") == "end_turn"
-    assert "offers me no files" in client.transcript[0]
+    assert "does not offer me files" in client.transcript[0]
     assert client.close() == 0
 
 

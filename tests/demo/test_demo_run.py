@@ -25,7 +25,7 @@ KEPT = "what you typed meanwhile is still there: the edit went around it"
 STEP = "the edit is one undo step"
 UNDO = "undo gave back your own text, character for character"
 DISK = "the file on disk is what it was, byte for byte: nothing was saved"
-NONE = "no edit arrived, so nothing else could be tried"
+NONE = "no edit arrived, so the demo cannot continue"
 ALL = {READ, KEPT, STEP, UNDO, DISK}
 
 
@@ -77,7 +77,7 @@ def test_what_a_person_sees(monkeypatch: pytest.MonkeyPatch) -> None:
         "    17 -     for i in range(len(mm)):",
         "    17 ▌     for i in range(len(mm) - 1):                                      as you had it",
     ]
-    assert lines[-3:] == ["All of it held.", *demo.NEXT.splitlines()]
+    assert lines[-3:] == ["All checks passed.", *demo.NEXT.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,6 @@ sys.exit(run.run(None, None))"""
             pass
         os.close(screen)
     assert process.returncode == 0
-    assert "All of it held." in seen.decode()
+    assert "All checks passed." in seen.decode()
     assert (b"\x1b[36m" in seen or b"\x1b[1;36m" in seen) is colours
     assert seen.count(b"rainfall") > 10

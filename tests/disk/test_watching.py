@@ -131,7 +131,7 @@ def test_without_watches_it_says_why(
     assert watch.join(HANGS)
     assert words in watch.why_not
     assert "/secret" not in watch.why_not
-    assert "looked at twice a second" in caplog.text
+    assert "checked twice a second" in caplog.text
     assert not watch.covers(str(tmp_path / "a"))
     assert not watch.covers_folders([str(tmp_path)])
     assert probe(str(tmp_path)) == watch.why_not

@@ -87,7 +87,7 @@ async def test_the_user_is_told_what_happened_to_the_journal(tmp_path: Path) -> 
         journal.tell = told.append
         await journal.begin(entry("a", "b"))
     assert len(told) == 1
-    assert "put aside" in told[0]
+    assert "It was renamed to" in told[0]
 
 
 def test_several_sidecars_share_one_file(tmp_path: Path) -> None:

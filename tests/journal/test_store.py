@@ -217,7 +217,7 @@ def test_another_program_that_does_not_let_go(tmp_path: Path) -> None:
         write = store.begin(entry("a", "b"))
         other = sqlite3.connect(tmp_path / "j" / NAME, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        refused(store, "another program holds")
+        refused(store, "another program keeps")
         assert store.texts(write) == ("a", "b")  # readers do not wait for writers
         other.execute("ROLLBACK")
         other.close()
@@ -229,7 +229,7 @@ def test_another_program_that_holds_the_folder(tmp_path: Path) -> None:
 
     make(tmp_path / "j")
     with locked(tmp_path / "j", 1), Store(tmp_path / "j", busy_seconds=0.05) as store:
-        refused(store, "another program holds")
+        refused(store, "another program keeps")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

@@ -139,8 +139,8 @@ FAILURES: dict[str, tuple[Exception, str]] = {
     "a wrong value": (ValueError("cwd must be absolute"), "cwd must be absolute"),
     "the disk": (PermissionError(13, "Permission denied", "/secret/path"), "Permission denied"),
     "the editor": (EditorGone("gone"), "connection has ended"),
-    "a mistake of ours": (KeyError("secret detail"), "log says why"),
-    "another mistake of ours": (ZeroDivisionError("secret detail"), "log says why"),
+    "a mistake of ours": (KeyError("secret detail"), "see its log"),
+    "another mistake of ours": (ZeroDivisionError("secret detail"), "see its log"),
 }
 
 
@@ -220,7 +220,7 @@ async def test_a_turn_that_breaks_unwatched_is_told(
 
     service.turn = turn
     await commands.execute(PROMPT, "x")
-    await until(lambda: any("log says why" in told["message"] for told in wire.params("window/showMessage")))
+    await until(lambda: any("see its log" in told["message"] for told in wire.params("window/showMessage")))
     assert not any("secret" in told["message"] for told in wire.params("window/showMessage"))
 
 

@@ -56,7 +56,7 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path, folder: Path) -
 
         loaded = await editor.execute("sidecar.loadSession", session)
         assert (loaded["history"], loaded["remembers"]) == ("transcript", False)
-        assert "fake cannot take up earlier conversations" in loaded["note"]
+        assert "fake cannot continue earlier conversations" in loaded["note"]
         assert editor.said(session, "user_message_chunk", replay=True) == "Fix the loop.\nThen stop."
         assert editor.said(session, replay=True) == "one two"
         assert editor.said(session) == ""

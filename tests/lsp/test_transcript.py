@@ -365,7 +365,7 @@ async def test_other_files_are_no_transcripts(desk: Desk, name: str) -> None:
 FAILURES = [
     (AgentFailed("not_installed", "fast-agent is not installed; install it"), "install it"),
     (LookupError("no such agent"), "no such agent"),
-    (RuntimeError("secret detail"), "log says why"),
+    (RuntimeError("secret detail"), "see the sidecar's log"),
 ]
 
 
@@ -398,7 +398,7 @@ async def test_a_session_that_is_gone_is_replaced(desk: Desk) -> None:
 
 ENDS: dict[str, tuple[dict[str, object], str]] = {
     "cancelled": ({"stopReason": "cancelled"}, "- cancelled"),
-    "refusal": ({"stopReason": "refusal"}, "- the agent refused to go on"),
+    "refusal": ({"stopReason": "refusal"}, "- the agent refused to continue"),
     "unknown reason": ({"stopReason": "new\x1breason"}, "- new\\x1breason"),
     "failed": ({"stopReason": "failed", "error": "it exited"}, "- **failed:** it exited"),
     "odd changes": ({"changes": [{"uri": 1}, None, {"uri": "untitled:1"}]}, "- changed untitled:1: +0 −0"),

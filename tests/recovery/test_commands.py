@@ -74,7 +74,7 @@ def shell(tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_nothing_was_changed(shell: Shell, journal: Path) -> None:
     assert shell.run("changes") == 0
-    assert shell.out == f"The journal knows of no change by an agent in {shell.folder}.\n"
+    assert shell.out == f"The journal has no changes by agents in {shell.folder}.\n"
     assert shell.run("changes", "--json") == 0
     assert json.loads(shell.out) == []
     assert not journal.exists()  # looking leaves nothing behind
@@ -194,7 +194,7 @@ def test_diffs_are_shown_oldest_first_and_escaped(shell: Shell) -> None:
         (["--purge", "--json"], 2, "do not go together"),
         (["--purge"], 2, "add --yes"),
         (["0"], 1, "names 2 changes"),
-        (["--limit", "-1"], 2, "not a number from 0 on"),
+        (["--limit", "-1"], 2, "not a whole number, 0 or larger"),
     ],
 )
 def test_wrong_use_of_changes(shell: Shell, words: list[str], code: int, message: str) -> None:
@@ -230,12 +230,12 @@ def test_a_journal_that_cannot_be_read(shell: Shell, journal: Path, tmp_path: Pa
     (journal / "journal.sqlite3").chmod(0o600)
     (journal / "journal.sqlite3").write_bytes(b"junk" * 1000)
     assert shell.run("changes") == 0
-    assert "put aside" in shell.err
+    assert "It was renamed to" in shell.err
     journal.rename(journal.with_name("moved"))
     journal.mkdir(mode=0o700)
     (journal / "journal.sqlite3").symlink_to(tmp_path / "nowhere")
     assert shell.run("changes") == 1
-    assert shell.err.startswith("acp-sidecar changes: a file of the journal is not a plain file")
+    assert shell.err.startswith("acp-sidecar changes: a file of the journal is not a regular file")
     assert shell.err.count("\n") == 1
 
 
@@ -287,17 +287,18 @@ def test_revert_says_what_became_of_every_file(shell: Shell) -> None:
     assert shell.run("revert", "--session", "abcdef") == 1
     lines = shell.out.splitlines()
     assert "✓ edited.txt  taken back" in lines
-    assert "✓ made.txt  removed; the agent had made it" in lines
-    assert "✗ clash.txt  nothing changed: one place was worked on since" in lines
-    assert "= same.txt  nothing to do: the file says so already" in lines
+    assert "✓ made.txt  removed; the agent had created it" in lines
+    assert "✗ clash.txt  nothing changed: one place was edited since" in lines
+    assert "= same.txt  nothing to do: the file already has this text" in lines
     assert any(
-        line.startswith("✗ kept.txt  nothing changed: it was made by the agent and edited") for line in lines
+        line.startswith("✗ kept.txt  nothing changed: the agent created it and it was edited")
+        for line in lines
     )
     at = lines.index("    line 4")
     assert lines[at + 1].startswith("      now              drei\\x1b 23757")
     assert lines[at + 2].startswith("      the agent wrote  three 23757")
     assert lines[at + 3].startswith("      before that      3 23757")
-    assert "2 of 5 files were left as they are." in lines
+    assert "2 of 5 files were not changed." in lines
     assert (shell.folder / "edited.txt").read_text() == before + "mine\n"
 
     again = lines[-1].split(": ")[1].split()
@@ -357,7 +358,7 @@ def test_wrong_use_of_revert(shell: Shell, words: list[str], code: int, message:
 
 def test_nothing_to_revert(shell: Shell) -> None:
     assert shell.run("revert", "x") == 1
-    assert shell.err == "acp-sidecar revert: the journal knows of no change by an agent\n"
+    assert shell.err == "acp-sidecar revert: the journal has no changes by agents\n"
 
 
 def test_what_was_interrupted_is_looked_into_first(shell: Shell, journal: Path) -> None:

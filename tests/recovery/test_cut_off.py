@@ -151,7 +151,7 @@ def test_what_nobody_knows_is_told(journal: Path, folder: Path) -> None:
     put(folder, {"big.txt": NEW})
     with Store(journal) as store:
         assert settle(store) == [
-            "big.txt was changed by agent in its turn that was cut off, and cannot be taken back."
+            "big.txt was changed by agent in a turn that was interrupted, and cannot be taken back."
         ]
         assert store.entries() == []
 

@@ -90,7 +90,7 @@ IN_THE_WAY = [
         "edited since",
     ),
     ("removed since by the user", None, [(A, TWO)], "removed since"),
-    ("removed, and another one there", "other\n", [("old\n", None)], "of that name again"),
+    ("removed, and another one there", "other\n", [("old\n", None)], "of that name exists again"),
 ]
 
 

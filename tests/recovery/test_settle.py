@@ -19,27 +19,27 @@ OLD, NEW = "one\ntwo\n", "one\nTWO\nthree\n"
 ROWS: list[tuple[str, dict[str, Any], bytes | None, str, str]] = [
     # name, the entry, the file's bytes now, state, a part of the sentence
     ("written", {}, NEW.encode(), "done", "complete"),
-    ("not written", {}, OLD.encode(), "failed", "as it was"),
+    ("not written", {}, OLD.encode(), "failed", "is unchanged"),
     ("something else", {}, b"mine\n", "unknown", "neither"),
     ("gone", {}, None, "unknown", "neither"),
     ("other line ends", {}, NEW.replace("\n", "\r\n").encode(), "done", "complete"),
     ("a mark", {}, codecs.BOM_UTF8 + NEW.encode(), "done", "complete"),
-    ("utf-16", {"encoding": "utf-16-le", "bom": codecs.BOM_UTF16_LE}, codecs.BOM_UTF16_LE + OLD.encode("utf-16-le"), "failed", "as it was"),
+    ("utf-16", {"encoding": "utf-16-le", "bom": codecs.BOM_UTF16_LE}, codecs.BOM_UTF16_LE + OLD.encode("utf-16-le"), "failed", "is unchanged"),
     ("binary", {}, b"\0\0\0", "unknown", "cannot be read"),
     ("created", {"before": None}, NEW.encode(), "done", "complete"),
-    ("not created", {"before": None}, None, "failed", "as it was"),
+    ("not created", {"before": None}, None, "failed", "is unchanged"),
     ("created by another", {"before": None}, b"mine\n", "unknown", "neither"),
     ("removed", {"after": None}, None, "done", "complete"),
-    ("not removed", {"after": None}, OLD.encode(), "failed", "as it was"),
+    ("not removed", {"after": None}, OLD.encode(), "failed", "is unchanged"),
     ("same text", {"after": OLD}, OLD.encode(), "done", "complete"),
     ("editor, saved", {"via": "editor"}, NEW.encode(), "done", "complete"),
     ("editor, not saved", {"via": "editor"}, OLD.encode(), "unknown", "may have the new text, unsaved"),
     ("editor, something else", {"via": "editor"}, b"mine\n", "unknown", "neither"),
     ("editor, never created", {"via": "editor", "before": None}, None, "unknown", "unsaved"),
     ("untitled", {"via": "editor", "path": "untitled:1"}, None, "unknown", "not a file"),
-    ("half", {}, b"one\nTWO\n", "failed", "put back"),
-    ("half, room reserved", {}, b"one\nTW" + b"o\n\0\0\0\0\0\0", "failed", "put back"),
-    ("longer before, not cut off", {"before": NEW, "after": OLD}, b"one\ntwo\nthree\n", "failed", "put back"),
+    ("half", {}, b"one\nTWO\n", "failed", "was restored"),
+    ("half, room reserved", {}, b"one\nTW" + b"o\n\0\0\0\0\0\0", "failed", "was restored"),
+    ("longer before, not cut off", {"before": NEW, "after": OLD}, b"one\ntwo\nthree\n", "failed", "was restored"),
     ("half, then edited", {}, b"one\nTWO\nmine", "unknown", "neither"),
     ("half, by the editor", {"via": "editor"}, b"one\nTWO\n", "unknown", "neither"),
 ]  # fmt: skip
@@ -74,7 +74,7 @@ def test_by_the_file(
         assert words in sentence
         assert ("a.txt" in sentence) is ("untitled" not in sentence)
         assert str(folder) not in sentence or "cannot" in sentence
-        if "put back" in words:
+        if "was restored" in words:
             assert path.read_text() == values["before"]
         elif data is not None:
             assert path.read_bytes() == data
@@ -161,7 +161,7 @@ async def test_at_start_everything_is_told_but_not_too_much(journal: Path, folde
         assert len(told) == TOLD + 1
         assert (
             told[0]
-            == "agent's write to a.txt was interrupted before anything was written; the file is as it was."
+            == "agent's write to a.txt was interrupted before anything was written; the file is unchanged."
         )
         assert told[-1].startswith("3 more")
         assert await at_start(opened) == []
@@ -171,7 +171,7 @@ async def test_at_start_a_journal_that_cannot_be_used_is_told(tmp_path: Path, jo
     (tmp_path / "file").write_text("")
     async with SqliteJournal.opened(tmp_path / "file" / "j") as opened:
         (sentence,) = await at_start(opened)
-    assert "cannot write until" in sentence
+    assert "agents cannot write" in sentence
 
 
 def test_damaged_texts_are_told(journal: Path, folder: Path) -> None:

@@ -271,7 +271,7 @@ def test_what_cannot_be_decided_says_why(tmp_path: Path) -> None:
 def test_an_editor_that_takes_no_edits_keeps_the_conflict(tmp_path: Path) -> None:
     async def after(bench: Bench, editor: FakeEditor) -> None:
         conflict = await the_conflict(bench)
-        with pytest.raises(AgentFailed, match="your text is untouched"):
+        with pytest.raises(AgentFailed, match="your text is unchanged"):
             await bench.workspace.resolve_conflict(conflict["conflictId"], "agent")
         assert editor.text("a.txt") == MINE
         assert await the_conflict(bench) == conflict

@@ -290,7 +290,7 @@ async def test_an_agent_that_may_not_be_started_is_not(tmp_path: Path) -> None:
             side.workspace.authenticate("agent"),
             side.workspace.list_sessions("agent"),
         ):
-            with pytest.raises(AgentFailed, match="was not allowed"):
+            with pytest.raises(AgentFailed, match="did not allow it"):
                 await attempt
         assert side.ids() == {bench.session}
         assert agents.loaded == agents.started_in == agents.folders == []

@@ -205,7 +205,7 @@ def test_that_nobody_looks_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     warnings = [words for level, words in editor.shown if level == "warning"]
     assert len(warnings) == acts
     if acts:
-        assert f"In {tmp_path.name} there is too much to see what commands of agent change" in warnings[0]
+        assert f"{tmp_path.name} has too many files to find what commands of agent change" in warnings[0]
 
 
 @pytest.mark.parametrize("which", ["cwd", "additional", "beneath another"])

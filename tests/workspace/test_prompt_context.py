@@ -94,7 +94,7 @@ def test_many_diagnostics_are_bounded(tmp_path: Path) -> None:
 def test_what_does_not_go_along_is_told(tmp_path: Path, name: str) -> None:
     blocks, told = heard(tmp_path, of(tmp_path, name, SECOND))
     assert blocks == []
-    assert len([words for words in told if "did not go along" in words]) == 1
+    assert len([words for words in told if "could not be sent with the prompt" in words]) == 1
 
 
 def test_the_command_s_shape() -> None:

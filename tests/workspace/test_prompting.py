@@ -72,7 +72,7 @@ async def dirty(bench: Bench, editor: FakeEditor) -> None:
 def test_unsaved_text_goes_along_and_secrets_do_not(tmp_path: Path) -> None:
     sent, editor = prompt(tmp_path, dirty)
     assert sent == ["a.txt: typed disk\n"]
-    assert editor.shown == [("info", "Your unsaved text of a.txt went along with the prompt.")]
+    assert editor.shown == [("info", "Your unsaved text of a.txt was sent with the prompt.")]
 
 
 def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -
     editor = run(main())
     assert [len(heard) for heard in agents.heard] == [2, 2, 3]
     assert [words for _, words in editor.shown] == [
-        "Your unsaved text of a.txt went along with the prompt.",
-        "Your unsaved text of a.txt, b.txt went along with the prompt.",
+        "Your unsaved text of a.txt was sent with the prompt.",
+        "Your unsaved text of a.txt, b.txt was sent with the prompt.",
     ]
-    assert [words for _, words in editor.logged if "went along" in words] == [editor.shown[0][1]]
+    assert [words for _, words in editor.logged if "was sent with" in words] == [editor.shown[0][1]]
 
 
 @pytest.mark.parametrize(("policy", "embedded"), [("nothing", True), ("embed", False)])
@@ -155,7 +155,7 @@ def test_large_texts_stay_behind_and_that_is_said(tmp_path: Path) -> None:
     assert len(sent) == count - 1
     ((level, words),) = editor.shown
     assert level == "warning"
-    assert f"large, f{count - 1}: too large to go along" in words
+    assert f"large, f{count - 1}: too large to send with the prompt" in words
 
 
 def test_a_write_based_on_what_went_along_keeps_later_typing(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def test_a_never_approved_agent_asks_once(
             opened = True
     except* AgentFailed as failed:
         (one,) = failed.exceptions
-        assert "not allowed" in str(one)
+        assert "did not allow" in str(one)
     assert bool(agents.opened) is started
     assert bool(opened) is started
     assert approvals.knows(COMMAND) is remembered

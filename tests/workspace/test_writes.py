@@ -253,7 +253,7 @@ def test_an_editor_that_refuses_every_edit(tmp_path: Path) -> None:
         editor.types("a.txt", "typed\n", at=0)
         await asyncio.sleep(1)
         answer = refused(await bench.write("a.txt", BASE.replace("two", "2")), Kind.EDITOR_REFUSED)
-        assert "The file is as it was" in answer.message
+        assert "The file is unchanged" in answer.message
         assert editor.text("a.txt").startswith("typed\n")
         assert (tmp_path / "a.txt").read_text() == wanted
 
@@ -611,7 +611,7 @@ def test_the_user_is_told_of_a_conflict_once_a_turn(tmp_path: Path) -> None:
     editor = play_seen(tmp_path, VSCODE, case)
     ((_, words),) = editor.shown
     assert "near line 2" in words
-    assert "Your text stands" in words
+    assert "Your text stays" in words
 
 
 def test_what_an_agent_believes_follows_a_rename(tmp_path: Path) -> None:
