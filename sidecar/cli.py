@@ -99,24 +99,24 @@ def _doctor(arguments: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="acp-sidecar",
-        description="Agents see your unsaved buffers, and what they write arrives as undoable edits.",
+        description="Agents see your unsaved buffers, and you can undo and review their edits.",
     )
     parser.add_argument("--version", action="version", version=f"acp-sidecar {__version__}")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say more on stderr")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log more on stderr")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    lsp = commands.add_parser("lsp", help="the language server on stdio: what an editor starts")
-    lsp.add_argument("--stdio", action="store_true", help="accepted and ignored: there is no other way")
+    lsp = commands.add_parser("lsp", help="run the language server on stdio; your editor starts it")
+    lsp.add_argument("--stdio", action="store_true", help="accepted and ignored; stdio is the only transport")
     lsp.set_defaults(run=_lsp)
 
-    demo = commands.add_parser("demo", help="the main job in this terminal, without an account")
-    demo.add_argument("path", nargs="?", metavar="PATH", help="a file of yours; a copy of it is used")
+    demo = commands.add_parser("demo", help="play the main scenario in this terminal; needs no account")
+    demo.add_argument("path", nargs="?", metavar="PATH", help="one of your files; the demo uses a copy")
     demo.add_argument(
         "--agent",
         nargs=argparse.REMAINDER,
         metavar="CMD",
-        help="an agent of yours instead of the scripted one",
+        help="use your own agent instead of the scripted one",
     )
     demo.set_defaults(run=_demo)
 
@@ -127,17 +127,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     setup.set_defaults(run=_setup)
 
-    changes = commands.add_parser("changes", help="what agents changed in this folder")
+    changes = commands.add_parser("changes", help="list what agents changed in this folder")
     options.changes(changes)
     changes.set_defaults(run=_changes)
 
-    revert = commands.add_parser("revert", help="take back what an agent changed; later work by you stays")
+    revert = commands.add_parser("revert", help="take back an agent's changes; your later work stays")
     options.revert(revert)
     revert.set_defaults(run=_revert)
 
-    sessions = commands.add_parser(
-        "sessions", help="conversations with agents that are recorded in this folder"
-    )
+    sessions = commands.add_parser("sessions", help="list the recorded conversations of this folder")
     options.sessions(sessions)
     sessions.set_defaults(run=_sessions)
 
@@ -145,8 +143,8 @@ def _parser() -> argparse.ArgumentParser:
     options.audit(audit)
     audit.set_defaults(run=_audit)
 
-    doctor = commands.add_parser("doctor", help="look at this machine; say what is missing and how to get it")
-    doctor.add_argument("--json", action="store_true", help="for programs")
+    doctor = commands.add_parser("doctor", help="check this machine; say what is missing and how to get it")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
 
     completion = commands.add_parser(

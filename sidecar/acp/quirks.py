@@ -1,8 +1,8 @@
-"""Quirks: what single agents do that has to be met in a way of its own, by what the *user configured*: the agent's name in the settings,
-its program, or the package that a runner starts. Never by what an agent says of itself: a quirk may take a warning away.
+"""Quirks: behaviour of single agents that needs special handling, identified by what the *user configured*: the agent's name in the
+settings, its program, or the package that a runner starts. Never by what an agent reports: a quirk may remove a warning.
 
-A row is here only when meeting it for everybody would be wrong; what many do is tolerated for all of them, where it arrives. Each has its
-observed reason, and a test (tests/acp/test_tolerance.py).
+A row is here only if the same handling would be wrong for other agents. Common deviations are tolerated for all agents, where they
+arrive (docs/clients.md). Each row has its observed reason and a test (tests/acp/test_tolerance.py).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sidecar.acp.command import Command
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """Everything defaults to what ACP says."""
+    """The defaults follow ACP."""
 
     missing_reads_empty: bool = False
     """Reading a file that does not exist succeeds with ""."""
     asks_for_ours: bool = False
-    """It asks for permission before requests that come to us: what is allowed it does not do by itself."""
+    """It asks for permission before requests to us: it does not carry out allowed actions itself."""
     rereads: bool = False
     """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
     or comes another way."""

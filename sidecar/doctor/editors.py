@@ -10,18 +10,23 @@ from sidecar.doctor.finding import Finding, Mark
 
 KNOWN: tuple[tuple[str, str, Mark, str], ...] = (
     ("nvim", "Neovim", "ok", "everything, with the file that `acp-sidecar setup nvim` prints"),
-    ("hx", "Helix", "note", "nothing is saved for it, questions and commands are code actions in the chat"),
+    (
+        "hx",
+        "Helix",
+        "note",
+        "save edited files yourself; questions and commands are code actions in the chat",
+    ),
     (
         "emacs",
         "Emacs",
         "note",
-        "with eglot 1.17 edits could land in the wrong line without the file that `acp-sidecar setup emacs` prints",
+        "with eglot 1.17, edits can land in the wrong line without the file that `acp-sidecar setup emacs` prints",
     ),
     (
         "kate",
         "Kate",
         "warn",
-        "refuses every edit of a language server: agents read your buffers, clean files are written on disk",
+        "refuses every edit by a language server: agents read your buffers; files without unsaved changes are written to disk",
     ),
     ("code", "VS Code", "ok", "everything, with the extension acp-sidecar (`make vsix`)"),
 )
@@ -34,4 +39,4 @@ def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
     for _, name, mark, words in here:
         yield Finding(area, mark, f"{name}: {words}")
     if not here:
-        yield Finding(area, "note", "no editor known to us is on PATH; any LSP client will do")
+        yield Finding(area, "note", "no known editor is on PATH; any LSP client works")

@@ -75,7 +75,7 @@ class _Command:
         for word in arguments.paths:
             named = [] if os.path.lexists(word) or os.sep in word else self._store.named(word)
             if len(named) > 1:
-                return f'"{plain(word)}" names {len(named)} changes; give more of the id'
+                return f'"{plain(word)}" names {len(named)} changes; give more characters of the id'
             if named:
                 ids.append(named[0].id)
                 continue
@@ -190,7 +190,7 @@ def one_session(store: Store, name: str) -> tuple[str] | str:
     if len(found) == 1:
         return (found[0],)
     if found:
-        return f'"{plain(name)}" names {len(found)} sessions; give more of the id'
+        return f'"{plain(name)}" names {len(found)} sessions; give more characters of the id'
     return (
         f'there is no session "{plain(name)}" in the journal; `acp-sidecar changes --everywhere` lists them'
     )

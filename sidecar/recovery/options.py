@@ -53,7 +53,7 @@ def audit(parser: argparse.ArgumentParser) -> None:
         "--path", action="store_true", help="only print where the log's files are, oldest first"
     )
     parser.add_argument(
-        "--session", metavar="S", help="only this agent session (the first characters are enough)"
+        "--session", metavar="S", help="only this agent session (its first characters are enough)"
     )
     parser.add_argument(
         "-n",

@@ -1,4 +1,4 @@
-"""What the workspace needs from outside, as Protocols. Adapters live in lsp/, acp/, disk.py and journal.py; cli.py joins them.
+"""What the workspace needs from outside, as Protocols. lsp/, acp/ and the journal implement them; connection.py connects them.
 
 Positions are `core.text.Position`: line from 0, character from 0 in units of the encoding negotiated with the editor.
 """
@@ -20,7 +20,7 @@ Json = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class EditorCapabilities:
-    """What the client announced at `initialize`. Everything defaults to the least."""
+    """What the client announced at `initialize`. The defaults assume the least."""
 
     name: str = ""
     version: str = ""
@@ -50,13 +50,13 @@ class EditorCapabilities:
     elicitation: bool = False
     terminal_login: bool = False
     lf_lines: bool = False
-    """This and the following: known of an editor by its name. Only "\\n" ends a line (core/lf_lines.py)."""
+    """This and the following are known by the editor's name. Only "\\n" ends a line (core/lf_lines.py)."""
     in_any_order: bool = False
-    """It numbers its changes one by one and may tell them in another order (core/overlay.py)."""
+    """It numbers its changes one by one and may send them out of order (core/overlay.py)."""
     keeps_lines: bool = False
-    """A buffer is lines: whether the last one has an end cannot be edited (core/final_end.py)."""
+    """A buffer is a list of lines: edits cannot change whether the last one has a line end (core/final_end.py)."""
     adds_final_end: bool = False
-    """What it saves has a final line end, whether or not there was one."""
+    """Files that it saves always have a final line end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Saved:
 
     saved: bool
     typed: bool = False
-    """The user typed while the save was prepared: not every change that came was done by the save."""
+    """The user typed while the save was prepared: not every change during that time was made by the save."""
 
 
 class EditorGone(Exception):
@@ -133,7 +133,7 @@ class Question:
     details: Json = field(default_factory=dict[str, object])
     """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
     behind: bool = False
-    """What is allowed an agent does by itself, where we cannot look."""
+    """The agent does the allowed action itself, where we cannot check it."""
     whole: str = ""
     """The command, escaped, where `text` leaves part of it out: it can be seen before the question is answered. Then nothing that lasts
     is among the options."""
@@ -156,9 +156,9 @@ class Editor(Protocol):
     def capabilities(self) -> EditorCapabilities: ...
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
-        """Enqueues the request before it returns (nothing can come between plan and send); awaiting gives the answer.
+        """Enqueues the request before it returns, so nothing can happen between plan and send; awaiting gives the answer.
 
-        Raises EditorGone. It has no time limit of its own: the caller decides what silence means."""
+        Raises EditorGone. It has no time limit: the caller decides how long to wait."""
         ...
 
     async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved: ...
@@ -179,11 +179,11 @@ class Editor(Protocol):
         ...
 
     def session_history(self, session_id: str, update: Json) -> None:
-        """As `session_update`, of something that was long ago: shown where sessions are shown, and nowhere else."""
+        """As `session_update`, but for history: shown only where sessions are shown."""
         ...
 
     def history_shown(self) -> None:
-        """All of it is on its way to the editor when this returns, before anything that comes after."""
+        """When this returns, all of it is queued for the editor, ahead of anything later."""
         ...
 
     def agent_state(self, state: AgentState) -> None:
@@ -197,7 +197,7 @@ class Editor(Protocol):
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
-        """What a command of the agent's said since the last call; coalescible, and only for clients that show it."""
+        """Output of an agent's command since the last call; coalescible, and only for clients that show it."""
         ...
 
     def turn_ended(self, outcome: Json) -> None: ...
@@ -239,21 +239,21 @@ class OpenedSession:
     modes: Json | None = None
     config_options: Sequence[Json] | None = None
     embedded_context: bool = False
-    """The agent takes `resource` blocks in prompts."""
+    """The agent accepts `resource` blocks in prompts."""
     reference: str = ""
-    """The agent's own name for it, which only the agents' side understands; it outlives the process."""
+    """The agent's own id for it, which only `acp/` understands; it outlives the process."""
     replayed: bool = False
-    """A loaded session: the agent told its history."""
+    """A loaded session: the agent sent its history."""
     images: bool = False
-    """The agent takes `image` blocks in prompts."""
+    """The agent accepts `image` blocks in prompts."""
     loads: bool = False
-    """The agent can take conversations up again."""
+    """The agent can continue earlier conversations."""
     rereads: bool = False
     """Its program is known to read files by itself just before it writes them; its model does not see that."""
 
     @property
     def prompt_capabilities(self) -> Json | None:
-        """ACP's `promptCapabilities`, as far as a client needs them; None when there is nothing to tell."""
+        """ACP's `promptCapabilities`, as far as a client needs them; None if there are none."""
         return {"image": True} if self.images else None
 
 
@@ -287,18 +287,18 @@ class Agents(Protocol):
 
     def list(self) -> list[AgentInfo]: ...
     def found(self, agent: str) -> AgentCommand | None:
-        """How an agent that was found on this machine, and that nobody configured, is started."""
+        """The command of an agent that was found on this machine and is not configured."""
         ...
 
     async def open_session(self, request: SessionRequest) -> OpenedSession: ...
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
-        """Takes up an earlier conversation. Its history comes as session updates before this returns, or with `replay` false not
-        at all. "unsupported" when the agent cannot; "refused" when it has lost it."""
+        """Continues an earlier conversation. Its history arrives as session updates before this returns, unless `replay` is false.
+        "unsupported" if the agent cannot do this; "refused" if it has lost the conversation."""
         ...
 
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
-        """Conversations the agent keeps, in these folders or (none given) in all; none where it keeps none. `cwd`: where the
-        agent is started if need be, here and below."""
+        """The agent's stored conversations, in these folders or (if none are given) in all. `cwd`: where the agent is started if
+        necessary, here and below."""
         ...
 
     async def delete_session(self, agent: str, reference: str, cwd: str) -> None: ...
@@ -311,17 +311,17 @@ class Agents(Protocol):
         ...
 
     async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
-        """`{agent, state, …}`: what was done, or what a person has to do (the reference tells the states)."""
+        """`{agent, state, …}`: what was done, or what a person has to do (docs/reference.md lists the states)."""
         ...
 
     async def logout(self, agent: str, cwd: str) -> None: ...
     async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
-        """Runs one turn; returns ACP's stop reason after every update of the turn was handed over."""
+        """Runs one turn; returns ACP's stop reason after every update of the turn was delivered."""
         ...
 
     def cancel(self, session_id: str) -> None: ...
     def reference(self, session_id: str) -> str:
-        """The agent's own name for the conversation as it is now: after the agent's death it may be another one."""
+        """The agent's current id for the conversation: it may change when the agent restarts."""
         ...
 
     async def close_session(self, session_id: str) -> None: ...
@@ -335,14 +335,14 @@ class Audit(Protocol):
 
 
 class Approvals(Protocol):
-    """Which agents' commands the user allowed to be started on this machine."""
+    """The agent commands that the user approved on this machine."""
 
     def knows(self, command: AgentCommand) -> bool: ...
     def remember(self, command: AgentCommand) -> None: ...
 
 
 class Journal(Protocol):
-    """Pre-images of everything an agent changes."""
+    """Stores the text before everything that an agent changes."""
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
         """The entry's id; durable when this returns. `takes_back`: entries that are undone once this one is done.
@@ -351,7 +351,7 @@ class Journal(Protocol):
         ...
 
     async def finish(self, entry_id: str, state: EntryState) -> None:
-        """What became of it. Never raises: an entry left open is settled at the next start."""
+        """Records the outcome. Never raises: an entry that stays open is settled at the next start."""
         ...
 
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
@@ -365,10 +365,10 @@ class Journal(Protocol):
 
     async def forget_ledger(self, uri: str) -> None: ...
 
-    # What the files were when a turn began; these never raise. See journal.turns.
+    # The files at the start of a turn; these never raise. See journal.turns.
 
     async def turn_began(self, start: TurnStart) -> None:
-        """Durable when this returns; instead of the session's turn before."""
+        """Durable when this returns; replaces the session's previous turn."""
         ...
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
@@ -380,7 +380,7 @@ class Journal(Protocol):
         ...
 
     async def turn_acted(self, session: str) -> None:
-        """The running turn's agent does something that may change files."""
+        """The agent of the running turn does something that may change files."""
         ...
 
     async def turn_ended(self, session: str) -> None: ...
