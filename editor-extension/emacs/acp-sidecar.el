@@ -12,15 +12,15 @@
 ;;         '(:agents (:fast-agent (:command "fast-agent-acp" :args ["--model" "passthrough"]))
 ;;           :defaultAgent "fast-agent"))
 ;;
-;; M-x acp-sidecar in any file starts the sidecar for that file's project; from then on it is told of every file of the
-;; project that has no other language server (eglot talks to one server for each buffer).  Then:
+;; M-x acp-sidecar in any file starts the sidecar for that file's project.  From then on it serves every file of the
+;; project that has no other language server (eglot uses one server per buffer).  Then:
 ;;
 ;;   M-x acp-sidecar-prompt   acp-sidecar-chat   acp-sidecar-send   acp-sidecar-new-session   acp-sidecar-cancel
 ;;   M-x acp-sidecar-status
 ;;
-;; What eglot itself does not do and this file adds: one server for all major modes of a project; unsent typing is sent
-;; before an edit's version is looked at (eglot 1.17 counts versions only when it sends); no question before each edit;
-;; an edit is an undo step of its own; the requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload.
+;; This file adds to eglot: one server for all major modes of a project; unsent typing is sent before an edit's version
+;; is checked (eglot 1.17 counts versions only when it sends); no question before each edit; each edit is its own undo
+;; step; the requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload.
 
 ;;; Code:
 

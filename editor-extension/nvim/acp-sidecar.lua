@@ -5,18 +5,18 @@
 --     defaultAgent = 'fast-agent',
 --   }
 --
--- setup() takes every setting of the sidecar, and four of its own: cmd (how to start the sidecar), root_dir (a folder;
--- default: the working directory when it starts), on_turn_ended (a function of sidecar/turnEnded's parameters) and keys
--- (true: the keys below; without it no key is taken).
+-- setup() accepts every setting of the sidecar (docs/settings.md), and four of its own: cmd (the command that starts the
+-- sidecar), root_dir (default: the working directory when it starts), on_turn_ended (a function that gets the parameters of
+-- sidecar/turnEnded) and keys (true: map the keys below; otherwise no key is mapped).
 --
 -- Commands:  :AcpPrompt TEXT   :AcpChat   :AcpNew [AGENT]   :AcpCancel   :AcpAnswer   :AcpStatus   :AcpStop
--- Review:    :AcpNext  :AcpPrevious            ]h  [h            to the next or previous change of an agent's
---            :AcpKeep  :AcpReject              <leader>hk  hr    the one at the cursor
---            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    those of this buffer; with ! of all files
+-- Review:    :AcpNext  :AcpPrevious            ]h  [h            go to the next or previous agent change
+--            :AcpKeep  :AcpReject              <leader>hk  hr    keep or reject the one at the cursor
+--            :AcpKeepAll[!]  :AcpRejectAll[!]  <leader>hK  hR    all in this buffer; with !, in all files
 --
--- What Neovim's own client does not do and this file adds: one client for all file buffers whatever their type; the custom
--- requests sidecar/save, sidecar/open, sidecar/close and sidecar/reload; a version check that covers version 0 and is
--- answered truthfully; questions that never take the keys somebody is typing.
+-- This file adds to Neovim's own client: one client for all file buffers of any type; the custom requests sidecar/save,
+-- sidecar/open, sidecar/close and sidecar/reload; a version check that includes version 0 and reports its real result;
+-- questions that never take the keys that you are typing.
 
 local M = {}
 

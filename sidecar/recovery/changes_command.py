@@ -101,7 +101,7 @@ class _Command:
 
         screen = Screen()
         if not writes:
-            screen.say(f"The journal knows of no change by an agent{self._where()}.")
+            screen.say(f"The journal has no changes by agents{self._where()}.")
             return 0
         if arguments.diff:
             for write in reversed(writes):
@@ -179,7 +179,7 @@ class _Command:
 
 def _no_such(word: str) -> str:
     return (
-        f'"{plain(word)}" is no file or folder, and the journal knows of no change by that name; '
+        f'"{plain(word)}" is not a file or folder, and the journal has no change with that name; '
         "`acp-sidecar changes --everywhere` lists all changes"
     )
 

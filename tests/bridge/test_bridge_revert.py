@@ -145,7 +145,7 @@ async def test_later_work_in_the_same_place_stays_and_it_is_said(desk: Desk) -> 
         (change,) = await desk.changes()
         done = await desk.terminal("revert", change["id"])
         assert done.returncode == 1
-        assert "changed since in the same place" in done.stdout + done.stderr
+        assert "changed in the same place since" in done.stdout + done.stderr
         assert "# mine instead" in buffer.text
 
 

@@ -355,7 +355,7 @@ async def test_modes_options_and_models(tmp_path: Path, folder: Path) -> None:
             ("sidecar.setMode", {"modeId": "no"}, 'no mode "no" here (ask, code)'),
             ("sidecar.setConfigOption", {"configId": "no", "value": "x"}, 'no option "no" here (effort, loud, sidecar.model)'),
             ("sidecar.setConfigOption", {"configId": "effort", "value": "x"}, 'no value "x" here (low, high)'),
-            ("sidecar.setConfigOption", {"configId": "effort", "value": True}, "is a text"),
+            ("sidecar.setConfigOption", {"configId": "effort", "value": True}, "must be a text"),
             ("sidecar.setConfigOption", {"configId": "loud", "value": "x"}, "true or false"),
             ("sidecar.setConfigOption", {"configId": "sidecar.model", "value": "x"}, 'no value "x" here (small, big)'),
         ):  # fmt: skip

@@ -87,7 +87,7 @@ def test_a_path_that_does_not_exist(shell: Shell, words: list[str], journalled: 
         shell.write("a.txt", "1", "2")
     missing = str(shell.folder / "nonexistent")
     assert shell.run("changes", *words, missing) == 1
-    assert (f'"{missing}" is no file or folder' in shell.err, shell.out) == (True, "")
+    assert (f'"{missing}" is not a file or folder' in shell.err, shell.out) == (True, "")
     if journalled:
         assert shell.run("changes", *words, "a.txt", "nonexistent") == 1  # one wrong word and nothing is done
         assert shell.store.count(Selection()) == 1
@@ -101,7 +101,7 @@ def test_a_path_without_changes_is_named(shell: Shell) -> None:
             shell.write("a.txt", "1", "2")
         assert shell.run("changes", "b.txt", "c.txt") == 0
         paths = f"{shell.folder / 'b.txt'}, {shell.folder / 'c.txt'}"
-        assert shell.out == f"The journal knows of no change by an agent in {paths}.\n"
+        assert shell.out == f"The journal has no changes by agents in {paths}.\n"
 
 
 def test_the_table(shell: Shell) -> None:
