@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from sidecar import processes
 from sidecar.journal import folder as folders
 
 FOLDER = "alive"
@@ -83,12 +84,7 @@ def sweep(folder: Path) -> None:
 
 
 def _has_process(written: bytes) -> bool:
-    if sys.platform == "win32":
-        return True  # there, os.kill ends it
     try:
-        os.kill(int(written), 0)
-    except ProcessLookupError:
-        return False
-    except (ValueError, OSError):
+        return processes.runs(int(written)) is not False
+    except (ValueError, OverflowError):
         return True
-    return True

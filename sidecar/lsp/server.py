@@ -20,9 +20,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
@@ -32,7 +30,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
-from sidecar import __version__
+from sidecar import __version__, processes
 from sidecar.core.overlay import Modification
 from sidecar.core.text import Encoding
 from sidecar.lsp.announcement import NAME
@@ -220,9 +218,7 @@ async def _watch_editor(server: SidecarServer, on_death: Callable[[], None]) -> 
     """Calls `on_death` when the process named in `initialize` has ended (LSP, `processId`).
 
     The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there from the
-    start lives on another machine or in another container. Not on Windows, where `os.kill(pid, 0)` is no question."""
-    if sys.platform == "win32":
-        return
+    start lives on another machine or in another container. Not on Windows, where it cannot be told."""
     known: int | None = None
     while True:
         await asyncio.sleep(EDITOR_CHECK)
@@ -230,16 +226,17 @@ async def _watch_editor(server: SidecarServer, on_death: Callable[[], None]) -> 
         if not isinstance(pid, int) or pid <= 0:
             continue
         try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            if pid == known:
-                _log.warning("the editor's process has ended")
-                on_death()
-                return
+            running = processes.runs(pid)
+        except OverflowError:
             continue
-        except (PermissionError, OverflowError):
-            pass
-        known = pid
+        if running is None:
+            return
+        if running:
+            known = pid
+        elif pid == known:
+            _log.warning("the editor's process has ended")
+            on_death()
+            return
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument: int) -> None:

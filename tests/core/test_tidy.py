@@ -15,7 +15,7 @@ ROOT = Path(sidecar.__file__).parent
 
 LAYERS = [
     {"core"},
-    {"config", "matchers", "state_folder", "stderr_log"},
+    {"config", "matchers", "processes", "state_folder", "stderr_log"},
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
@@ -55,6 +55,7 @@ OPENS_FILES: dict[str, str] = {
     "lsp/transcript_folder.py": "transcripts, in the state folder",
     "lsp/whole_text.py": "long commands while they are asked about, in the state folder",
     "acp/reaper.py": "/proc and its pipes",
+    "processes.py": "/proc",
     "acp/pipes.py": "pipes to agents",
     "setup": "its set-up files; with --write, a new file in an editor's folder",
     "demo": "its own sample project: it plays the editor and the agent, which have their own files",

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -207,6 +208,24 @@ async def test_the_death_of_the_editors_process_ends_the_server(monkeypatch: pyt
         editor.stdin.close()
         await editor.wait()
         assert await client.exit_code() == 1
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere init collects what has ended")
+async def test_an_editor_that_nobody_collects_has_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first process of many containers never collects its children: a zombie is there for good."""
+    monkeypatch.setattr(server_module, "EDITOR_CHECK", 0.01)
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as editor:
+        async with in_process() as client:
+            await client.initialize(processId=editor.pid)
+            for _ in range(5):
+                await client.command("test.state")
+                await asyncio.sleep(0.01)
+            assert editor.stdin is not None
+            editor.stdin.close()
+            assert await client.exit_code() == 1
+        assert Path(f"/proc/{editor.pid}/stat").read_text().rpartition(") ")[2].startswith("Z")
 
 
 @pytest.mark.skipif(WINDOWS, reason="os.kill(pid, 0) is no question there")
