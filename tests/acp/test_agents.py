@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -298,7 +300,7 @@ async def test_death_between_turns_and_a_new_start(tmp_path: Path) -> None:
         await side.open("S1")
         await side.agents.prompt("S1", TEXT)
         (first,) = side.pids()
-        subprocess.run(["kill", "-9", str(first)], check=True)
+        os.kill(first, signal.SIGKILL)
         await side.workspace.until(lambda: side.workspace.deaths)
         assert side.agents.status()[0]["state"] == "stopped"
         assert await side.agents.prompt("S1", TEXT) == "end_turn"
@@ -324,7 +326,7 @@ async def test_cancel_while_the_agent_starts(tmp_path: Path) -> None:
     async with agents(tmp_path, script) as side:
         await side.open()
         (pid,) = side.pids()
-        subprocess.run(["kill", "-9", str(pid)], check=True)
+        os.kill(pid, signal.SIGKILL)
         await side.workspace.until(lambda: side.workspace.deaths)
         turn = asyncio.ensure_future(side.agents.prompt("S1", TEXT))
         await side.starting()

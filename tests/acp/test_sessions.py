@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -386,7 +387,7 @@ async def test_a_conversation_after_a_death(what: str, tmp_path: Path) -> None:
         await side.agents.prompt("S1", TEXT)
         (pid,) = side.pids()
         trace.unlink()
-        subprocess.run(["kill", "-9", str(pid)], check=True)
+        os.kill(pid, signal.SIGKILL)
         await side.workspace.until(lambda: side.workspace.deaths)
         assert await side.agents.prompt("S1", TEXT) == "end_turn"
         assert side.workspace.said("S1") == "turn turn ", "its history is not shown again"
