@@ -18,7 +18,8 @@ def require_node() -> str:
     node = found.command if isinstance(found, tools.Tool) else shutil.which("node")
     if node is not None and (EXTENSION / "node_modules" / ".package-lock.json").exists():
         return node
-    words = f"{tools.MISSING}node: {'npm ci was not run in editor-extension' if node else 'not installed'}; run: make npm"
+    why = "npm's packages are not in editor-extension" if node else "not installed"
+    words = f"{tools.MISSING}node: {why}; install Node 20 or newer, with npm, and run: make npm"
     if tools.may_skip("node"):
         pytest.skip(words)
     pytest.fail(words, pytrace=False)
