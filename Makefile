@@ -110,7 +110,7 @@ version:
 
 # Neovim, Emacs, Helix, tmux, VS Code, chromium and fast-agent; a part that cannot be had is named here and by the test that skips (with CI=true: fails)
 tools: env-dev
-	@$(BIN)/python scripts/install_tools.py
+	@$(BIN)/python -m scripts.tools
 
 bench: env-bench peers
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -1,0 +1,121 @@
+"""The tools of the end-to-end tests bring all they need: a machine that has a library by chance must not hide that it is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import tools
+
+if not sys.platform.startswith("linux"):
+    pytest.skip("the tools are installed on Linux only", allow_module_level=True)
+
+from scripts.tools import browser, debian, elf, self_contained
+from scripts.tools.self_contained import COMPILER, LIBC, Part
+
+PARTS = self_contained.parts()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_tool_takes_nothing_of_the_machine_but_what_is_listed(name: str) -> None:
+    part = PARTS[name]
+    for tool in part.tools:
+        tools.require(tool)
+    assert list(self_contained.files(part)), "nothing was looked at"
+    assert list(map(str, self_contained.gaps(part))) == []
+
+
+def test_the_driver_of_the_browser_tests_too() -> None:
+    """playwright brings a Node of its own, in .venv."""
+    found = importlib.util.find_spec("playwright")
+    assert found is not None
+    assert found.origin is not None
+    part = Part((), (Path(found.origin).parent / "driver",), machine=LIBC + COMPILER)
+    assert [binary.path.name for binary in self_contained.files(part)] == ["node"]
+    assert list(map(str, self_contained.gaps(part))) == []
+
+
+def test_every_exception_is_still_one() -> None:
+    """A name on a list that nothing needs any more would let something else by."""
+    for name, part in PARTS.items():
+        for tool in part.tools:
+            tools.require(tool)
+        needed = {need for binary in self_contained.files(part) for need in binary.needs}
+        taken = {need for need in needed if self_contained.matches(need, part.machine)}
+        assert bool(taken) == bool(part.machine), name
+        for pattern in part.never_loaded:
+            without = Part(part.tools, part.programs, part.libraries, part.machine)
+            assert self_contained.gaps(without), pattern
+
+
+# what the check finds
+
+
+@pytest.fixture
+def chromium_without_sound(tmp_path: Path) -> Part:
+    """The libraries of chromium but one, which libpulse finds in a sub-folder of the system."""
+    tools.require("chromium")
+    for link in browser.LIBRARIES.iterdir():
+        if not link.name.startswith("libpulsecommon"):
+            (tmp_path / link.name).symlink_to(link.resolve())
+    return Part(("chromium",), (tmp_path,), lambda: [tmp_path], machine=LIBC)
+
+
+def test_a_library_that_is_left_out_is_named(chromium_without_sound: Part) -> None:
+    (library,) = {gap.library for gap in self_contained.gaps(chromium_without_sound)}
+    assert library.startswith("libpulsecommon-")
+
+
+def test_the_problem_names_the_package_that_would_bring_it(
+    chromium_without_sound: Part, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def packages_with(names: list[str]) -> dict[str, list[str]]:
+        return {name: ["libpulse0"] for name in names}
+
+    monkeypatch.setattr(debian, "packages_with", packages_with)
+    with pytest.raises(
+        self_contained.Problem,
+        match=r"lacks libpulsecommon-\S+, which \S+ needs \(Debian's package: libpulse0\)",
+    ):
+        self_contained.require(chromium_without_sound)
+
+
+def test_a_libc_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools.require("nvim-0.11")
+    self_contained.require(PARTS["nvim-0.11"])
+    monkeypatch.setattr(self_contained, "machines_glibc", lambda: (2, 1))
+    with pytest.raises(self_contained.Problem, match=r"needs glibc 2\.\d+ or newer; this machine has 2\.1"):
+        self_contained.require(PARTS["nvim-0.11"])
+
+
+def binary(folder: Path, *search: str) -> elf.Binary:
+    return elf.Binary(folder / "program", ("libx.so.1",), search)
+
+
+def test_where_a_library_is_looked_for(tmp_path: Path) -> None:
+    for name in ("own/lib", "given"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "libx.so.1").touch()
+    own, given = tmp_path / "own", tmp_path / "given"
+    assert binary(own).unresolved([]) == ["libx.so.1"]
+    assert binary(own).unresolved([given]) == []
+    assert binary(own, "$ORIGIN/lib").unresolved([]) == []
+    assert binary(own, "${ORIGIN}/../given").unresolved([]) == []
+    assert binary(own, str(own / "lib")).unresolved([]) == ["libx.so.1"], (
+        "a folder of the system counts for nothing"
+    )
+
+
+def test_what_is_no_program_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    (tmp_path / "broken").write_bytes(b"\x7fELF and no more")
+    assert elf.read(tmp_path / "script") is None
+    assert elf.read(tmp_path / "broken") is None
+    shutil.copy(sys.executable, tmp_path / "python")
+    found = elf.read(tmp_path / "python")
+    assert found is not None
+    assert any(self_contained.is_libc(name) for name in found.needs)
