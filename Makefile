@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit lint lint-typescript types format npm vsix release version tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench env-release run-tests hands
+.PHONY: help demo test fresh unit lint lint-typescript types format npm vsix release version tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench env-release run-tests hands
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -48,6 +48,7 @@ help:
 	@echo "make hands      random people and agents in a real editor, and what became of what they typed (EDITOR=vscode RUNS=n; SEED=n: one)"
 	@echo "make gauntlet   every security gate at full size, one line each; long runs"
 	@echo "make agents     third-party agents, installed under .cache/tools; writes docs/agents.md, fails when a cell of it gets worse"
+	@echo "make fresh      make demo and make test in a bare Debian container: without Node, with it, and not as root (FRESH_ARGS: see scripts/fresh.py)"
 	@echo "make clean      remove what the tests left; keeps .venv and .cache (delete those by hand)"
 
 demo: env-run
@@ -71,6 +72,9 @@ run-tests: env-dev
 
 unit: env-dev npm lint types
 	@$(call pytest,-m "not e2e and $(BY_HAND)")
+
+fresh: env-dev
+	@$(BIN)/python -m scripts.fresh $(FRESH_ARGS)
 
 lint: env-dev npm
 	$(BIN)/ruff format --check $(CHECKED)
