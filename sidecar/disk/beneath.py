@@ -36,6 +36,9 @@ class LeftKnownFolders(Exception):
 def physical(path: str, is_known: Callable[[str], bool] = lambda _: True) -> str:
     """The absolute path with links followed and `..` taken physically, as far as it exists; the rest is kept as the would-be name.
 
+    A link in /proc stays as it is named: the kernel alone knows where it leads, and its text may name another file (another process's
+    root reads as "/").
+
     Advisory: what it returns must be opened beneath a root again. Raises LinkLoop and DotsAfterMissing, or LeftKnownFolders where either
     of them, or a successful `..`, would depend on what exists in a folder that is not `is_known`. (`os.path.realpath` recurses
     without a limit on chains of links before Python 3.14 and takes `..` after a missing component lexically.)"""
@@ -56,7 +59,7 @@ def physical(path: str, is_known: Callable[[str], bool] = lambda _: True) -> str
             continue
         here = f"{done}/{name}"
         try:
-            target = "" if missing else os.readlink(here)
+            target = "" if missing or here.startswith("/proc/") else os.readlink(here)
         except OSError as error:
             missing = error.errno == errno.ENOENT
             target = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -227,17 +228,23 @@ WITHOUT_SUBREAPER = """
 import sys
 from sidecar.acp import reaper
 reaper._prctl = lambda option, value: False
-reaper._processes = reaper._processes_by_ps
+if sys.argv.pop(1) == "ps":
+    reaper._processes = reaper._processes_by_ps
 sys.exit(reaper.main(sys.argv))
 """
 
 
+@pytest.mark.parametrize("table", ["proc", "ps"])
 @pytest.mark.parametrize("kind", ["child", "setsid", "stubborn"])
-async def test_without_a_subreaper(kind: str, tmp_path: Path) -> None:
-    """As on macOS: descendants are found while the agent lives, its process group also after."""
+async def test_without_a_subreaper(kind: str, table: str, tmp_path: Path) -> None:
+    """As on macOS, which has no /proc but always ps: descendants are found while the agent lives, its process group also after."""
+    if table == "ps" and shutil.which("ps") is None:
+        pytest.skip("NOT TESTED HERE: there is no program ps")
+    if table == "proc" and not Path("/proc/self").exists():
+        pytest.skip("there is no /proc here")
     pids = tmp_path / "pids"
     script = {"start": [{"spawn": kind, "pids": str(pids)}, {"ignore": "eof"}]}
-    reaper = (sys.executable, "-c", WITHOUT_SUBREAPER)
+    reaper = (sys.executable, "-c", WITHOUT_SUBREAPER, table)
     environment = {**ENV, "PYTHONPATH": str(Path(process.__file__).parents[2])}
     agent = await posix.start(argv(script), environment, str(tmp_path), "fake", reaper=reaper)
     left = await until_written(pids, 1)
