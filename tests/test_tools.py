@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ if not sys.platform.startswith("linux"):
     pytest.skip("the tools are installed on Linux only", allow_module_level=True)
 
 from scripts.tools import browser, debian, elf, self_contained
-from scripts.tools.self_contained import COMPILER, LIBC, Part
+from scripts.tools.self_contained import LIBC, Part
 
 PARTS = self_contained.parts()
 
@@ -26,16 +25,6 @@ def test_a_tool_takes_nothing_of_the_machine_but_what_is_listed(name: str) -> No
     for tool in part.tools:
         tools.require(tool)
     assert list(self_contained.files(part)), "nothing was looked at"
-    assert list(map(str, self_contained.gaps(part))) == []
-
-
-def test_the_driver_of_the_browser_tests_too() -> None:
-    """playwright brings a Node of its own, in .venv."""
-    found = importlib.util.find_spec("playwright")
-    assert found is not None
-    assert found.origin is not None
-    part = Part((), (Path(found.origin).parent / "driver",), machine=LIBC + COMPILER)
-    assert [binary.path.name for binary in self_contained.files(part)] == ["node"]
     assert list(map(str, self_contained.gaps(part))) == []
 
 

@@ -11,10 +11,11 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
+import pytest
 from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import expect, sync_playwright
 
-from tests.support.tools import Tool
+from tests.support.tools import Tool, require
 
 T = TypeVar("T")
 
@@ -34,7 +35,10 @@ class Browser:
         self._loop: Any = None
 
     def start(self, tool: Tool) -> None:
-        playwright = self._stack.enter_context(sync_playwright())
+        # Playwright's own Node needs libatomic, which minimal systems lack
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PLAYWRIGHT_NODEJS_PATH", require("node-24").command)
+            playwright = self._stack.enter_context(sync_playwright())
         expect.set_options(timeout=60_000)  # its own 5 s are too few for a machine that has other work
         self.chromium = playwright.chromium.launch(executable_path=tool.command, args=OPTIONS)
         self._stack.callback(self.chromium.close)
