@@ -79,6 +79,15 @@ def shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     return [*others[:place], *browser, *others[place:]]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and tools.MISSING in report.longrepr[2]:
+        # pytest sums up skips of one place in one line: so one line a tool, not one a test
+        report.longrepr = (str(tools.__file__), 1, report.longrepr[2])
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = [
         str(report.longrepr)
