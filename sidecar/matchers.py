@@ -12,7 +12,8 @@ from unicodedata import normalize
 
 from pathspec import GitIgnoreSpec
 
-from sidecar.core.policy import PROTECTED_PATTERNS, SECRET_PATTERNS, Matcher, Matchers
+from sidecar.core.guarded_names import PROTECTED_PATTERNS, SECRET_PATTERNS
+from sidecar.core.policy import Matcher, Matchers
 
 
 def compile_matchers(

@@ -6,7 +6,7 @@ full-width letters, zero-width characters, NTFS streams, 8.3 names) is still `.g
 same file, so the strictest answer of all of them is taken.
 
 Deliberately not here: opening files (disk), compiling patterns (sidecar.matchers; pathspec is not standard library), asking the user.
-Patterns come from the user's settings and from the lists below, never from the workspace.
+Patterns come from the user's settings and from core/guarded_names.py, never from the workspace.
 """
 
 from __future__ import annotations
@@ -18,82 +18,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from sidecar.core.guarded_names import plain_names
 from sidecar.core.refusal import Kind, Refusal
 
 Access = Literal["read", "write"]
 
 MAX_PATH_BYTES = 4096
 """Linux's PATH_MAX; longer requests are refused unread."""
-
-SECRET_PATTERNS: tuple[str, ...] = (
-    ".env*",
-    "!.env.example",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_ed25519*",
-    "*.kdbx",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    "*credentials*",
-    "secrets.*",
-    "~/.ssh",
-    "~/.aws",
-    "~/.gnupg",
-    "~/.kube",
-    "~/.docker/config.json",
-    "~/.config/gh",
-    "~/.config/gcloud",
-)
-"""gitignore syntax beneath each root; a leading `~/` anchors at the home folder. Reading (or replacing) one asks."""
-
-PROTECTED_PATTERNS: tuple[str, ...] = (
-    ".git",
-    ".vscode/*.json",
-    "**/.vscode/*.json",
-    "*.code-workspace",
-    ".idea",
-    ".mcp.json",
-    ".cursor",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".zed",
-    "**/.github/workflows",
-    "**/.github/hooks",
-    "**/.github/agents",
-    ".husky",
-    ".envrc",
-    ".gitattributes",
-    ".gitmodules",
-    ".gitconfig",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".inputrc",
-    "~/.config/fish",
-    ".ripgreprc",
-    ".npmrc",
-    ".yarnrc*",
-    ".pre-commit-config.yaml",
-)
-"""Files that make programs run: writing one asks in every mode, also when it does not exist yet. A name covers all beneath it."""
 
 SYSTEM_FOLDERS: tuple[str, ...] = ("/proc", "/sys", "/dev", "/run")
 
@@ -272,40 +203,7 @@ _IGNORABLE = re.compile(
 
 # 8.3 names as NTFS makes them: leading dot dropped, six characters, ~n. The hashed forms are those git itself guards against.
 _SHORT = re.compile(r"\.?([a-z0-9_-]{1,6})~[0-9]+(?:\..{0,3})?\Z")
-_LONG: dict[str, str] = {
-    name.lstrip(".").split(".")[0][:6]: name
-    for name in (
-        ".env",
-        ".envrc",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".ssh",
-        ".aws",
-        ".gnupg",
-        ".vscode",
-        ".idea",
-        ".mcp.json",
-        ".cursor",
-        ".claude",
-        ".codex",
-        ".gemini",
-        ".zed",
-        ".github",
-        ".husky",
-        ".gitattributes",
-        ".gitmodules",
-        ".gitconfig",
-        ".git",
-        ".bashrc",
-        ".bash_profile",
-        ".profile",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".yarnrc",
-    )
-} | {
+_LONG: dict[str, str] = {name.lstrip(".").split(".")[0][:6]: name for name in plain_names()} | {
     "git-cr": ".git-credentials",
     "gi7eba": ".gitmodules",
     "gi7d29": ".gitattributes",

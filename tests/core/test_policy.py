@@ -223,14 +223,14 @@ def test_a_root_the_user_put_among_the_systems_folders_is_theirs() -> None:
 
 
 HOME_AS_ROOT = [
-    ("/home/u/.vimrc", "/home/u", "ask: protected"),
+    ("/home/u/.hiddenrc", "/home/u", "ask: protected"),
     ("/home/u/.config/autostart/x.desktop", "/home/u", "ask: protected"),
     ("/home/u/.local/bin/git", "/home", "ask: protected"),
     ("/home/u/.config/nvim/init.lua", "/", "ask: protected"),
     ("/home/u/ws/.prettierrc", "/home/u", "allow"),
     ("/home/u/notes.txt", "/home/u", "allow"),
     ("/home/u/.dotfiles/vim/colours.vim", "/home/u/.dotfiles", "allow"),  # a checkout is a checkout
-    ("/home/u2/.vimrc", "/home/u2", "allow"),
+    ("/home/u2/.hiddenrc", "/home/u2", "allow"),
 ]
 
 

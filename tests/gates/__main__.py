@@ -128,6 +128,12 @@ GATES = (
         "tests/gates/test_whole_command.py::test_the_gate_can_fail",
     ),
     Gate(
+        "names_asked",
+        ["tests/gates/test_names_asked.py", "tests/core/test_guarded_names.py"],
+        "0 unasked",
+        "tests/gates/test_names_asked.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

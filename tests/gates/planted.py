@@ -213,6 +213,14 @@ def agents_are_who_they_say() -> None:
     AgentConnection._request = asked
 
 
+def lists_know_one_agent() -> None:
+    """Lists that nobody added to since the first agent."""
+    from sidecar import matchers
+
+    matchers.SECRET_PATTERNS = (".env*", "*.pem", "id_rsa*")
+    matchers.PROTECTED_PATTERNS = (".git", ".claude", "**/.vscode/*.json")
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -233,6 +241,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         labels_are_believed,
         what_is_long_is_cut,
         agents_are_who_they_say,
+        lists_know_one_agent,
     )
 }
 
