@@ -103,7 +103,7 @@ class Incoming:
         quirks: Quirks = NONE,
     ) -> None:
         self.agent = agent
-        self._quirks = quirks
+        self.quirks = quirks
         self.sessions: dict[str, OpenSession] = {}
         self.asks = Asks()
         """Those that belong to no session."""
@@ -305,7 +305,7 @@ class Incoming:
     def _is_empty(self, answer: object) -> bool:
         """A file that is not there, for an agent that takes it for an empty one."""
         missing = isinstance(answer, Refusal) and answer.kind is errors.Kind.NOT_FOUND
-        return missing and self._quirks.missing_reads_empty
+        return missing and self.quirks.missing_reads_empty
 
     async def _write(self, params: Params) -> Json | Failure:
         match params.take():
@@ -354,7 +354,7 @@ class Incoming:
             session.id,
             session.calls.merged(cast("Json", call)),
             options,
-            behind=not self._quirks.asks_for_ours,
+            behind=not self.quirks.asks_for_ours,
         )
         chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
         if isinstance(chosen, Failure):

@@ -207,7 +207,7 @@ def agents_are_who_they_say() -> None:
         answer = await request(self, method, *args, **how)
         if method == "initialize":
             name = at(answer, "agentInfo", "name")
-            self._incoming._quirks = next((quirks for quirks in TABLE if name in quirks.names), NONE)
+            self._incoming.quirks = next((quirks for quirks in TABLE if name in quirks.names), NONE)
         return answer
 
     AgentConnection._request = asked
