@@ -57,6 +57,12 @@ OFFER_OPTIONS = (
 )
 
 
+ENTER_OPTIONS = (
+    Option("reject", "reject_once", "Leave this folder out"),
+    Option("allow", "allow_once", "Allow this folder for this session"),
+)
+
+
 RUN_OPTIONS = (
     Option("reject", "reject_once", "Do not run it"),
     Option("allow", "allow_once", "Run it this once"),
@@ -145,6 +151,18 @@ class Consent:
             self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
             return answer in ("allow", "always")
 
+    async def to_enter(self, session: Session, folder: str) -> bool:
+        """Whether a conversation that its agent offers may work in a folder (canonical) that the user did not open."""
+        name = _quoted(folder)
+        words = f"{escape(session.agent)} offers a conversation that reads and changes files in {shorten(name, SHOWN_WHOLE)},"
+        words += " which you have not opened."
+        details = {"target": folder}
+        why = "the agent named this folder, not you"
+        question = self._question(session, "other", words, ENTER_OPTIONS, why, details, name)
+        answer = await self.ask(question)
+        self._audit.record("folder", session=session.id, agent=session.agent, path=folder, answer=answer)
+        return answer == "allow"
+
     async def to_run(
         self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
     ) -> Refusal | None:
@@ -230,7 +248,7 @@ class Consent:
     def _question(
         self,
         session: Session,
-        action: Literal["read", "write", "start", "execute"],
+        action: Literal["read", "write", "start", "execute", "other"],
         words: str,
         options: tuple[Option, ...],
         why: str,

@@ -122,6 +122,10 @@ class Conversations:
                 "refused",
                 f'there is no session "{plain(session_id, 60)}"; sidecar.listSessions names those there are',
             )
+        granted = None
+        if found is None:  # only its agent knows it
+            granted = await self._opening.granted(about)
+            about = granted.about
         session = self._opening.prepare(about.agent, about.cwd, about.additional_directories, earlier=about)
         session.recorded = found is not None
         session.history = session.loading = True
@@ -130,6 +134,8 @@ class Conversations:
         try:
             # its record may be missing; its turns identify what it wrote
             session.turn = max(session.turn, await self._last_turn(session_id))
+            if granted is not None:
+                granted.refuse_others(session.roots)
             await self._opening.allow(session)
             try:
                 if not about.reference:
@@ -345,6 +351,7 @@ def _choices(session: Session) -> dict[str, object]:
 
 
 def _within(path: str, folders: Sequence[str]) -> bool:
+    path = os.path.normpath(path)
     return any(path == folder or path.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
 
 

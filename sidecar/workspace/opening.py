@@ -11,6 +11,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.records import About, Records
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.mcp_offers import McpOffers
+from sidecar.workspace.offered_folders import Granted, OfferedFolders
 from sidecar.workspace.ports import AgentFailed, Agents, Json, OpenedSession, SessionRequest
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
@@ -100,6 +101,15 @@ class Opening:
         finally:
             self.drop(session)
         return session.cwd
+
+    async def granted(self, about: About) -> Granted:
+        """What the user grants of the folders of a conversation that its agent offers. Raises AgentFailed."""
+        session = self.prepare(about.agent, self._anywhere())
+        users = (*self.folders, *self._state.settings.allowed_roots)
+        try:
+            return await OfferedFolders(self._consent, users).grant(session, about)
+        finally:
+            self.drop(session)
 
     def _anywhere(self) -> str:
         """A folder for work without a session: logging in works without an open folder too."""

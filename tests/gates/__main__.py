@@ -134,6 +134,12 @@ GATES = (
         "tests/gates/test_names_asked.py::test_the_gate_can_fail",
     ),
     Gate(
+        "offered_folders",
+        ["tests/gates/test_offered_folders.py"],
+        "0 opened unasked",
+        "tests/gates/test_offered_folders.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

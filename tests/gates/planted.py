@@ -221,6 +221,17 @@ def lists_know_one_agent() -> None:
     matchers.PROTECTED_PATTERNS = (".git", ".claude", "**/.vscode/*.json")
 
 
+def agents_name_folders() -> None:
+    """A conversation is taken up in the folders that its agent says it has."""
+    from sidecar.workspace.offered_folders import Granted
+    from sidecar.workspace.opening import Opening
+
+    async def granted(self: Opening, about: Any) -> Granted:
+        return Granted(about, frozenset({"/"}))
+
+    Opening.granted = granted
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -242,6 +253,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         what_is_long_is_cut,
         agents_are_who_they_say,
         lists_know_one_agent,
+        agents_name_folders,
     )
 }
 
