@@ -126,7 +126,10 @@ class Reconciler:
             if on_disk is None or self._storage.stat(path) == on_disk.stat:
                 break
             on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
-        if on_disk is None or not self._editor.capabilities.keeps_lines:
+        keeps_lines = self._editor.capabilities.keeps_lines
+        if on_disk is not None and on_disk.data is not None:
+            on_disk = replace(on_disk, text=tracked.history.decode(on_disk.data, unended=keeps_lines))
+        if on_disk is None or not keeps_lines:
             return on_disk
         if on_disk.text == "":
             return replace(on_disk, text="\n")  # an empty file is one empty line

@@ -18,6 +18,12 @@ from sidecar.core.text import Rope, Text
 MAX_BASES = 32
 """Texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
 
+ENCODINGS = (
+    *("cp1252", "latin-1", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "koi8-r", "cp1253", "cp1254"),
+    *("cp1255", "cp1256", "cp1257", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
+)
+"""Those that editors offer beside Unicode's."""
+
 Explained = Literal["saved", "typed since", "now"]
 
 
@@ -33,6 +39,27 @@ class SaveHistory:
         self._users = 0
         """The newest text that an edit of the user's led to."""
         self._telling = anyio.Event()
+        self._encoding: str | None = None
+        """The file's, once bytes that are not UTF-8 were found to be one of the texts in it."""
+
+    def decode(self, data: bytes, *, unended: bool) -> str | None:
+        """Bytes that are not UTF-8, as the editor reads them, in the compared form: in the encoding in which they are one of the texts. None
+        when there was never one, as where the editor reads the file with another encoding than it has."""
+        known = self._encoding
+        for encoding in ENCODINGS if known is None else (known, *ENCODINGS):
+            try:
+                text = normal(data.decode(encoding))
+            except UnicodeDecodeError:
+                continue
+            if self._past.find(text, unended=unended) is not None:
+                self._encoding = encoding
+                return text
+        if known is None:
+            return None
+        try:
+            return normal(data.decode(known))
+        except UnicodeDecodeError:
+            return None
 
     def edited(self, document: Rope, edit: Edit) -> None:
         """`edit` led to what `document` says now."""

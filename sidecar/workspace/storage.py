@@ -27,6 +27,8 @@ class OnDisk:
 
     stat: Stat
     text: str | None
+    data: bytes | None = None
+    """The file's bytes when they have no mark and are not UTF-8: only an editor may know their encoding."""
 
 
 class Storage:
@@ -115,5 +117,11 @@ class Storage:
             if not isinstance(found, Resolved):
                 return None
             with found:
-                decoded = self._read(found)
-                return OnDisk(found.stat, None if isinstance(decoded, Refusal) else normal(decoded.text))
+                data = found.read_bytes(self._max_file_bytes)
+                if isinstance(data, Refusal):
+                    return OnDisk(found.stat, None)
+                decoded = disk.decode(data, found.requested)
+                if isinstance(decoded, Refusal):
+                    unknown = decoded.kind is Kind.UNDECODABLE and decoded.data.get("encoding") == "utf-8"
+                    return OnDisk(found.stat, None, data if unknown else None)
+                return OnDisk(found.stat, normal(decoded.text))

@@ -94,6 +94,8 @@ class Habits:
     """The final line end. text: a character like any other (VS Code). added: saving adds it where there is none, as a step of its own
     (Emacs, Helix). setting: a buffer is lines and this a flag of it; edits cannot take it away, an empty file is one empty line, and
     saving writes one without a word (Neovim)."""
+    encoding: str = "utf-8"
+    """Of files without a mark, as its user has set it (VS Code: files.encoding)."""
     keeps_bom: bool = False
     """The byte order mark is part of the text. (VS Code and Neovim strip it and put it back.)"""
     on_save: Callable[[str], str] | None = None

@@ -284,7 +284,7 @@ class FakeModel(EditorModel):
         return self.habits.counts or self.encoding
 
     def load(self, data: bytes) -> str:
-        codec = _codec(data)
+        codec = _codec(data, self.habits.encoding)
         text = data.decode(codec)
         if self.habits.final_end == "setting" and not data:
             text = "\n"
@@ -298,7 +298,7 @@ class FakeModel(EditorModel):
         if self.habits.final_end == "setting":
             text = self._file_of(buffer, text)
         codec = self._codecs.get(buffer.uri, "utf-8")
-        marked = codec != "utf-8" or (buffer.bom and not self.habits.keeps_bom)
+        marked = codec.startswith("utf-16") or (buffer.bom and not self.habits.keeps_bom)
         return ((BOM if marked else "") + text).encode(codec)
 
     def _file_of(self, buffer: Buffer, text: str) -> str:
@@ -348,7 +348,7 @@ class FakeModel(EditorModel):
         data = self.files.read(uri)
         self._seen[uri] = data
         self._was_empty[uri] = not data
-        self._codecs[uri] = codec = _codec(data or b"")
+        self._codecs[uri] = codec = _codec(data or b"", self.habits.encoding)
         self._ends[uri] = self._end((data or b"").decode(codec))
         plain = super().read_buffer(uri)
         ended: bool | None = None
@@ -498,7 +498,7 @@ def _end_told_apart(text: str, splices: Sequence[Splice]) -> str:
     return end if takes and text[last.start - 1] == "\n" else ""
 
 
-def _codec(data: bytes) -> str:
-    """By the mark; a file without one is UTF-8."""
+def _codec(data: bytes, unmarked: str) -> str:
+    """By the mark; `unmarked` without one."""
     marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-    return next((codec for mark, codec in marks.items() if data.startswith(mark)), "utf-8")
+    return next((codec for mark, codec in marks.items() if data.startswith(mark)), unmarked)
