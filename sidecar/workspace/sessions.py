@@ -61,8 +61,6 @@ class Session:
     """Tool calls under way that may be reading files behind us, by id, with their kind and when they were told."""
     _ended: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """When the last of such tool calls began and ended."""
-    _behind_until: int = 0
-    """When there was such a tool call last."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
@@ -138,8 +136,7 @@ class Session:
             return
         title, kind, status = update.get("title"), update.get("kind"), update.get("status")
         if call not in self.tool_calls and kind not in _SERVED_KINDS:
-            self._behind_until = self.moment()
-            self._behind[call] = kind if isinstance(kind, str) else "", self._behind_until
+            self._behind[call] = kind if isinstance(kind, str) else "", self.moment()
         if status in ("completed", "failed"):
             self.tool_calls.pop(call, None)
             self._told.pop(call, None)
@@ -158,8 +155,7 @@ class Session:
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent's runs in a terminal of ours from now on."""
-        self._behind_until = self.moment()
-        self._behind[terminal_id] = "execute", self._behind_until
+        self._behind[terminal_id] = "execute", self.moment()
 
     def command_ended(self, terminal_id: str) -> None:
         self._no_longer_behind(terminal_id)
@@ -167,8 +163,7 @@ class Session:
     def _no_longer_behind(self, call: str) -> None:
         _, told = self._behind.pop(call, ("", 0))
         if told:
-            self._behind_until = self.moment()
-            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self._behind_until)]
+            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self.moment())]
 
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""
@@ -198,7 +193,7 @@ class Session:
 
     def may_have_read_behind(self, since: int) -> bool:
         """Whether the agent may have read files in another way than through us after `since`."""
-        return bool(self._behind) or self._behind_until > since
+        return bool(self._behind) or any(until > since for _, until in self._ended)
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
         a, r = self.touched.get(uri, (0, 0))
