@@ -25,7 +25,8 @@ class Sent:
         self._changes: dict[str, ChangeSet] = {}
 
     def shows(self, text: str, other: str) -> bool:
-        """Whether at least half of what only `text` has, of the two, is here at the same place: a single line of many may be chance."""
+        """Whether at least half of what only `text` has, of the two, is here at the same place, in lines and in characters: a single line
+        of many may be chance, and so may a short one."""
         pieces = list(_only(text, other))
         if not pieces:
             return False
@@ -33,11 +34,16 @@ class Sent:
         if changes is None:
             changes = self._changes[text] = diff(text, self._text)
         edits = [(e.start, e.end) for e in changes.edits if not (text[e.start : e.end] + e.new).isspace()]
-        return 2 * sum(_stays(text, start, end, edits) for start, end in pieces) >= len(pieces)
+        found = [piece for piece in pieces if _stays(text, *piece, edits)]
+        return 2 * len(found) >= len(pieces) and 2 * _extent(found) >= _extent(pieces)
 
     def hints_at(self, text: str, other: str) -> bool:
         """Whether anything that only `text` has is here, wherever."""
         return any(text[start:end] in self._text for start, end in _only(text, other))
+
+
+def _extent(pieces: list[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in pieces)
 
 
 def _only(text: str, other: str) -> Iterator[tuple[int, int]]:

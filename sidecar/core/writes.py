@@ -11,8 +11,8 @@ agent saw, the base, and merges the change into the current text. The rule, in f
    has put it there by itself, most likely: then nothing that came to the disk later is the base either, and what was sent is
    not evidence for rule 4.
 4. Knowledge has a direction. Lines, and parts of lines, that only one of two texts has, the agent knows from there. They are *known*
-   when what was sent has them at the same place: next to something that it has from this text, too. If what was sent
-   shows that at least half of what only one text has is known, and less than half of what only the other has, the other is not the base.
+   when what was sent has them at the same place: next to something that it has from this text, too. If at least half of what
+   only one text has is known, in lines and in characters, and less of what only the other has, the other is not the base.
 5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan counts that
    takes no line away which another one leaves. If there is none, or if it is not that of the text from rule 2 while some of what only
    that text has is known, it cannot be decided what the agent meant: a conflict.

@@ -128,6 +128,13 @@ CASES = [
         None,
     ),
     (
+        "a short line of two that is there again is chance, too",
+        [disk("theirs\n", -2), disk("of another agent\n  more\n")],
+        "of another agent\n  more\n",
+        "own words\n  more\n",
+        None,
+    ),
+    (
         "it wrote the disk itself and sends the same, though it was shown since what the user typed there",
         [given("one\n2\nmine\n"), disk("one\ntwo\n", -3), disk("one\n2\n", -2), disk("one\n2\nmine\n")],
         "one\n2\nmine\n",
