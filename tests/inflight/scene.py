@@ -27,15 +27,18 @@ class Turns(IdleAgents):
     def __init__(self) -> None:
         super().__init__()
         self._ends: dict[str, asyncio.Event] = {}
+        self._begins: dict[str, asyncio.Event] = {}
 
     async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, object]]) -> str:
+        self._begins[session_id].set()
         await self._ends[session_id].wait()
         return "end_turn"
 
     @asynccontextmanager
     async def turn(self, bench: Bench, session_id: str) -> AsyncGenerator[None]:
-        self._ends[session_id] = asyncio.Event()
+        self._begins[session_id], self._ends[session_id] = asyncio.Event(), asyncio.Event()
         _, _, outcome = bench.workspace.start_prompt(session_id, [])
+        await self._begins[session_id].wait()  # before it has its prompt it does nothing
         try:
             yield
         finally:
