@@ -177,11 +177,8 @@ def question(
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
     whole = escape(line) if len(line) > SHOWN_WHOLE else ""
-    if (
-        whole
-    ):  # nobody knows for good what they saw in part; and what cannot be shown at all cannot be allowed
-        kinds = ("allow_once", "reject_once", "reject_always") if "argv" in details else ("reject_once",)
-        options = tuple(option for option in options if option.kind in kinds)
+    if whole and "argv" not in details:  # what cannot be shown cannot be allowed
+        options = tuple(option for option in options if option.kind.startswith("reject"))
     return Question(
         question_id,
         session_id,

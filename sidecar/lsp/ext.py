@@ -374,6 +374,7 @@ class PermissionParams(TypedDict):
     target: NotRequired[str]
     """The canonical path."""
     argv: NotRequired[Sequence[str]]
+    """To be shown whole: a long command stands in `text` in part only."""
     cwd: NotRequired[str]
     env: NotRequired[Sequence[str]]
     """Names only."""

@@ -136,13 +136,14 @@ class Questions:
         text = _shortened("\n".join(part for part in (question.text, question.reason) if part))
         if not question.whole:
             return titles.get(await self._chosen(text, list(titles)))
+        in_part = action_titles(tuple(option for option in question.options if option.kind != "allow_always"))
         with whole_text(question.whole, self._show_document) as whole:
-            shows = self._capabilities().show_document
-            while shows:
-                title = await self._chosen(text, [*titles, SHOW_WHOLE])
+            if self._capabilities().show_document:
+                title = await self._chosen(text, [*in_part, SHOW_WHOLE])
                 if title != SHOW_WHOLE:
-                    return titles.get(title)
-                shows = await whole.show()
+                    return in_part.get(title)
+                if await whole.show():
+                    return titles.get(await self._chosen(text, list(titles)))
         if len(question.whole) > _LONGEST_BOX:
             _log.warning(
                 "question %s: it is too long to be shown whole, so it counts as dismissed", question.id

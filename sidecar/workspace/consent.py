@@ -255,11 +255,9 @@ class Consent:
         details: Json,
         line: str = "",
     ) -> Question:
-        """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE. "Always" is offered for what was shown whole."""
+        """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE."""
         number = f"{session.id}-{next(self._numbers)}"
         whole = line if len(line) > SHOWN_WHOLE else ""
-        if whole:
-            options = tuple(option for option in options if option.kind != "allow_always")
         return Question(number, session.id, action, words, options, why, details, whole=whole)
 
 

@@ -135,8 +135,8 @@ class Question:
     behind: bool = False
     """The agent does the allowed action itself, where we cannot check it."""
     whole: str = ""
-    """The command, escaped, where `text` leaves part of it out: it can be seen before the question is answered. Then nothing that lasts
-    is among the options."""
+    """The command, escaped, where `text` leaves part of it out. Whoever asks lets the user see it before the answer, and offers what allows
+    it for good only where it was shown whole."""
 
 
 Level = Literal["error", "warning", "info", "log"]

@@ -67,6 +67,10 @@ async def table(folder: Path, make: type[Product], planted: str | None = None) -
         documents = [Path(unquote(urlsplit(params["uri"]).path)) for params in product.shown]
         shown = "".join(path.read_text() for path in documents if path.exists())
         whole = PAYLOAD in text or PAYLOAD in shown
+        if not whole and any(
+            words in title for title in titles for words in LASTING if "refuses" not in title
+        ):
+            wrong.append(f"{name}: for good, and shown in part: {titles}")
         if not whole and SHOW in titles and len(product.shown) == len(opened):
             opened.append(name)
             return SHOW
@@ -74,10 +78,6 @@ async def table(folder: Path, make: type[Product], planted: str | None = None) -
         allows = [title for title in titles if "llow" in title or "Run it" in title]
         if not whole and allows:
             wrong.append(f"{name}: {allows} without having been seen whole")
-        if PAYLOAD not in text and any(
-            words in title for title in titles for words in LASTING if "refuses" not in title
-        ):
-            wrong.append(f"{name}: for good, and shown in part: {titles}")
         return None
 
     names, asked, opened = [name for name, _ in commands()], list[str](), list[str]()
