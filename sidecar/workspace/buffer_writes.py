@@ -147,6 +147,23 @@ class BufferWriter:
             return None
         return await self.appearance(uri)
 
+    async def open_undecodable(self, uri: DocumentUri) -> Tracked | None:
+        """The same for a file whose encoding only the editor may know. None, and closed again, when it reads it with another one."""
+        tracked = await self.open(uri)
+        if tracked is None or tracked.is_clean():
+            return tracked
+        await self.close(tracked)
+        return None
+
+    async def read_undecodable(self, uri: DocumentUri) -> Text | None:
+        """What the editor reads in such a file."""
+        tracked = await self.open_undecodable(uri)
+        if tracked is None:
+            return None
+        text = tracked.document.snapshot()
+        await self.close(tracked)
+        return text
+
     async def appearance(self, uri: DocumentUri) -> Tracked | None:
         """The document once the editor has announced it; None when it does not in time."""
         with anyio.move_on_after(OPEN_SECONDS):

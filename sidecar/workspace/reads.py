@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
 from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
 from sidecar.disk import Missing
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.places import Place, locate
@@ -15,10 +18,17 @@ from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 
 
+class Undecodable(Protocol):
+    async def read_undecodable(self, uri: DocumentUri) -> Text | None:
+        """What the editor reads in a file that is not UTF-8; None when it reads something else than its bytes."""
+        ...
+
+
 class Reader:
     """Serves reads. The ticket is the caller's to release."""
 
-    def __init__(self, state: State, reconciler: Reconciler, consent: Consent) -> None:
+    def __init__(self, state: State, reconciler: Reconciler, consent: Consent, buffers: Undecodable) -> None:
+        self._buffers = buffers
         self._state = state
         self._reconciler = reconciler
         self._consent = consent
@@ -108,7 +118,12 @@ class Reader:
             return await self._state.storage.read_lines(file, line, limit)
         decoded = await self._state.storage.read(file)
         if isinstance(decoded, Refusal):
-            return decoded
+            shown = None
+            if decoded.kind is Kind.UNDECODABLE:
+                shown = await self._buffers.read_undecodable(place.uri)
+            if shown is None:
+                return decoded
+            return self._give(session, place, shown, normal(str(shown)), line, limit, received)
         text, disk = Text.of(decoded.text), normal(decoded.text)
         self._state.documents.disk.seen(place.uri, disk)
         return self._give(session, place, text, disk, line, limit, received)

@@ -113,9 +113,9 @@ class Workspace:
             self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
         )
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
-        self._reader = Reader(self.state, self._reconciler, self._consent)
         door = Door(editor, self._sender, journal, self.state.queues, tasks)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, door)
+        self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         buffers.conflicts = self.conflicts
         self._resolver = Resolver(

@@ -132,14 +132,17 @@ class Writer:
         can = self._editor.capabilities
         if can.apply_edit and can.document_changes and can.open and can.save:
             decoded = await self._state.storage.read(file)
+            undecodable = isinstance(decoded, Refusal)
             if isinstance(decoded, Refusal):
-                return decoded
-            if decoded.encoding != "utf-8" or not self._keeps(decoded.text, task.content):
+                if decoded.kind is not Kind.UNDECODABLE:
+                    return decoded
+            elif decoded.encoding != "utf-8" or not self._keeps(decoded.text, task.content):
                 return await self._files.write(task, place, file)
             unwritable = self._state.storage.check_writable(file, len(task.content))
             if unwritable is not None:
                 return unwritable
-            tracked = await self._buffers.open(place.uri)
+            open_it = self._buffers.open_undecodable if undecodable else self._buffers.open
+            tracked = await open_it(place.uri)
             if tracked is not None:
                 done = await self._buffers.write(task, place, tracked)
                 if isinstance(done, WriteDone):

@@ -28,14 +28,16 @@ def play(folder: Path, encoding: str, case: object) -> None:
     run(main())
 
 
+@pytest.mark.parametrize("is_open", [True, False])
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "iso8859-15", "cp1250"])
-def test_a_file_that_was_clean_is_saved(tmp_path: Path, encoding: str) -> None:
+def test_a_file_that_was_clean_is_saved(tmp_path: Path, encoding: str, is_open: bool) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(TEXT.encode(encoding))
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await asyncio.sleep(1)
+        if is_open:
+            editor.opens("a.txt")
+            await asyncio.sleep(1)
         assert await bench.read("a.txt") == TEXT
         answer = await bench.write("a.txt", TEXT + "dreizehn\n")
         assert not isinstance(answer, Refusal), answer
@@ -62,15 +64,21 @@ def test_what_another_program_changed_in_it_is_brought_together_with_what_was_ty
     play(tmp_path, "latin-1", case)
 
 
-def test_a_file_that_the_editor_reads_with_another_encoding_is_not_saved_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_file_that_the_editor_reads_with_another_encoding_is_not_saved_over(
+    tmp_path: Path, is_open: bool
+) -> None:
     file = tmp_path / "a.txt"
     data = TEXT.encode("latin-1")
     file.write_bytes(data)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.model.load = lambda found: found.decode("utf-8", "replace")
-        editor.opens("a.txt")
-        await asyncio.sleep(1)
+        if is_open:
+            editor.opens("a.txt")
+            await asyncio.sleep(1)
+        else:
+            assert isinstance(await bench.read("a.txt"), Refusal)
         await bench.write("a.txt", "eins\nzw\ufffdlf\nmehr\n")
         assert file.read_bytes() == data
 
