@@ -20,6 +20,9 @@ from sidecar.core.escape import plain
 from sidecar.workspace.ports import AgentFailed
 from sidecar.workspace.session_ports import Json
 
+ASKS: Final = "asks"
+"""In the answer of `by_person` where the user has to be asked before anything is handed out: the names of the variables that the agent sets.
+Only the command that the user configured, with further arguments behind it and no variables, runs without."""
 _OLDER: Final = ("_meta", "terminal-auth")
 """Where agents named a command for the terminal before ACP defined a field for it (opencode still does)."""
 
@@ -93,7 +96,9 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
             )  # the one that the user configured, not another on PATH
         program, *args = resolve(agent, wanted, environment(command.env))
         more = at(told, "env")
-    env = {**command.env, **_texts(more)}
+    added = _texts(more)
+    env = {**command.env, **added}
+    own = [program, *args][: 1 + len(command.args)] == resolve(agent, command, environment(command.env))
     line = plain(shlex.join([program, *args]), 600)
     terminal: dict[str, object] = {"command": program, "args": args, "env": env}
     if folder := starting_folder([program, *args], ""):
@@ -103,6 +108,7 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
         "state": "terminal",
         "terminal": terminal,
         "message": f"Log in to {agent} in a terminal, with: {line}",
+        **({} if own and not added else {ASKS: sorted(added)}),
     }
 
 

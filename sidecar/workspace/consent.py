@@ -151,6 +151,22 @@ class Consent:
             self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
             return answer in ("allow", "always")
 
+    async def to_sign_in(
+        self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
+    ) -> bool:
+        """Whether a command that an agent names may be run in a terminal, for the user to log in. `env`: names of what it sets."""
+        line = " ".join(map(_quoted, argv))
+        words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
+        words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
+        if env:
+            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
+        details = {"argv": list(argv), "cwd": folder, "env": list(env)}
+        why = "it is not the command you configured" if not env else "it sets variables"
+        question = self._question(session, "execute", words, RUN_OPTIONS[:-1], why, details, line)
+        answer = await self.ask(question)
+        self._audit.record("sign in", session=session.id, agent=session.agent, argv=list(argv), answer=answer)
+        return answer == "allow"
+
     async def to_enter(self, session: Session, folder: str) -> bool:
         """Whether a conversation that its agent offers may work in a folder (canonical) that the user did not open."""
         name = _quoted(folder)

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from sidecar.core.escape import plain
 from sidecar.records import About, Records
@@ -226,7 +227,13 @@ class Conversations:
 
     async def authenticate(self, agent: str, method_id: str | None, finished: bool) -> Json:
         cwd = await self._opening.may_start(agent)
-        return await self._agents.authenticate(agent, cwd, method_id, finished=finished)
+        answer = dict(await self._agents.authenticate(agent, cwd, method_id, finished=finished))
+        sets, terminal = answer.pop("asks", None), answer.get("terminal")
+        if sets is not None:
+            await self._opening.may_sign_in(
+                agent, cast("Mapping[str, Any]", terminal), cast("Sequence[str]", sets)
+            )
+        return answer
 
     async def logout(self, agent: str) -> None:
         await self._agents.logout(agent, await self._opening.may_start(agent))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sidecar.core.refusal import Refusal
 from sidecar.records import About, Records
@@ -108,6 +109,21 @@ class Opening:
         users = (*self.folders, *self._state.settings.allowed_roots)
         try:
             return await OfferedFolders(self._consent, users).grant(session, about)
+        finally:
+            self.drop(session)
+
+    async def may_sign_in(self, agent: str, terminal: Mapping[str, Any], sets: Sequence[str]) -> None:
+        """Whether a command of the agent's choice may be handed out to log in with; `sets`: names of the variables that the agent sets.
+
+        Raises AgentFailed."""
+        session = self.prepare(agent, self._anywhere())
+        argv, folder = [terminal["command"], *terminal["args"]], terminal.get("cwd") or session.cwd
+        try:
+            if not await self._consent.to_sign_in(session, argv, folder, sets):
+                raise AgentFailed(
+                    "refused",
+                    f"the command with which {agent} logs in was not run, because it was not allowed",
+                )
         finally:
             self.drop(session)
 

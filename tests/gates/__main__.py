@@ -140,6 +140,12 @@ GATES = (
         "tests/gates/test_offered_folders.py::test_the_gate_can_fail",
     ),
     Gate(
+        "sign_in",
+        ["tests/gates/test_sign_in.py"],
+        "0 handed out unasked",
+        "tests/gates/test_sign_in.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

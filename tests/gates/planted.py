@@ -232,6 +232,15 @@ def agents_name_folders() -> None:
     Opening.granted = granted
 
 
+def sign_in_is_handed_out() -> None:
+    """What an agent names to log in with is taken for its own program."""
+    from sidecar.workspace.opening import Opening
+
+    async def nobody(self: Opening, *args: Any) -> None: ...
+
+    Opening.may_sign_in = nobody
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -254,6 +263,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         agents_are_who_they_say,
         lists_know_one_agent,
         agents_name_folders,
+        sign_in_is_handed_out,
     )
 }
 

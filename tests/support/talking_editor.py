@@ -14,7 +14,12 @@ from sidecar.demo.editor import HeadlessEditor
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "sidecar", "lsp"]
 FLAGS = ("save", "open", "sessionUpdates", "changes", "agentState", "activity", "elicitation")
-CONSENTS = ("Start it, and do not ask again", "Offer it, and do not ask again", "Show the whole command")
+CONSENTS = (
+    "Start it, and do not ask again",
+    "Offer it, and do not ask again",
+    "Run it this once",
+    "Show the whole command",
+)
 
 
 class TalkingEditor(HeadlessEditor):
