@@ -74,6 +74,8 @@ class FakeModel(EditorModel):
         self._exact = False
         self._saving: dict[str, list[Callable[[], object]]] = {}
         """Saves that wait for the one that is on its way."""
+        self._next: dict[str, Callable[[], None]] = {}
+        """What comes next of the save that is on its way: nothing is closed before that has ended."""
         self.users_save: Callable[[str], AbstractContextManager[None]] = lambda uri: nullcontext()
         """Entered while a save that the user wanted is written."""
         self._was_empty: dict[str, bool] = {}
@@ -141,6 +143,8 @@ class FakeModel(EditorModel):
         return buffer
 
     def close(self, uri: str) -> None:
+        while uri in self._next:
+            self._next[uri]()
         self.flush(uri)
         if uri in self._unannounced:  # never told open, so not closed either
             self._silent.add(uri)
@@ -442,6 +446,9 @@ class FakeModel(EditorModel):
             return False
 
         def write() -> None:
+            if self._next.get(uri) is not write:
+                return  # done already, before the document was closed
+            del self._next[uri]
             if not self._is_free(uri):
                 self._saved(uri, False, done)
                 return
@@ -449,14 +456,19 @@ class FakeModel(EditorModel):
                 self.files.write(uri, data)
             self._seen[uri] = data
             buffer.saved = text
+            self._next[uri] = tell
             self.later(self.habits.save_takes, tell)
 
         def tell() -> None:
+            if self._next.get(uri) is not tell:
+                return
+            del self._next[uri]
             if self.documents.get(uri) is buffer:
                 self.flush(uri)
                 self.emit(Saved(uri, buffer.text))
             self._saved(uri, True, done)
 
+        self._next[uri] = write
         self.later(self.habits.save_takes, write)
         return True
 
