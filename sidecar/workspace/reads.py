@@ -83,7 +83,7 @@ class Reader:
                 state.beliefs.served_whole(
                     session.id, place.uri, text, by_program=session.reads_by_program(ticket.moment)
                 )
-                session.served(ticket.moment)
+                session.served(place.uri, ticket.moment)
                 return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
             return self._give(session, place, text, tracked.saved, line, limit, ticket.moment)
 
@@ -142,7 +142,7 @@ class Reader:
         if isinstance(served, Refusal):
             return served
         self._believe(session, place, text, disk, served, received)
-        session.served(received)
+        session.served(place.uri, received)
         return served.text.removeprefix(BOM) if served.first == 0 else served.text
 
     def _believe(

@@ -59,8 +59,10 @@ class Session:
     """The time of `core.belief`, in which it is told what came first: a text we gave, or a tool."""
     _behind: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     """Tool calls under way that may be reading files behind us, by id, with their kind and when they were told."""
-    _ended: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """When the last of such tool calls began and ended."""
+    _ended: list[tuple[int, int, DocumentUri | None]] = field(
+        default_factory=list[tuple[int, int, DocumentUri | None]]
+    )
+    """When the last of such tool calls began and ended, and the document that they read through us, and so not behind us."""
     grants: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What the user allowed for the rest of this session: (access, canonical path)."""
     commands: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
@@ -160,10 +162,10 @@ class Session:
     def command_ended(self, terminal_id: str) -> None:
         self._no_longer_behind(terminal_id)
 
-    def _no_longer_behind(self, call: str) -> None:
+    def _no_longer_behind(self, call: str, served: DocumentUri | None = None) -> None:
         _, told = self._behind.pop(call, ("", 0))
         if told:
-            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self.moment())]
+            self._ended = [*self._ended[-(_MAX_ENDED - 1) :], (told, self.moment(), served)]
 
     def current_tool_call(self) -> str | None:
         """The tool call that was announced last and has not ended: most likely what a request belongs to."""
@@ -178,22 +180,24 @@ class Session:
                 return kind == "edit"
         return self.opened is not None and self.opened.rereads
 
-    def served(self, received: int) -> None:
+    def served(self, uri: DocumentUri, received: int) -> None:
         """A request of this agent for a text, received at that moment, was answered by us: the tool call under way was that, unless
         it is a shell's or came later."""
         call = self.current_tool_call()
         kind, told = self._behind.get(call or "", ("execute", 0))
         if call is not None and kind != "execute" and told < received:
-            self._behind.pop(call, None)
+            self._no_longer_behind(call, uri)
 
-    def behind_since(self, since: int) -> int:
+    def behind_since(self, uri: DocumentUri, since: int) -> int:
         """When the first of what may have read or written files behind us after `since` began; `since` when that was later."""
         began = [told for _, told in self._behind.values()]
-        return min([since, *began, *(told for told, until in self._ended if until > since)])
+        return min(
+            [since, *began, *(told for told, until, served in self._ended if until > since and served != uri)]
+        )
 
-    def may_have_read_behind(self, since: int) -> bool:
-        """Whether the agent may have read files in another way than through us after `since`."""
-        return bool(self._behind) or any(until > since for _, until in self._ended)
+    def may_have_read_behind(self, uri: DocumentUri, since: int) -> bool:
+        """Whether the agent may have read this file in another way than through us after `since`."""
+        return bool(self._behind) or any(until > since and served != uri for _, until, served in self._ended)
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
         a, r = self.touched.get(uri, (0, 0))

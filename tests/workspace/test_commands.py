@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import from_path
 from sidecar.workspace.write_task import WriteDone
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -242,13 +243,14 @@ async def test_a_command_may_have_read_behind_us(tmp_path: Path) -> None:
     async with in_a_turn(tmp_path, QuietEditor()) as bench:
         session = bench.workspace.state.sessions.get(bench.session)
         assert session is not None
-        assert not session.may_have_read_behind(session.moment())
+        uri = from_path(bench.path("a.txt"))
+        assert not session.may_have_read_behind(uri, session.moment())
         bench.workspace.command_started(bench.session, "term-1")
-        assert session.may_have_read_behind(session.moment())
+        assert session.may_have_read_behind(uri, session.moment())
         since = session.moment()
         bench.workspace.command_ended(bench.session, "term-1")
-        assert session.may_have_read_behind(since)
-        assert not session.may_have_read_behind(session.moment())
+        assert session.may_have_read_behind(uri, since)
+        assert not session.may_have_read_behind(uri, session.moment())
 
 
 # what saving is like · the user types into it as well · setting · saved before the command runs

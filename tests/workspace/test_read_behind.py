@@ -60,3 +60,22 @@ def test_what_was_on_the_disk_only_between_two_agents_is_known(tmp_path: Path) -
             task.cancel()
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_call_that_read_one_file_through_us_may_have_read_another_on_the_disk(tmp_path: Path) -> None:
+    """What the user typed in that one, the agent need not have had."""
+    base = "one\ntwo\nthree\nfour\nfive\n"
+    (tmp_path / "a.txt").write_text(base)
+    (tmp_path / "b.txt").write_text("other\n")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        await bench.read("a.txt")
+        tool(bench, "read", "read")
+        await bench.read("b.txt", 1, 1)
+        done(await bench.write("a.txt", base.replace("four", "FOUR")))
+        assert editor.text("a.txt") == "typed\n" + base.replace("four", "FOUR")
+
+    play(tmp_path, WELL_BEHAVED, case)
