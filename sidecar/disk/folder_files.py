@@ -15,6 +15,8 @@ from sidecar.disk.resolve import Stat
 MAX_FILES = 50_000
 """Of one folder with git."""
 MAX_FILES_WITHOUT_GIT = 2_000
+MAX_FOLDERS_WITHOUT_GIT = 10_000
+"""Folders take time too, with files in them or without."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
 """Folders that are not walked where there is no git to say what is ignored; hidden ones neither."""
 
@@ -25,9 +27,13 @@ def names(folder: str) -> list[str] | None:
     if known is not None:
         return known if len(known) <= MAX_FILES else None
     found: list[str] = []
-    for name in _walk(folder, ""):
-        found.append(name)
-        if len(found) > MAX_FILES_WITHOUT_GIT:
+    folders = 0
+    for name in _walk(folder):
+        if name is None:
+            folders += 1
+        else:
+            found.append(name)
+        if len(found) > MAX_FILES_WITHOUT_GIT or folders > MAX_FOLDERS_WITHOUT_GIT:
             return None
     return found
 
@@ -50,15 +56,23 @@ def is_skipped(name: str) -> bool:
     return name in SKIPPED or name.startswith(".")
 
 
-def _walk(folder: str, below: str) -> Iterator[str]:
-    try:
-        with os.scandir(os.path.join(folder, below)) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in listed:
-        name = os.path.join(below, entry.name)
-        if entry.is_file(follow_symlinks=False):
-            yield name
-        elif entry.is_dir(follow_symlinks=False) and not is_skipped(entry.name):
-            yield from _walk(folder, name)
+def _walk(folder: str) -> Iterator[str | None]:
+    """The files by name, and None for each folder that is entered. By a list and not by calls: folders may lie as deep in each other as
+    a path can name."""
+    left = [""]
+    while left:
+        below = left.pop()
+        yield None
+        try:
+            with os.scandir(os.path.join(folder, below)) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        inner: list[str] = []
+        for entry in listed:
+            name = os.path.join(below, entry.name)
+            if entry.is_file(follow_symlinks=False):
+                yield name
+            elif entry.is_dir(follow_symlinks=False) and not is_skipped(entry.name):
+                inner.append(name)
+        left += reversed(inner)

@@ -6,6 +6,7 @@ change: nothing is recorded, and the user is told. One message names removed fil
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 
@@ -21,6 +22,8 @@ from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.turn_starts import Changed, TurnStarts
+
+log = logging.getLogger(__name__)
 
 _LISTED = 5
 """How many files a message names; the rest are counted."""
@@ -39,7 +42,15 @@ class FoundFiles:
 
     async def note(self, session: Session) -> None:
         """The session's turn is about to begin."""
-        await self._starts.take(session)
+        try:
+            await self._starts.take(session)
+        except Exception:
+            log.exception("the look at the files of %s before its turn failed", session.agent)
+            self._behind.tell(
+                "warning",
+                f"The files of {session.cwd} could not be noted before this turn of {session.agent}. What its commands change in the turn "
+                "is not listed and cannot be taken back.",
+            )
 
     def folders(self, session: Session) -> dict[str, None]:
         """The folders of its files; see TurnStarts."""
@@ -77,7 +88,16 @@ class FoundFiles:
         if not self._evidence.has_acted(session):
             return
         self._tell_unseen(session)
-        changed = await self._starts.changed(session.id)
+        try:
+            changed = await self._starts.changed(session.id)
+        except Exception:
+            log.exception("the look at the files of %s after its turn failed", session.agent)
+            self._behind.tell(
+                "warning",
+                f"The files of {session.cwd} could not be checked after this turn of {session.agent}. What its commands changed in the turn "
+                "is not listed and cannot be taken back.",
+            )
+            return
         active = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
         running = [s for s in self._evidence.active() if s is not session and s.running]
         removed: list[str] = []

@@ -146,6 +146,12 @@ GATES = (
         "tests/gates/test_sign_in.py::test_the_gate_can_fail",
     ),
     Gate(
+        "deep_folders",
+        ["tests/gates/test_deep_folders.py"],
+        "0 turns failed",
+        "tests/gates/test_deep_folders.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

@@ -241,6 +241,27 @@ def sign_in_is_handed_out() -> None:
     Opening.may_sign_in = nobody
 
 
+def folders_are_walked_by_calls() -> None:
+    """One call for each folder within another; and who looks at the files takes the turn along when it fails."""
+    import os
+
+    from sidecar.disk import folder_files
+    from sidecar.workspace.found_files import FoundFiles
+
+    def walk(folder: str, below: str = "") -> Any:
+        for entry in sorted(os.scandir(os.path.join(folder, below)), key=lambda entry: entry.name):
+            name = os.path.join(below, entry.name)
+            if entry.is_file():
+                yield name
+            else:
+                yield from walk(folder, name)
+
+    async def note(self: FoundFiles, session: Any) -> None:
+        await self._starts.take(session)
+
+    folder_files._walk, FoundFiles.note = walk, note
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -264,6 +285,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         lists_know_one_agent,
         agents_name_folders,
         sign_in_is_handed_out,
+        folders_are_walked_by_calls,
     )
 }
 
