@@ -38,8 +38,16 @@ class Sent:
         return 2 * len(found) >= len(pieces) and 2 * _extent(found) >= _extent(pieces)
 
     def hints_at(self, text: str, other: str) -> bool:
-        """Whether anything that only `text` has is here, wherever."""
-        return any(text[start:end] in self._text for start, end in _only(text, other))
+        """Whether anything that only `text` has, in whole words, is here, wherever."""
+        return any(_words(text, start, end) in self._text for start, end in _only(text, other))
+
+
+def _words(text: str, start: int, end: int) -> str:
+    while start and _WORD.match(text[start - 1]) and _WORD.match(text[start]):
+        start -= 1
+    while end < len(text) and _WORD.match(text[end]) and _WORD.match(text[end - 1]):
+        end += 1
+    return text[start:end]
 
 
 def _extent(pieces: list[tuple[int, int]]) -> int:

@@ -13,6 +13,7 @@ agent saw, the base, and merges the change into the current text. The rule, in f
 4. Knowledge has a direction. Lines, and parts of lines, that only one of two texts has, the agent knows from there. They are *known*
    when what was sent has them at the same place: next to something that it has from this text, too. If at least half of what
    only one text has is known, in lines and in characters, and less of what only the other has, the other is not the base.
+   A text that only the program read is not the base if nothing of what only it has was sent.
 5. If several texts are left, all of them count. A conflict from one of them is a conflict. Otherwise the plan counts that
    takes no line away which another one leaves. If there is none, or if it is not that of the text from rule 2 while some of what only
    that text has is known, it cannot be decided what the agent meant: a conflict.
@@ -87,15 +88,17 @@ def _sorted(candidates: Iterable[Candidate]) -> tuple[str | None, list[Candidate
 def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[Sent | None, list[str]]:
     """Rules 3 and 4: the texts that may be the base, the one from rule 2 first, and what is known of them."""
     itself = next((i for i, c in enumerate(doubtful) if c.from_disk and c.text == new), None)
+    sent = Sent(new)
     texts = [] if shown is None else [shown]
     texts += [
         c.text
         for i, c in enumerate(doubtful)
-        if c.text not in (shown, new) and not (c.from_disk and itself is not None and i < itself)
+        if c.text not in (shown, new)
+        and not (c.from_disk and itself is not None and i < itself)
+        and (c.from_disk or shown is None or sent.hints_at(c.text, shown))
     ]
     if itself is not None or len(texts) < 2:
         return None, texts or [""]
-    sent = Sent(new)
     proven = {(a, b): sent.shows(a, b) for a in texts for b in texts if a is not b}
     left = [b for b in texts if not any(a is not b and proven[a, b] and not proven[b, a] for a in texts)]
     return sent, left or texts

@@ -41,6 +41,13 @@ CASES = [
     ("its own write again, unaware of typing", [given(BASE), read_again(TYPED)], TYPED, BASE, TYPED),
     ("its own write again, taken back meanwhile", [before(MORE), given(BASE)], BASE, MORE, MORE),
     ("the same, and it was not shown that", [before(MORE), given(MORE)], BASE, MORE, BASE),
+    (
+        "its program read it, and the user goes on typing there",
+        [given(BASE), read_again(BASE.replace("four", "fourx"))],
+        BASE.replace("four", "fourxxx"),
+        BASE.replace("one", "x and one"),
+        BASE.replace("four", "fourxxx").replace("one", "x and one"),
+    ),
     ("never seen: all of it is somebody else's", [], BASE, "new\n", None),
     ("the disk's text and an edit", [given(TYPED), disk(BASE)], TYPED, BASE + "five\n", TYPED + "five\n"),
     (

@@ -72,6 +72,9 @@ def station(
     settings: dict[str, Any] = fast_agent.settings(tool, folder / "agent", "--no-permissions")
     asking: dict[str, Any] = fast_agent.settings(tool, folder / "asking")
     agent = settings["agents"][fast_agent.NAME]
+    settings["beforePrompt"] = (
+        "nothing"  # its model is shown only what it reads: what is sent was written before the prompt
+    )
     settings["agents"] |= {ASKING: asking["agents"][fast_agent.NAME], WITHOUT_FILES: agent | {"fs": False}}
     (folder / "ws").mkdir()
     with Neovim(tools.require(request.param), folder / "nvim") as nvim:
