@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e import scripted, sidecar
 from tests.e2e.emacs import Emacs
 from tests.e2e.nvim import Neovim

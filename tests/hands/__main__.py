@@ -69,9 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
                 reports.append(report)
                 if report.problems:
                     say(f"{report}\n")
-                    sys.stdout.flush()
-                    if options.verbose:
+                    if report.failed:
                         say(report.said + "\n")
+                    sys.stdout.flush()
     say(summary(reports) + f", {(time.monotonic() - began) / 60:.1f} minutes\n")
     return any(report.failed for report in reports)
 

@@ -38,7 +38,7 @@ def play(
         deeds = [deed for deed in run.oracle.deeds() if deed.verb == "change"]
         report.writes, report.refused = len(deeds), sum(deed.answer != "done" for deed in deeds)
     if report.problems:
-        report.said = editor.said()
+        report.said = "\n".join([*run.story, editor.said()])
     return report
 
 
@@ -49,7 +49,11 @@ class _Run:
         self.editor = editor
         self.plan = made
         self.folder = folder
-        self.say = say
+        self._say = say
+        self._log = log
+        self._told = 0
+        self.story: list[str] = []
+        """Every step, what is shown after it, and what the agent did meanwhile."""
         self.typed = 0
         log.write_text("")
         self.oracle = Oracle(folder, log)
@@ -68,9 +72,25 @@ class _Run:
             time.sleep(step.pause)
             self.say(f"{number + 1:3} {step}")
             self.carry_out(step)
-            for name in self.plan.files:
-                self.say(f"      {name}: {self.text(name)!r}")
+            self.say_what_is_there()
         self.rest()
+        self.say_what_is_there()
+
+    def say(self, line: str) -> None:
+        told = f"{time.monotonic():.3f} {line}"
+        self.story.append(told)
+        self._say(told)
+
+    def say_what_is_there(self) -> None:
+        """What the agent did since the last time: what it was shown (`see`: the mirror), what it wrote, how that was answered. And the
+        files as the person sees them, with the disk where that says something else."""
+        deeds = self._log.read_text().splitlines()
+        for deed in deeds[self._told :]:
+            self.say(f"      agent: {deed}")
+        self._told = len(deeds)
+        for name in self.plan.files:
+            shown, disk = self.text(name), self.disk(name)
+            self.say(f"      {name}: {shown!r}" + ("" if shown == disk else f", on disk {disk!r}"))
 
     def path(self, name: str) -> Path:
         return self.folder / name
