@@ -161,7 +161,7 @@ class Beliefs:
     def served(self, session: str, uri: DocumentUri) -> bool:
         """Whether this session was ever given, or wrote, this document."""
         entry = self._entries.get((session, uri))
-        return entry is not None and (entry.belief is not None or bool(entry.served))
+        return entry is not None and (entry.belief is not None or bool(entry.served or entry.unseen))
 
     def moment(self) -> int:
         """A new point in time, later than everything so far. What was served after a write was received is not in that write."""
@@ -170,12 +170,14 @@ class Beliefs:
 
     def believed_since(self, session: str, uri: DocumentUri, until: int) -> int | None:
         """When the whole text that this session believed at `until` was given to it, or sent by it: 0 when it was only ever given
-        parts. None: it believed nothing then."""
+        parts, or only its program was. None: nothing was given to it then."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
         _settle(entry, until)
-        return None if entry.belief is None else entry.belief.since
+        if entry.belief is None:
+            return 0 if entry.unseen else None
+        return entry.belief.since
 
     def own(self, session: str, uri: DocumentUri, until: int) -> Candidate | None:
         """The last write of this session's own, and when it was done, unless all of the text was given to it since."""

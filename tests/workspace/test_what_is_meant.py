@@ -142,6 +142,22 @@ def test_an_edit_of_what_the_program_has_just_read_keeps_all_of_it(tmp_path: Pat
     play_seen(tmp_path, VSCODE, case)
 
 
+def test_a_text_that_only_the_program_read_can_be_replaced(tmp_path: Path) -> None:
+    """The model was shown nothing and read nothing elsewhere: it means to replace whatever is there."""
+    (tmp_path / "b.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("b.txt")
+        editor.types("b.txt", "typed\n", at=0)
+        await asyncio.sleep(1)
+        tool(bench, "edit", "edit")
+        await bench.read("b.txt")
+        done(await bench.write("b.txt", "new\n"))
+        assert editor.text("b.txt") == "new\n"
+
+    play_seen(tmp_path, VSCODE, case)
+
+
 def test_a_conflict_ends_when_the_agent_reads_again(tmp_path: Path) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         editor.replaces("a.txt", "two", "two and more of it")
