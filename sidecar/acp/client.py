@@ -76,7 +76,9 @@ class AgentConnection:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._quirks = quirks
-        self._incoming = Incoming(agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks)
+        self._incoming = Incoming(
+            agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks, limits=limits.wire
+        )
         self._sessions = self._incoming.sessions
         self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
         self._incoming.transport = self.transport

@@ -19,7 +19,7 @@ CREATE = "terminal/create"
 SHELL = "/bin/sh"
 OUTPUT_LIMIT = 1024 * 1024
 """Bytes of output kept if the agent names no limit."""
-MOST_OUTPUT = 16 * 1024 * 1024
+MOST_OUTPUT = 4 * 1024 * 1024
 """Most bytes of output kept, whatever the agent requests."""
 LONGEST = 256 * 1024
 """Most bytes of all words and variables together. Linux accepts 128 KiB in one word; all of it is shown, kept and logged."""

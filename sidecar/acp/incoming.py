@@ -20,6 +20,8 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from sidecar.acp import command_line, elicitation, errors, files, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.errors import Failure
+from sidecar.acp.held import Held
+from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
@@ -74,9 +76,14 @@ class _File:
 
     params: files.FileParams
     ticket: Ticket
+    held: Held
+    size: int
+    """Bytes of its text as kept; 0 once they were given back."""
 
     def release(self) -> None:
         self.ticket.release()
+        self.held.give_back(self.size)
+        self.size = 0
 
 
 @dataclass(slots=True)
@@ -101,6 +108,7 @@ class Incoming:
         offers: Offers,
         env: Mapping[str, str],
         quirks: Quirks = NONE,
+        limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
     ) -> None:
         self.agent = agent
         self.quirks = quirks
@@ -121,6 +129,7 @@ class Incoming:
         self._opening = 0
         self._expecting = 0
         self._serial = itertools.count(1)
+        self._held = Held(limits.held)
         self._writes: set[asyncio.Future[Written | Refusal]] = set()
 
     @contextmanager
@@ -173,6 +182,10 @@ class Incoming:
             params.decided = decided = self._file(method, params)
             params.large = method == files.READ
             return isinstance(decided, _File) and self._read_now(decided, params)
+        if method == terminal_requests.OUTPUT and request:
+            session = self.sessions.get(str(params.get("sessionId")))
+            params.large = session is not None and session.terminals.has_much(params.get("terminalId"))
+            return False
         if method == elicitation.COMPLETE and not request:
             self._complete(params.get("elicitationId"))
             return True
@@ -223,12 +236,17 @@ class Incoming:
         if not self._fs:
             return _Refused(_unknown(method))
         parsed = files.parse(method, params)
+        params.pop("content", None)  # `parsed` has it
         if isinstance(parsed, Failure):
             return _Refused(parsed)
         session = self.sessions.get(parsed.session_id)
         if session is None:
             return _Refused(errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION))
-        return _File(parsed, self._service.ticket(session.id, parsed.path, parsed.access))
+        # looked at now, not in its turn: what is in front of it may wait for a person, and this would be kept meanwhile
+        size = 0 if parsed.content is None else self._held.take(parsed.content)
+        if isinstance(size, Failure):
+            return _Refused(size)
+        return _File(parsed, self._service.ticket(session.id, parsed.path, parsed.access), self._held, size)
 
     def _read_now(self, file: _File, params: Params) -> bool:
         """Answers a read that need not wait for anything without a task (the reads of an agent come in hundreds)."""

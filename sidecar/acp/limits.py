@@ -15,6 +15,8 @@ class WireLimits:
     """Unfinished messages before reading stops. Those that wait for a person do not count."""
     large: int = 8
     """Of these, messages whose answers may each be a whole file."""
+    held: int = 128 * 1024 * 1024
+    """Texts of writes that are not done, in bytes as Python keeps them."""
     stalled: float = 60.0
     """How long an agent may leave its input unread while something waits to be written to it."""
 

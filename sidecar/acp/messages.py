@@ -18,11 +18,11 @@ Message: TypeAlias = dict[str, Any]
 _DEEPEST = 200
 """Arrays and objects within each other."""
 _SMALL = 64 * 1024
-"""Bytes up to which the brackets of a message are counted."""
+"""Bytes up to which the brackets of a message are counted; the values of a longer one are counted before it is read."""
 _LARGE = 2 * 1024 * 1024
-"""Bytes of a message whose values are counted before it is read."""
-_VALUES = 500_000
-"""Of one message: a whole file is one."""
+"""Bytes of a message that is most likely the write of a whole file."""
+_VALUES = 20_000
+"""Of one message: a whole file is one. Everybody who gets a message looks at each of its values, and all of that is to take less than 20 ms."""
 _IN_ONE_LINE = 100
 """Messages that are taken from one line; some agents forget a line end, none forgets so many."""
 
@@ -30,8 +30,8 @@ _IN_ONE_LINE = 100
 def decode(line: bytes, noise: Noise) -> list[Message]:
     """The messages in one line, none of them nested too deeply; several where an agent forgets line ends. What is none goes to `noise`."""
     line = line.strip()
-    if len(line) > _LARGE:
-        write = _large_write(line)
+    if len(line) > _SMALL:
+        write = _large_write(line) if len(line) > _LARGE else None
         if write is not None:
             return [write]
         if _has_too_many_values(line):

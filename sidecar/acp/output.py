@@ -27,5 +27,10 @@ class Output:
             del self._kept[:surplus]
         return text
 
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self._kept)
+
     def __str__(self) -> str:
         return self._kept.decode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from sys import getsizeof
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, plain
@@ -17,7 +18,7 @@ from sidecar.workspace.ports import Json, Option, Question
 
 _REMEMBERED = 256
 _REMEMBERED_SIZE = 32 * 1024 * 1024
-"""Characters, about, of all that is remembered of a session's calls."""
+"""Bytes as kept, about, of all that is remembered of a session's calls."""
 _SHOWN = 6
 _MOST_OPTIONS = 64
 _LONGEST_ID = 4096
@@ -58,7 +59,9 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, dict[str, object]] = OrderedDict()
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, dict[str, int]] = {}
+        """By call, of each of its fields: a message costs what it brings, and not what is known."""
+        self._size = 0
 
     def heard(self, update: Json) -> None:
         """Takes note of a session update; others than tool calls are ignored."""
@@ -72,33 +75,38 @@ class ToolCalls:
         if isinstance(call_id, str):
             known = self._calls.setdefault(call_id, {"toolCallId": call_id})
             self._calls.move_to_end(call_id)
-        known.update({name: call[name] for name in _FIELDS if call.get(name) is not None})
+        brought = {name: call[name] for name in _FIELDS if call.get(name) is not None}
+        known.update(brought)
         if isinstance(call_id, str):
-            self._sizes[call_id] = size_of(known)
+            sizes = self._sizes.setdefault(call_id, {})
+            for name, value in brought.items():
+                size = size_of(value)
+                self._size += size - sizes.get(name, 0)
+                sizes[name] = size
             self._forget()
         return dict(known)
 
     def _forget(self) -> None:
         """The oldest go: an agent may tell of any number of calls, each with a whole file in it."""
-        while len(self._calls) > _REMEMBERED or sum(self._sizes.values()) > _REMEMBERED_SIZE:
+        while len(self._calls) > _REMEMBERED or self._size > _REMEMBERED_SIZE:
             forgotten, _ = self._calls.popitem(last=False)
-            del self._sizes[forgotten]
+            self._size -= sum(self._sizes.pop(forgotten).values())
 
 
 def size_of(value: object) -> int:
-    """Characters, about."""
+    """Bytes as kept, about: a text of which one character is beyond Latin-1 takes two or four for each of them."""
     size, level = 0, [value]
-    while level and size <= _REMEMBERED_SIZE:
+    while level and size <= 2 * _REMEMBERED_SIZE:
         inner: list[object] = []
         for one in level:
             if isinstance(one, str):
-                size += len(one)
+                size += getsizeof(one)
             elif isinstance(one, dict):
                 inner += one.keys()  # pyright: ignore[reportUnknownArgumentType] - of JSON
                 inner += one.values()  # pyright: ignore[reportUnknownArgumentType] - of JSON
             elif isinstance(one, list):
                 inner += one  # pyright: ignore[reportUnknownArgumentType] - of JSON
-            size += 16
+            size += 32
         level = inner
     return size
 

@@ -32,6 +32,15 @@ _TOO_MANY = Failure(
     "too many commands are running; wait for one or kill it",
     {"errorKind": str(Kind.DENIED_BY_POLICY)},
 )
+WAITS_AT_MOST = 8
+"""Requests that wait for the end of one terminal."""
+_MUCH = 64 * 1024
+"""Bytes of output of which few answers are made at once."""
+_WAITED_FOR = Failure(
+    errors.REFUSED,
+    "so many requests wait for the end of this terminal already; its end answers them",
+    {"errorKind": str(Kind.DENIED_BY_POLICY)},
+)
 _NOT_STARTED = Failure(errors.REFUSED, "the command could not be started", {"errorKind": str(Kind.IO_ERROR)})
 
 
@@ -43,6 +52,8 @@ class SessionTerminals:
         self._session_id = session_id
         self._env = env
         self._terminals = Terminals()
+        self._waits: dict[str, int] = {}
+        """Requests that wait for the end of a terminal, by its id."""
         self._turn = 0
         self._open = False
 
@@ -93,6 +104,11 @@ class SessionTerminals:
             return _NOT_STARTED
         return {"terminalId": terminal.id}
 
+    def has_much(self, terminal_id: object) -> bool:
+        """Whether the answer with this terminal's output is a large one."""
+        terminal = self._terminals.get(terminal_id)
+        return terminal is not None and terminal.output.size > _MUCH
+
     def answer(self, method: str, params: Mapping[str, object]) -> Json | Failure | Awaitable[Json]:
         """Answers the other four requests; for WAIT, returns an awaitable."""
         terminal = self._terminals.get(params.get("terminalId"))
@@ -102,14 +118,21 @@ class SessionTerminals:
             case "terminal/output":
                 return output_of(terminal)
             case "terminal/wait_for_exit":
-                return _exit_of(terminal)
+                if self._waits.get(terminal.id, 0) >= WAITS_AT_MOST:
+                    return _WAITED_FOR
+                return self._exit_of(terminal)
             case "terminal/kill":
                 terminal.kill()
             case _:
                 self._terminals.release(terminal.id)
         return {}
 
-
-async def _exit_of(terminal: Terminal) -> Json:
-    await asyncio.wait({terminal.ended})
-    return status_of(terminal.ended.result())
+    async def _exit_of(self, terminal: Terminal) -> Json:
+        self._waits[terminal.id] = self._waits.get(terminal.id, 0) + 1
+        try:
+            await asyncio.wait({terminal.ended})
+        finally:
+            self._waits[terminal.id] -= 1
+            if not self._waits[terminal.id]:
+                del self._waits[terminal.id]
+        return status_of(terminal.ended.result())

@@ -21,6 +21,7 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
+from sidecar.workspace.looking import Looking
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Json
 from sidecar.workspace.sessions import Session
@@ -72,6 +73,7 @@ class Evidence:
         """Sessions whose turn has begun, and which have not been asked yet."""
         self._acted: dict[str, str | None] = {}
         """By session: the last tool call or command of its turn that may have changed something."""
+        self._looking = Looking(state.storage.read_now)
         self._noted: dict[DocumentUri, Stat] = {}
         """Of open documents, what their files were like when something new was found there."""
         self.first_act: Callable[[Session], None] = lambda session: None
@@ -122,8 +124,9 @@ class Evidence:
         self._acts(session, call)
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
+        looked_at: set[DocumentUri] = set()
         for path in list(paths)[:MAX_PATHS]:
-            self._name(session, named, call, path, diffs)
+            self._name(session, named, call, path, diffs, looked_at)
 
     def asked(self, session: Session, details: Json) -> None:
         """A question of the agent's with what it is about: `diff`, as of a tool call."""
@@ -201,7 +204,7 @@ class Evidence:
             return
         with place:
             if not isinstance(place.on_disk, Missing) and place.on_disk.size <= MAX_TEXT:
-                decoded = state.storage.read_now(place.on_disk)
+                decoded = self._looking.look(place.on_disk)
                 if isinstance(decoded, Decoded):
                     state.documents.disk.seen(place.uri, normal(decoded.text))
 
@@ -212,7 +215,9 @@ class Evidence:
         call: str,
         path: str,
         diffs: list[tuple[str, str | None, str]],
+        looked_at: set[DocumentUri],
     ) -> None:
+        """`looked_at`: files of this update, which may name one by many spellings."""
         if "\0" in path:
             return
         state = self._state
@@ -221,6 +226,9 @@ class Evidence:
         if isinstance(place, Refusal):
             return
         with place:
+            if place.uri in looked_at:
+                return
+            looked_at.add(place.uri)
             self._knows(session, place, [old for to, old, _ in diffs if to == path and old is not None])
             if place.uri in named:
                 named[place.uri].call = call
@@ -249,7 +257,9 @@ class Evidence:
         stat = place.on_disk.stat
         if place.on_disk.size > MAX_TEXT:
             return Named(place.path, call, stat, None, why="it was too large to keep")
-        decoded = self._state.storage.read_now(place.on_disk)
+        decoded = self._looking.look(place.on_disk)
+        if decoded is None:
+            return Named(place.path, call, stat, None, why="too much was named at once to read all of it")
         if not isinstance(decoded, Decoded):
             return Named(place.path, call, stat, None, why="it is not text")
         return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom)

@@ -139,12 +139,12 @@ LARGE = "x" * 2_000_000
 DETAILS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"content": [{"type": "diff", "path": "/a", "oldText": None, "newText": "n"}]}, {"target": "/a", "diff": [{"path": "/a", "oldText": None, "newText": "n"}]}),
     ({"content": [{"type": "diff", "path": "/a", "oldText": "", "newText": LARGE}]}, {"target": "/a"}),
-    ({"content": [{"type": "diff", "path": "/a", "newText": ""}] * 50_000}, {"target": "/a"}),
+    ({"content": [{"type": "diff", "path": "/a", "newText": ""}] * 4_000}, {"target": "/a"}),
     ({"rawInput": {"command": ["ls", "-l"]}}, {"argv": ["ls", "-l"]}),
     ({"rawInput": {"command": LARGE}}, {}),
-    ({"rawInput": {"command": "ls", "args": ["x"] * 200_000}}, {}),
+    ({"rawInput": {"command": "ls", "args": ["x"] * 15_000}}, {}),
     ({"locations": [{"path": "/" + LARGE}, {"path": "/b"}]}, {}),
-    ({"locations": [{"path": f"/{n}"} for n in range(20_000)]}, {"target": "/0"}),
+    ({"locations": [{"path": f"/{n}"} for n in range(5_000)]}, {"target": "/0"}),
 ]  # fmt: skip
 
 

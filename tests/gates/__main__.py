@@ -152,6 +152,12 @@ GATES = (
         "tests/gates/test_deep_folders.py::test_the_gate_can_fail",
     ),
     Gate(
+        "held_bytes",
+        ["tests/gates/test_held_bytes.py"],
+        "bytes as held < budget + 5 lines",
+        "tests/gates/test_held_bytes.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "inflight",
         ["tests/inflight"],
         "0 characters lost",

@@ -262,6 +262,26 @@ def folders_are_walked_by_calls() -> None:
     folder_files._walk, FoundFiles.note = walk, note
 
 
+def characters_are_counted() -> None:
+    """A budget of characters, as if each took one byte."""
+    from sidecar.acp import held
+
+    class Characters:
+        getsizeof = staticmethod(len)
+
+    held.sys = Characters
+
+
+def outputs_are_small() -> None:
+    """Answers with the output of a terminal are made as fast as they are asked for."""
+    from sidecar.acp import command_line
+    from sidecar.acp.terminal_requests import SessionTerminals
+
+    impatient()
+    command_line.MOST_OUTPUT = 16 * 1024 * 1024
+    SessionTerminals.has_much = lambda self, terminal_id: False
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -286,6 +306,8 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         agents_name_folders,
         sign_in_is_handed_out,
         folders_are_walked_by_calls,
+        characters_are_counted,
+        outputs_are_small,
     )
 }
 

@@ -49,6 +49,40 @@ DEAF: Script = {
 }
 
 
+SAYS_MUCH: Script = {
+    "turns": [
+        [
+            {
+                "request": "terminal/create",
+                "params": {
+                    "sessionId": "$session",
+                    "command": "yes \U0001f600 xxxxxxxx | head -c 16000000",
+                    "outputByteLimit": 2**24,
+                },
+                "as": "made",
+            },
+            {"take": "made", "field": "terminalId"},
+            {
+                "request": "terminal/wait_for_exit",
+                "params": {"sessionId": "$session", "terminalId": "$taken"},
+            },
+            {"deaf": True},
+            {
+                "repeat": 300,
+                "steps": [
+                    {
+                        "raw": '{"jsonrpc":"2.0","id":"o$n","method":"terminal/output",'
+                        '"params":{"sessionId":"$session","terminalId":"term-1"}}\n'
+                    }
+                ],
+            },
+            {"never": True},
+        ]
+    ]
+}
+"""The output of a command, asked for again and again and not read."""
+
+
 @dataclass(frozen=True)
 class Answered:
     """How long answers to the editor took, in seconds."""
@@ -137,6 +171,32 @@ async def test_what_is_not_read_is_not_made(tmp_path: Path, is_open: bool, recor
     assert "has not read its input" in outcome["error"]
     record_property("MB left unread", round(more, 1))
     assert more < LEFT_MEGABYTES
+
+
+async def test_output_that_is_not_read_is_not_made(tmp_path: Path, record_property: Record) -> None:
+    more, outcome = await left_unread(tmp_path)
+    assert "has not read its input" in outcome["error"]
+    record_property("MB left unread", round(more, 1))
+    assert more < LEFT_MEGABYTES
+
+
+async def test_the_gate_notices_outputs_that_count_as_small(tmp_path: Path) -> None:
+    more, _ = await left_unread(tmp_path, "outputs_are_small")
+    assert more > LEFT_MEGABYTES
+
+
+async def left_unread(folder: Path, planted: str = "impatient") -> tuple[float, Json]:
+    """(MB more, the turn's outcome)"""
+
+    def allow(text: str, titles: Sequence[str]) -> str | None:
+        return next((title for title in titles if "this once" in title), None)
+
+    script = in_folder(SAYS_MUCH, folder)
+    async with a_product(folder, {"deaf": script}, planted=planted, answer=allow) as product:
+        session = await product.session("deaf")
+        before = resident(product.pid)
+        outcome = await product.prompt(session)
+        return peak(product.pid) - before, outcome
 
 
 @pytest.mark.parametrize(

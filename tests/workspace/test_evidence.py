@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from sidecar.workspace.evidence import MAX_CALL, MAX_CALLS, Evidence
+from sidecar.workspace.storage import Storage
 
 
 class Session:
@@ -16,6 +17,7 @@ class Session:
 class State:
     def __init__(self) -> None:
         self.sessions = {Session.id: Session()}
+        self.storage = Storage(0)
 
 
 @pytest.fixture

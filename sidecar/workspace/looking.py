@@ -1,0 +1,66 @@
+"""Looking: texts of files that tool calls name, read in the very moment (a pre-image that comes late is none), with a bound on what that takes.
+
+An agent may name the same file in any number of messages and by any spelling: what has not changed since it was read is not read again. And
+it may name any number of files: only so many bytes are read at once, and only so many in a second.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from sys import getsizeof
+
+import anyio
+
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Decoded, Resolved, Stat
+
+AT_ONCE = 4 * 1024 * 1024
+"""Bytes read without letting others run: about 15 ms."""
+A_SECOND = 16 * 1024 * 1024
+"""Bytes read in a second: a few percent of the loop's time."""
+KEPT = 16 * 1024 * 1024
+"""Bytes of texts, as Python keeps them, that are kept to be given out again."""
+
+
+class Looking:
+    """Of one workspace. `read` reads a file that was resolved, without waiting."""
+
+    def __init__(self, read: Callable[[Resolved], Decoded | Refusal]) -> None:
+        self._read = read
+        self._left = float(AT_ONCE)
+        self._at = 0.0
+        self._known: OrderedDict[str, tuple[Stat, Decoded | Refusal, int]] = OrderedDict()
+        """By canonical path."""
+        self._kept = 0
+
+    def look(self, file: Resolved) -> Decoded | Refusal | None:
+        """What the file says; None when too much was read in this moment."""
+        known = self._known.get(file.path)
+        if known is not None and known[0] == file.stat:
+            self._known.move_to_end(file.path)
+            return known[1]
+        if not self._may_read(file.size):
+            return None
+        found = self._read(file)
+        self._keep(file, found)
+        return found
+
+    def _may_read(self, size: int) -> bool:
+        now = anyio.current_time()
+        self._left = min(AT_ONCE, self._left + (now - self._at) * A_SECOND)
+        self._at = now
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    def _keep(self, file: Resolved, found: Decoded | Refusal) -> None:
+        if file.path in self._known:
+            self._kept -= self._known.pop(file.path)[2]
+        size = getsizeof(found.text) if isinstance(found, Decoded) else 0
+        self._known[file.path] = file.stat, found, size
+        self._kept += size
+        while self._kept > KEPT or len(self._known) > 1024:
+            _, (_, _, dropped) = self._known.popitem(last=False)
+            self._kept -= dropped
