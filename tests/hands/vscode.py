@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.hands import agent
 from tests.hands.steps import WEIGHTS, Kind
@@ -27,6 +30,7 @@ SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "editor.formatOnSave": (False, True),
     "workbench.colorTheme": ("Default Dark Modern", "Default Light Modern"),
 }
+ALLOW = re.compile(r"once$")
 BEGIN = """
 const turn = (keep.hands = { done: false });
 const end = () => { turn.done = true; };
@@ -102,7 +106,15 @@ class VSCode:
         self._window.js(BEGIN, json.dumps(steps))
 
     def is_working(self) -> bool:
+        self._allow()
         return not self._window.js("return keep.hands?.done ?? true")
+
+    def _allow(self) -> None:
+        """The person lets the agent run its commands."""
+        asked = self._page.locator(".notifications-toasts .notification-list-item")
+        for button in asked.get_by_role("button", name=ALLOW).all():
+            with suppress(PlaywrightError):  # it may go in this moment
+                button.click(timeout=1000)
 
     def command(self, name: str, argument: Any) -> Any:
         return self._window.command(name, argument, seconds=60)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import scripted
+from tests.support.waiting import eventually
 from tests.vscode.window import Turn, Window
 
 TRIES = 8
@@ -61,18 +62,25 @@ def test_what_is_typed_over_the_automatic_saves_stays(window: Window, file: Path
 
 def test_keys_pressed_while_an_agents_write_is_saved_stay(window: Window, file: Path) -> None:
     text = file.read_text()
-    for number in range(4):
-        turn = window.begin(
-            scripted.steps(scripted.read(file), scripted.write(file, f"{text}agent {number}\n"))
-        )
-        for key in f"u{number}x":
+    for number in range(6):
+        known = len(window.answers())
+        wanted = f"{text}agent {number}\n"
+        names = ({"as": f"read {number}"}, {"as": f"write {number}"})  # answers of earlier turns are known
+        steps = [
+            scripted.read(file) | names[0],
+            {"sleep": 0.1},
+            scripted.write(file, wanted) | names[1],
+        ]
+        turn = window.begin(scripted.steps(*steps))
+        # what is typed before it is shown to the agent, the agent would take out again
+        eventually(lambda known=known: len(window.answers()) > known, "the agent has read")
+        for key in f"u{number}xyz":
             window.page.keyboard.press(key)
-            time.sleep(0.03)
+            time.sleep((0.03, 0.05, 0.07)[number % 3])
         turn.result()
         time.sleep(LOOKED_AT)
         now = window.text(file)
-        assert now is not None
-        assert f"u{number}x" in now
+        assert now == wanted.replace("one", f"u{number}xyzone", 1), window.answers()
         window.save()
         window.until_disk(file, now)
         text = now
