@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +15,7 @@ if not sys.platform.startswith("linux"):
     pytest.skip("the tools are installed on Linux only", allow_module_level=True)
 
 from scripts.tools import browser, debian, elf, self_contained
+from scripts.tools.base import TOOLS
 from scripts.tools.self_contained import LIBC, Part
 
 PARTS = self_contained.parts()
@@ -39,6 +41,17 @@ def test_every_exception_is_still_one() -> None:
         for pattern in part.never_loaded:
             without = Part(part.tools, part.programs, part.libraries, part.machine)
             assert self_contained.gaps(without), pattern
+
+
+def test_the_browser_has_fonts_of_its_own() -> None:
+    launcher = Path(tools.require("chromium").command).read_text()
+    assert f"export FONTCONFIG_FILE={browser.FONTS}\n" in launcher
+    assert "FONTCONFIG_SYSROOT" not in launcher
+    folders = [Path(str(folder.text)) for folder in ElementTree.parse(browser.FONTS).iter("dir")]
+    assert all(folder.is_relative_to(TOOLS) for folder in folders)
+    assert {path.name for folder in folders for path in folder.rglob("*.ttf")} >= {
+        *("DejaVuSans.ttf", "DejaVuSerif.ttf", "DejaVuSansMono.ttf")
+    }
 
 
 # what the check finds
