@@ -12,7 +12,7 @@ from sidecar.disk import Roots
 from sidecar.workspace.allowed_commands import AllowedCommands
 from sidecar.workspace.ports import Json, OpenedSession, SessionRequest
 
-_SERVED_KINDS = frozenset({"edit", "think", "switch_mode"})
+_SERVED_KINDS = frozenset({"think", "switch_mode"})
 """Tool calls of these kinds tell nothing about what the agent may have read behind us."""
 _TITLE = 200
 """Characters of a tool call's title that are kept."""
@@ -183,10 +183,19 @@ class Session:
     def served(self, uri: DocumentUri, received: int) -> None:
         """A request of this agent for a text, received at that moment, was answered by us: the tool call under way was that, unless
         it is a shell's or came later."""
+        self.came_to_us(received)
         call = self.current_tool_call()
         kind, told = self._behind.get(call or "", ("execute", 0))
         if call is not None and kind != "execute" and told < received:
             self._no_longer_behind(call, uri)
+
+    def came_to_us(self, received: int) -> None:
+        """A request of this agent, received at that moment, came to us: that is what the edit under way is. An edit that asks
+        us for nothing writes the disk itself, and its agent knows what it put there."""
+        call = self.current_tool_call()
+        kind, told = self._behind.get(call or "", ("", 0))
+        if call is not None and kind == "edit" and told < received:
+            del self._behind[call]
 
     def behind_since(self, uri: DocumentUri, since: int) -> int:
         """When the first of what may have read or written files behind us after `since` began; `since` when that was later."""

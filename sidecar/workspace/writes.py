@@ -60,6 +60,7 @@ class Writer:
                 return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
             if not session.may_act(ticket.asked_in):
                 return withdrawn(ticket.path)
+            session.came_to_us(ticket.moment)
             most = self._state.settings.max_file_bytes
             if size_of(content) > most:
                 return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})

@@ -79,3 +79,25 @@ def test_a_call_that_read_one_file_through_us_may_have_read_another_on_the_disk(
         assert editor.text("a.txt") == "typed\n" + base.replace("four", "FOUR")
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_an_edit_of_the_disk_by_the_agent_itself_is_what_it_knows_next(tmp_path: Path) -> None:
+    """Its tool edits the file there, where the person's unsaved line is not, and asks for nothing: what it sends next is a change of that
+    text, not of the one that we had shown it, and takes nothing away."""
+    base = "".join(f"line {number}\n" for number in range(1, 8))
+    (tmp_path / "a.txt").write_text(base)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "line 2", "typed by the person, line 2")
+        await bench.read("a.txt")
+        tool(bench, "edit", "edit")
+        mine = "from the tool\n" + base
+        (tmp_path / "a.txt").write_text(mine)
+        tool(bench, "edit", "edit", status="completed")
+        await asyncio.sleep(2)
+        done(await bench.write("a.txt", mine.replace("line 7", "LINE 7")))
+        assert "typed by the person, line 2" in editor.text("a.txt")
+        assert "LINE 7" in editor.text("a.txt")
+
+    play(tmp_path, WELL_BEHAVED, case)
