@@ -10,7 +10,8 @@ hunk reverted. Typing elsewhere only shifts the hunks.
     keep, reject   by hunk, turn or session; if another agent worked on top, a three-way merge decides
 
 Undo and redo belong to the editor. They arrive as user edits that lead to a text seen before. Such a text restores its hunks: undoing
-an agent's edit takes it out of review, and redoing it puts it under review again.
+an agent's edit takes it out of review, and redoing it puts it under review again. The texts around agents' edits count as seen, and so does
+every text out of which a user's edit took hunks: whoever typed on before they undo returns to a text that no agent's edit led to.
 
 Offsets are code points in the current raw text of the mirror. Nothing here knows documents, files or editors.
 """
@@ -25,7 +26,7 @@ from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.text import Text
 
 MAX_REMEMBERED = 64
-"""How many texts around agents' work keep their hunks for undo and redo; editors remember about as many steps."""
+"""How many texts keep their hunks for undo and redo; editors remember about as many steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +111,39 @@ class Mark:
     hunks: tuple[Hunk, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A text that restores its hunks: `text` itself or, with `edit`, the text from which that edit led to `text`. What such an edit
+    replaced is known only where hunks lay, and nothing else of it matters to them."""
+
+    text: Text
+    hunks: tuple[Hunk, ...]
+    edit: Edit | None = None
+
+    def __len__(self) -> int:
+        """Code points."""
+        return len(self.text) - (self.edit.growth if self.edit else 0)
+
+    def is_text(self, text: Text) -> bool:
+        edit = self.edit
+        if edit is None:
+            return self.text == text
+        return (
+            len(text) == len(self)
+            and text.slice(edit.start, edit.end) != edit.new
+            and text.slice(0, edit.start) == self.text.slice(0, edit.start)
+            and text.slice(edit.end, len(text)) == self.text.slice(edit.end + edit.growth, len(self.text))
+            and all(h.end <= len(text) and text.slice(h.start, h.end) == h.text for h in self.hunks)
+        )
+
+
 class Ledger:
     """The unreviewed work in one document."""
 
     def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
         self.hunks: tuple[Hunk, ...] = tuple(hunks)
         self._next_id = max((h.id for h in self.hunks), default=0) + 1
-        self._remembered: list[tuple[Text, tuple[Hunk, ...]]] = []
+        self._remembered: list[Seen] = []
         self._kept: set[tuple[int, str]] = set()
         self._steps = 0
         """The number of edits by agents and reviews."""
@@ -139,7 +166,8 @@ class Ledger:
     def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> None:
         """Somebody else's edit of the current text; `length` and `after` describe the resulting text.
 
-        `after` is called only if that text may have been seen before, or contains lines again that an agent deleted there."""
+        `after` is called only if that text may have been seen before, contains lines again that an agent deleted there, or has other
+        hunks. If one change is told as many edits, it may give the text after the last of them."""
         shift = len(edit.new) - (edit.end - edit.start)
         hunks: list[Hunk] = []
         for hunk in self.hunks:
@@ -149,9 +177,11 @@ class Ledger:
                 hunks.append(hunk.moved(shift))
             else:
                 hunks.extend(_without_edited_lines(hunk, edit, self._id))
-        self.hunks = tuple(h for h in _effective(hunks) if not _is_put_back(h, edit, after))
-        if any(len(text) == length for text, _ in self._remembered):
+        was, self.hunks = self.hunks, tuple(h for h in _effective(hunks) if not _is_put_back(h, edit, after))
+        if any(len(seen) == length for seen in self._remembered):
             self._recall(after())
+        if _any_taken(was, self.hunks):
+            self._remember(after(), was, edit)
 
     def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
         """An agent's change of the current text, from `before` to `after`."""
@@ -243,15 +273,16 @@ class Ledger:
 
     # Undo and redo
 
-    def _remember(self, text: Text) -> None:
-        self._remembered = [r for r in self._remembered if r[0] != text][-(MAX_REMEMBERED - 1) :]
-        self._remembered.append((text, self.hunks))
+    def _remember(self, text: Text, hunks: tuple[Hunk, ...] | None = None, edit: Edit | None = None) -> None:
+        seen = Seen(text, self.hunks if hunks is None else hunks, edit)
+        others = [one for one in self._remembered if (one.text, one.edit) != (text, edit)]
+        self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def _recall(self, text: Text) -> None:
-        for remembered, hunks in reversed(self._remembered):
-            if remembered == text:
+        for seen in reversed(self._remembered):
+            if seen.is_text(text):
                 self.hunks = tuple(
-                    h for h in hunks if not any((h.id, v.author.write) in self._kept for v in h.versions)
+                    h for h in seen.hunks if not any((h.id, v.author.write) in self._kept for v in h.versions)
                 )
                 return
 
@@ -301,6 +332,12 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
         return found
     turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
     return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
+
+
+def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:
+    """Whether a hunk that was there is gone or another now, apart from its place."""
+    left = {(hunk.id, hunk.old, hunk.versions) for hunk in now}
+    return any((hunk.id, hunk.old, hunk.versions) not in left for hunk in was)
 
 
 def _is_put_back(hunk: Hunk, edit: Edit, after: Callable[[], Text]) -> bool:

@@ -33,11 +33,14 @@ class Reviewed(RuleBasedStateMachine):
     def _user(self, changes: ChangeSet) -> None:
         """As the mirror receives it: one edit after the other, from the last."""
         for edit in reversed(changes.edits):
+            before = str(self.text)
             one = ChangeSet.of(len(self.text), (edit,))
             after = Text.of(one.apply(self.text))
             base, hunks = self.ledger.base(str(self.text)), self.ledger.hunks
             self.ledger.user_edit(edit, len(after), lambda after=after: after)
             self.text = after
+            if [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]:
+                self.around.add(before)
             beside = all(edit.end < h.start or h.end < edit.start for h in hunks)
             if beside and len(hunks) == len(self.ledger.hunks) and str(after) not in self.around:
                 shift = sum(len(h.old) - len(h.text) for h in hunks if h.end < edit.start)
@@ -135,6 +138,19 @@ class Reviewed(RuleBasedStateMachine):
         ledger.rejected(self.text, rejection, after)
         self.text = after
 
+    @rule(at=PLACE, size=st.integers(0, 30), new=LINES)
+    def user_undoes_and_redoes(self, at: int, size: int, new: str) -> None:
+        """Whatever an undo takes away, and whoever typed before: after the redo everything is under review as it was."""
+        before, hunks = str(self.text), self.ledger.hunks
+        start = min(at, len(before))
+        changes = ChangeSet.of(len(before), (Edit(start, min(start + size, len(before)), new),))
+        known = before in self.around
+        self._user(changes)
+        known = known or str(self.text) in self.around
+        self._user(changes.invert(before))
+        assert str(self.text) == before
+        assert known or self.ledger.hunks == hunks
+
     @precondition(lambda self: self.past)
     @rule()
     def user_undoes(self) -> None:
@@ -178,6 +194,22 @@ def test_an_undone_write_is_out_of_review_and_redone_in_it_again() -> None:
     assert ledger.hunks == ()
     for edit in changes.edits:
         ledger.user_edit(edit, len(after), lambda: after)
+    assert ledger.hunks == hunks
+
+
+def test_a_redone_write_is_under_review_again_also_where_something_was_typed_after_it() -> None:
+    """The editor undoes it before or with what was typed: the text that the redo leads to is none that the agent's edit led to."""
+    before, after = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("first", 1, "w1"))
+    text = Text.of("one and more\nTWO\nthree\n")
+    ledger.user_edit(Edit(3, 3, " and more"), len(text), lambda: text)
+    hunks = ledger.hunks
+    assert len(hunks) == 1
+    undone = Text.of("one and more\ntwo\nthree\n")
+    ledger.user_edit(Edit(13, 16, "two"), len(undone), lambda: undone)
+    assert ledger.hunks == ()
+    ledger.user_edit(Edit(13, 16, "TWO"), len(text), lambda: text)
     assert ledger.hunks == hunks
 
 
