@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from sidecar.core.escape import plain
+from sidecar.core.escape import plain, shorten
 from sidecar.core.lineends import fold
 
 Json = Mapping[str, object]
 
 _TITLE_LIMIT = 200
+_LONGEST = 256 * 1024
+"""Characters of one piece of prose that are told; of a longer one, which nobody reads, the head and the tail."""
 _REMEMBERED_CALLS = 256
 """Tool calls of a turn whose titles are kept; the oldest are forgotten."""
 _HIDDEN = re.compile(
@@ -93,7 +95,7 @@ def _spoken(kind: Literal["agent", "thought"], content: object) -> list[Piece]:
     block = cast(Json, content)
     match block.get("type"):
         case "text":
-            text = visible(_text(block.get("text")))
+            text = visible(shorten(_text(block.get("text")), _LONGEST))
         case "resource_link":
             text = f"[{one_line(_text(block.get('name')) or _text(block.get('uri')))}]"
         case "resource" | "image" | "audio" as other:

@@ -28,6 +28,8 @@ _LOOK_BACK = 64
 """How far back an earlier update to join is looked for: bounds the work for one update."""
 _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _STATES = frozenset({"plan", "available_commands_update", "current_mode_update", "config_option_update"})
+_LINES = 2000
+"""Lines of one update that are logged; of more, the first and the last: each takes time, and nobody reads them."""
 _LINE_LIMIT = 4000
 """Characters of one line in the editor's log; a longer one is cut into several."""
 _LOG_INFO, _LOG_LOG = 3, 4  # LSP MessageType
@@ -166,6 +168,9 @@ class LineLog:
             while len(last) > _LINE_LIMIT:
                 whole.append(last[:_LINE_LIMIT])
                 last = last[_LINE_LIMIT:]
+            if len(whole) > _LINES:
+                left_out = f"… {len(whole) - _LINES} more lines"
+                whole = [*whole[: _LINES // 2], left_out, *whole[-_LINES // 2 :]]
             for line in whole:
                 lines += _lines(piece.kind, line)
             self._open = Piece(piece.kind, last)

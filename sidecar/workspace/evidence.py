@@ -74,6 +74,8 @@ class Evidence:
         self._acted: dict[str, str | None] = {}
         """By session: the last tool call or command of its turn that may have changed something."""
         self._looking = Looking(state.storage.read_now)
+        self._seen: dict[DocumentUri, Stat] = {}
+        """Files that a call read, as they were when their text was noted."""
         self._noted: dict[DocumentUri, Stat] = {}
         """Of open documents, what their files were like when something new was found there."""
         self.first_act: Callable[[Session], None] = lambda session: None
@@ -203,8 +205,16 @@ class Evidence:
         if isinstance(place, Refusal):
             return
         with place:
-            if not isinstance(place.on_disk, Missing) and place.on_disk.size <= MAX_TEXT:
+            if isinstance(place.on_disk, Missing) or place.on_disk.size > MAX_TEXT:
+                return
+            stat = place.on_disk.stat
+            if self._seen.get(place.uri) != stat:  # by whatever spelling, and in however many messages
                 decoded = self._looking.look(place.on_disk)
+                if decoded is None:
+                    return
+                if len(self._seen) > MAX_NAMED:
+                    self._seen.clear()
+                self._seen[place.uri] = stat
                 if isinstance(decoded, Decoded):
                     state.documents.disk.seen(place.uri, normal(decoded.text))
 

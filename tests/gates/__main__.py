@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-MEASURED = ("MB more", "p99 ms", "own p99 ms", "MB said", "MB left unread")
+MEASURED = ("MB more", "p99 ms", "own p99 ms", "MB said", "MB left unread", "loop ms")
 """Figures of which the largest is told; all others are counts."""
 
 
@@ -156,6 +156,12 @@ GATES = (
         ["tests/gates/test_held_bytes.py"],
         "bytes as held < budget + 5 lines",
         "tests/gates/test_held_bytes.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "loop_time",
+        ["tests/gates/test_loop_time.py"],
+        "a message < 20 ms of the loop",
+        "tests/gates/test_loop_time.py::test_the_gate_can_fail",
     ),
     Gate(
         "inflight",

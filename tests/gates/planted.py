@@ -282,6 +282,21 @@ def outputs_are_small() -> None:
     SessionTerminals.has_much = lambda self, terminal_id: False
 
 
+def what_is_named_is_read() -> None:
+    """Each time, by each spelling."""
+    from sidecar.workspace.evidence import Evidence
+    from sidecar.workspace.looking import Looking
+
+    reads = Evidence._reads
+
+    def forgetful(self: Evidence, session: Any, path: str) -> None:
+        self._seen.clear()
+        reads(self, session, path)
+
+    Evidence._reads = forgetful
+    Looking.look = lambda self, file: self._read(file)
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -308,6 +323,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         folders_are_walked_by_calls,
         characters_are_counted,
         outputs_are_small,
+        what_is_named_is_read,
     )
 }
 

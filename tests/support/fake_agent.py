@@ -19,6 +19,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"ask": {"toolCall", "options"}, "as", "wait"}                   session/request_permission
     {"await": NAME}                   waits for an answer            {"notify": METHOD, "params": {}}
     {"send": MESSAGE}                 any JSON                       {"raw": TEXT}  {"hex": HEX}  {"fill": N, "with": "x"}   any bytes
+    {"lines": FILE, "times": 1}       what a file holds
     {"wait_for": METHOD, "count": 1}  until that many have arrived   {"sleep": SECONDS}
     {"before": METHOD, "steps": [..]}   {"after": METHOD, "steps": [..]}    only while none, or once one, of these has arrived
     {"stderr": TEXT | N}              text, or N bytes               {"repeat": N, "steps": [..]}            `$n` is the round
@@ -178,6 +179,11 @@ class FakeAgent:
             self.send(value)
         elif verb == "raw":
             self.write(value.encode("utf-8", "surrogatepass"))
+        elif verb == "lines":
+            with open(value, "rb") as file:
+                data = file.read()
+            for _ in range(step.get("times", 1)):
+                self.write(data)
         elif verb == "hex":
             self.write(bytes.fromhex(value))
         elif verb == "fill":

@@ -1,0 +1,123 @@
+"""loop_time: what one message of an agent's costs the event loop, by its worst content.
+
+Measured as the processor time of the sidecar's main thread, from /proc: other work on the machine does not count. The gauntlet asserts the
+bound; `make test` only that nothing is far beyond it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gates.product import Product, a_product
+from tests.gates.size import size
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processor time is read from /proc"),
+]
+TIMES = size(5, 20)
+MOST = size(100.0, 20.0)
+"""ms of the loop for one message of up to 2 MiB."""
+KB, MB = 1024, 1024 * 1024
+FILE = 4 * MB - 16
+"""Bytes: the largest that is read when a tool call names it."""
+
+
+def spelled(folder: str) -> list[str]:
+    """32 spellings of one file."""
+    return [f"{folder}/{'./' * n}sub/../large.txt" for n in range(32)]
+
+
+def call(number: int | str, **more: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "tool_call_update", "toolCallId": f"c{number}", "status": "in_progress", **more}
+
+
+def messages(folder: str) -> Mapping[str, dict[str, Any]]:
+    """Updates, by what is bad about them."""
+    diff = {"type": "diff", "path": f"{folder}/open.txt", "newText": "x", "oldText": "é\r\n" * (200 * KB)}
+    return {
+        "32 spellings of a large file, to read": call(
+            1, kind="read", locations=[{"path": p} for p in spelled(folder)]
+        ),
+        "32 spellings of a large file, to edit": call(
+            2, kind="edit", locations=[{"path": p} for p in spelled(folder)]
+        ),
+        "32 spellings in diffs": call(
+            3, kind="edit", content=[{"type": "diff", "path": p, "newText": "x"} for p in spelled(folder)]
+        ),
+        "a diff of an open file": call(4, kind="edit", content=[diff]),
+        "empty values, as many as go": call(5, content=[{}] * 9_900),
+        "empty values, too many": call(6, content=[{}] * (2 * MB // 3)),
+        "wide objects": call(7, rawInput={f"k{n}": n for n in range(9_900)}),
+        "deep ones": call(8, rawInput=json.loads("[" * 190 + "]" * 190)),
+        "too deep": call(9, rawInput=json.loads("[" * 400 + "]" * 400)),
+        "locations": call(10, locations=[{"path": f"/x{n}"} for n in range(6_000)]),
+        "a long text": {
+            "sessionUpdate": "agent_message_chunk",
+            "content": {"type": "text", "text": "é\r\n" * (200 * KB)},
+        },
+        "a long text with an emoji": call(11, rawOutput="x" * MB + "\U0001f600"),
+        "a long title": call(12, title="\u202e" * (300 * KB)),
+        "a plan": {"sessionUpdate": "plan", "entries": [{"content": "x", "status": "pending"}] * 4_000},
+    }
+
+
+def loop_ms(pid: int) -> float:
+    """Processor time of the main thread."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e6
+
+
+async def cost(
+    product: Product, session: Any, update: dict[str, Any] | None, folder: Path, number: int
+) -> float:
+    """ms of the loop for one of TIMES such updates."""
+    steps: list[dict[str, Any]] = []
+    if update is not None:
+        file = folder / f"steps{number}.jsonl"
+        message = {
+            "jsonrpc": "2.0",
+            "method": "session/update",
+            "params": {"sessionId": "s1", "update": update},
+        }
+        file.write_text(json.dumps(message) + "\n")
+        steps.append({"lines": str(file), "times": TIMES})
+    steps.append({"request": "nobody/knows", "as": f"done{number}"})
+    before = loop_ms(product.pid)
+    outcome = await product.prompt(session, json.dumps(steps))
+    assert outcome.get("stopReason") == "end_turn", outcome
+    return (loop_ms(product.pid) - before) / TIMES
+
+
+async def table(base: Path, planted: str | None = None) -> dict[str, float]:
+    folder = base / "ws"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "large.txt").write_text(("é" * 39 + "\r\n") * (FILE // 80))
+    (folder / "open.txt").write_text("é\r\n" * (200 * KB))
+    found: dict[str, float] = {}
+    async with a_product(folder, {"fake": {"prompted": True}}, planted=planted, client=()) as product:
+        product.open(folder / "open.txt")
+        session = await product.session("fake")
+        await cost(product, session, None, base, 0)
+        nothing = await cost(product, session, None, base, 1)
+        for number, (name, update) in enumerate(messages(str(folder)).items(), 2):
+            found[name] = await cost(product, session, update, base, number) - nothing
+    return found
+
+
+async def test_no_message_takes_long(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    found = await table(tmp_path)
+    worst = max(found, key=found.__getitem__)
+    record_property("messages", len(found) * TIMES)
+    record_property("loop ms", round(found[worst], 1))
+    assert found[worst] < MOST, "\n".join(f"{ms:.1f} {name}" for name, ms in found.items())
+
+
+async def test_the_gate_can_fail(tmp_path: Path) -> None:
+    found = await table(tmp_path, "what_is_named_is_read")
+    assert max(found.values()) > 100, found
