@@ -38,7 +38,9 @@ def normalise(raw: str, *, windows: bool = _WINDOWS) -> DocumentUri:
     """
     match = _FILE.fullmatch(raw)
     if match is None:
-        return DocumentUri(_SCHEME.sub(lambda scheme: scheme[0].lower(), raw, count=1))
+        scheme = _SCHEME.match(raw)  # at the beginning: a search would try again at every character
+        end = scheme.end() if scheme is not None else 0
+        return DocumentUri(raw[:end].lower() + raw[end:])
     host = (match["host"] or "").lower()
     path = _respell(match["path"])
     if windows:
