@@ -19,6 +19,7 @@ from tests.vscode import vsix
 from tests.vscode.browser import Browser
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import approve, default_settings
+from tests.vscode.panel import Panel
 from tests.vscode.window import DOCUMENT, SETTLE, Window
 
 NAME = "hands"
@@ -110,11 +111,18 @@ class VSCode:
         return not self._window.js("return keep.hands?.done ?? true")
 
     def _allow(self) -> None:
-        """The person lets the agent run its commands."""
+        """The person lets the agent run its commands: a message leads to the question, which is in the panel."""
         asked = self._page.locator(".notifications-toasts .notification-list-item")
-        for button in asked.get_by_role("button", name=ALLOW).all():
-            with suppress(PlaywrightError):  # it may go in this moment
-                button.click(timeout=1000)
+        show = asked.get_by_role("button", name="Show", exact=True)
+        if show.count() == 0:
+            return
+        with suppress(PlaywrightError):  # it may go in this moment
+            show.first.click(timeout=2000)
+            panel = Panel(self._window)
+            panel.page.locator(".question button[aria-disabled=false]").first.wait_for(state="attached")
+            panel.page.get_by_role("button", name=ALLOW).first.click(timeout=5000)
+        self._window.command("workbench.action.closeAuxiliaryBar")
+        self._window.command("workbench.action.focusActiveEditorGroup")
 
     def command(self, name: str, argument: Any) -> Any:
         return self._window.command(name, argument, seconds=60)
