@@ -268,7 +268,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         features = Features(
             editor,
             commands,
-            [transcripts, conflicts, review],
+            [conflicts, review, transcripts],  # what is about the text first
             on_initialize=lambda: connection.initialize(server, editor),
             on_opaque=connection.opaque,
             on_renamed=connection.renamed,

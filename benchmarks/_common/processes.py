@@ -202,6 +202,10 @@ class Server:
         agent = waiting.arrived()
         self.answer(asked)
         self._agents.append(agent)
+        if start == "sidecar.newSession":  # writes count in a turn only; this one lasts
+            prompt = {"command": "sidecar.prompt", "arguments": [{"prompt": "go", "wait": True}]}
+            self.ask("workspace/executeCommand", prompt)
+            assert json.loads(self.until_line(agent))["method"] == "session/prompt"
         return agent
 
     def close(self) -> None:

@@ -56,6 +56,8 @@ def warnings(product: Product) -> list[Any]:
     return [d for d in published[-1]["diagnostics"] if d["severity"] == 2] if published else []
 
 
+CHAT = "Chat with an agent"
+"""Offered everywhere, for clients that run no commands by name."""
 TITLES = ["Keep my lines", "Take the lines of agent", "Ask agent to do it again"]
 
 
@@ -68,9 +70,9 @@ async def test_any_editor(tmp_path: Path) -> None:
         assert '"TWO"' in warning["message"]
         assert '"two"' in warning["message"]
         assert [lens["command"]["title"] for lens in await lenses(product, uri)] == TITLES
-        assert await actions(product, uri, 0) == []
+        assert [action["title"] for action in await actions(product, uri, 0)] == [CHAT]
         offered = await actions(product, uri, 1)
-        assert [action["title"] for action in offered] == TITLES
+        assert [action["title"] for action in offered] == [*TITLES, CHAT]
         command = offered[1]["command"]
         answer: Any = await product.execute(command["command"], *command["arguments"])
         assert answer["outcome"] == "agent"
