@@ -21,7 +21,9 @@ def state_folder(*names: str) -> Path:
 
 def make_private(folder: Path) -> Path:
     """Makes the folder for the user alone, whatever the umask. Raises OSError, also when it is a link or somebody else's."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for missing in reversed([parent for parent in folder.parents if not parent.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would leave what the umask leaves
+    folder.mkdir(mode=0o700, exist_ok=True)
     if os.name == "posix":
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -12,7 +12,7 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-import platformdirs
+from sidecar.state_folder import make_private, state_folder
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _NAME = re.compile(r"chat-\d{8}-\d{6}(-\d+)?\.md")
@@ -20,7 +20,7 @@ _NAME = re.compile(r"chat-\d{8}-\d{6}(-\d+)?\.md")
 
 def default_folder() -> Path:
     """The folder below the state folder of this user and machine; not made yet."""
-    return platformdirs.user_state_path("acp-sidecar", appauthor=False) / "chats"
+    return state_folder("chats")
 
 
 class TranscriptFolder:
@@ -31,10 +31,7 @@ class TranscriptFolder:
 
     def path(self) -> Path:
         """The folder, made if need be, without symbolic links in it, so that the editor's URIs and ours are the same."""
-        self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.name == "posix":
-            self._path.chmod(0o700)
-        return Path(os.path.realpath(self._path))
+        return Path(os.path.realpath(make_private(self._path)))
 
     def create(self, text: str, now: datetime) -> Path:
         """A new file with this text; its name tells the time."""
