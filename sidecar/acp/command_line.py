@@ -49,14 +49,14 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
     if not isinstance(session_id, str):
         return invalid("sessionId must be a string", Kind.UNKNOWN_SESSION)
     if not isinstance(command, str) or not command.strip():
-        return invalid("command must be a string that is not empty", Kind.BAD_RANGE)
+        return invalid("command must be a string that is not empty", Kind.BAD_PARAMS)
     args = _strings(params.get("args"))
     env = _environment(params.get("env"))
     cwd, limit = params.get("cwd"), params.get("outputByteLimit")
     if args is None:
-        return invalid("args must be a list of strings", Kind.BAD_RANGE)
+        return invalid("args must be a list of strings", Kind.BAD_PARAMS)
     if env is None:
-        return invalid("env must be a list of names and values", Kind.BAD_RANGE)
+        return invalid("env must be a list of names and values", Kind.BAD_PARAMS)
     if cwd is not None and not isinstance(cwd, str):
         return invalid("cwd must be a string")
     if limit is None:
@@ -64,16 +64,16 @@ def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failu
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         return invalid("outputByteLimit must be a whole number from 0", Kind.BAD_RANGE)
     if command.startswith("-"):
-        return invalid("command is not the name of a program", Kind.BAD_RANGE)
+        return invalid("command is not the name of a program", Kind.BAD_PARAMS)
     argv = (command, *args)
     if not args and _FOR_A_SHELL.search(command) and find(command, path) is None:
         argv = (SHELL, "-c", command)
     if any("\0" in word for word in argv):
-        return invalid("the command has a NUL character in it", Kind.BAD_RANGE)
+        return invalid("the command has a NUL character in it", Kind.BAD_PARAMS)
     try:
         size = len("\0".join((*argv, *env, *env.values())).encode())
     except UnicodeEncodeError:
-        return invalid("the command cannot be encoded", Kind.BAD_RANGE)
+        return invalid("the command cannot be encoded", Kind.BAD_PARAMS)
     if size + len(cwd or "") > LONGEST:
         return invalid(
             f"the command has more than {LONGEST} bytes; put long texts into a file", Kind.TOO_LARGE

@@ -36,7 +36,7 @@ def parse(
     """What to show; `number` is our own id for it, `session_id` the sidecar's."""
     message, mode, call = params.get("message"), params.get("mode"), params.get("toolCallId")
     if not isinstance(message, str):
-        return invalid("message must be a string", Kind.BAD_RANGE)
+        return invalid("message must be a string", Kind.BAD_PARAMS)
     words = "\n".join(plain(line, _MESSAGE) for line in message[:_MESSAGE].splitlines())
     asked = Elicitation(
         number, agent, "form", words, session_id, call if isinstance(call, str) and session_id else None
@@ -47,7 +47,7 @@ def parse(
         case "url":
             return _url(asked, params.get("url"), params.get("elicitationId"))
         case _:
-            return invalid("mode must be form or url", Kind.BAD_RANGE)
+            return invalid("mode must be form or url", Kind.BAD_PARAMS)
 
 
 def result(asked: Elicitation, answer: Elicited) -> Json:
@@ -67,13 +67,13 @@ def result(asked: Elicitation, answer: Elicited) -> Json:
 
 def _form(asked: Elicitation, schema: object) -> Elicitation | Failure:
     if not isinstance(schema, dict):
-        return invalid("requestedSchema must be an object", Kind.BAD_RANGE)
+        return invalid("requestedSchema must be an object", Kind.BAD_PARAMS)
     fields = cast("dict[str, object]", schema)
     properties = fields.get("properties", {})
     if fields.get("type", "object") != "object" or not isinstance(properties, dict):
-        return invalid("requestedSchema must describe an object", Kind.BAD_RANGE)
+        return invalid("requestedSchema must describe an object", Kind.BAD_PARAMS)
     if not all(isinstance(one, dict) for one in cast("dict[str, object]", properties).values()):
-        return invalid("every property of requestedSchema must be an object", Kind.BAD_RANGE)
+        return invalid("every property of requestedSchema must be an object", Kind.BAD_PARAMS)
     if len(json.dumps(fields)) > _SCHEMA:
         return invalid(f"requestedSchema has more than {_SCHEMA} characters", Kind.TOO_LARGE)
     whole = {**fields, "properties": cast("object", properties)}
@@ -93,9 +93,9 @@ def _shown(value: object, key: str = "") -> object:
 
 def _url(asked: Elicitation, url: object, elicitation_id: object) -> Elicitation | Failure:
     if not isinstance(elicitation_id, str) or not elicitation_id:
-        return invalid("elicitationId must be a string", Kind.BAD_RANGE)
+        return invalid("elicitationId must be a string", Kind.BAD_PARAMS)
     if not isinstance(url, str) or not may_be_opened(url):
-        return invalid("url must be an https URL", Kind.BAD_RANGE)
+        return invalid("url must be an https URL", Kind.BAD_PARAMS)
     return replace(asked, mode="url", url=url, elicitation_id=elicitation_id)
 
 

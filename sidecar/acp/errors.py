@@ -25,6 +25,7 @@ _INVALID = frozenset(
     {
         Kind.BAD_PATH,
         Kind.BAD_RANGE,
+        Kind.BAD_PARAMS,
         Kind.NOT_A_FILE,
         Kind.BINARY,
         Kind.UNDECODABLE,

@@ -47,7 +47,7 @@ def parse(method: str, params: Mapping[str, object]) -> FileParams | Failure:
     if method == WRITE:
         content = params.get("content")
         if not isinstance(content, str):
-            return invalid("content must be a string", Kind.BAD_RANGE)
+            return invalid("content must be a string", Kind.BAD_PARAMS)
         return FileParams("write", session_id, path, content=content)
     for name in ("line", "limit"):
         value = params.get(name)

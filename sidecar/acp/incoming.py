@@ -360,10 +360,10 @@ class Incoming:
         if session is None:
             return errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION)
         if not isinstance(call, dict):
-            return errors.invalid("toolCall must be an object", errors.Kind.BAD_RANGE)
+            return errors.invalid("toolCall must be an object", errors.Kind.BAD_PARAMS)
         options = permission.options_of(params)
         if not options:
-            return errors.invalid("there is no option that could be chosen", errors.Kind.BAD_RANGE)
+            return errors.invalid("there is no option that could be chosen", errors.Kind.BAD_PARAMS)
         if not session.acting:  # openhands asks again after a cancel
             return _TOO_LATE
         question = permission.question(

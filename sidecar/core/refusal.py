@@ -15,6 +15,7 @@ class Kind(StrEnum):
     SYMLINK_ESCAPE = "symlink_escape"
     BAD_PATH = "bad_path"
     BAD_RANGE = "bad_range"
+    BAD_PARAMS = "bad_params"
     NOT_A_FILE = "not_a_file"
     BINARY = "binary"
     UNDECODABLE = "undecodable"

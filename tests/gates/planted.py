@@ -57,6 +57,7 @@ def noise_is_fatal() -> None:
         if any(line.strip() in (b"42", b"null", b"[]") for line in self._lines):
             ended.add(self)
             self._lines.clear()
+            self._end("sent a line that is no message")
 
     async def fragile(self: LineTransport) -> bool:
         if self in ended:
