@@ -317,8 +317,8 @@ def test_sessions_are_listed_renamed_and_deleted(window: Window) -> None:
     expect(talk).to_have_count(1)
     talk.hover()
     talk.get_by_label("Rename").click()
-    panel.page.get_by_label("Title").fill("My renamed talk")
-    panel.page.get_by_label("Title").press("Enter")
+    panel.page.get_by_label("Title", exact=True).fill("My renamed talk")
+    panel.page.get_by_label("Title", exact=True).press("Enter")
     expect(renamed).to_have_count(1)
     expect(talk).to_have_count(0)
     others = rows.count() - 1
