@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sidecar.state_folder import state_folder
 from tests.e2e.terminal import Terminal
 from tests.support.tools import ROOT, Tool
 from tests.support.waiting import eventually
@@ -104,11 +105,10 @@ class Helix:
     def prompt(self, text: str) -> None:
         """By the chat, as Helix passes no arguments to commands. Returns when it was sent."""
 
-        def chats() -> list[
-            Path
-        ]:  # Helix opens nothing for a server, and has no command before that is ready
+        def chats() -> list[Path]:
+            # Helix opens nothing for a server, and has no command before that is ready
             self.command("lsp-workspace-command sidecar.openChat")
-            return sorted((self._folder / "state").rglob("chats/*.md"))
+            return sorted(state_folder("chats").glob("*.md"))
 
         self.command(f"open {eventually(chats, 'there is a chat', otherwise=self.log)[0]}")
         self.terminal.wait_for("## Prompt")

@@ -19,11 +19,14 @@ HALF = "half a thought"
 def move(window: Window, to: str) -> None:
     """As a person does: *View: Move View*, the view, the place."""
     window.js("keep.move = vscode.commands.executeCommand('workbench.action.moveView'); return null;")
-    rows = window.page.locator(".quick-input-list .monaco-list-row")
-    for words in ("Agent", to):
-        row = rows.filter(has_text=words).first
-        expect(row).to_be_visible()
-        row.click()
+    chosen = window.page.locator(".quick-input-list .monaco-list-row.focused")
+    for words in ("Agent", to):  # by keyboard: rows change under the pointer while the list fills
+        expect(
+            window.page.locator(".quick-input-list .monaco-list-row", has_text=words).first
+        ).to_be_visible()
+        window.page.keyboard.type(words)
+        expect(chosen.filter(has_text=words)).to_be_visible()
+        window.page.keyboard.press("Enter")
 
 
 def test_the_view_is_moved_and_takes_conversation_and_draft_along(window: Window) -> None:

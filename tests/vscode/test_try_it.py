@@ -35,7 +35,7 @@ def test_an_empty_window_and_try_it(
     eventually(lambda: any(one["label"] == script.name for one in window.tabs()), "the sample", within=60)
     expect(panel.box).to_have_value(script.prompt, timeout=60_000)
     step = panel.page.locator(".tour li.now")
-    expect(step).to_contain_text("not saved", timeout=30_000)
+    expect(step).to_contain_text("did not save it", timeout=30_000)
     eventually(lambda: window.active() is not None, "the sample is the active editor", within=30)
     file = window.active()
     assert file is not None
