@@ -111,6 +111,14 @@ class Mark:
     hunks: tuple[Hunk, ...]
 
 
+def _led_to(edit: Edit, text: Text) -> bool:
+    """Whether `text` can be what `edit` led to: then the text before it can be told from both."""
+    end = edit.start + len(edit.new)
+    return (
+        end <= len(text) and edit.end <= len(text) - edit.growth and text.slice(edit.start, end) == edit.new
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A text that restores its hunks: `text` itself or, with `edit`, the text from which that edit led to `text`. What such an edit
@@ -274,6 +282,8 @@ class Ledger:
     # Undo and redo
 
     def _remember(self, text: Text, hunks: tuple[Hunk, ...] | None = None, edit: Edit | None = None) -> None:
+        if edit is not None and not _led_to(edit, text):
+            return  # several edits told at once, of which only the last text is known
         seen = Seen(text, self.hunks if hunks is None else hunks, edit)
         others = [one for one in self._remembered if (one.text, one.edit) != (text, edit)]
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]

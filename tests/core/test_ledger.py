@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.kept_hunks import from_json, to_json
-from sidecar.core.ledger import Author, Ledger
+from sidecar.core.ledger import Author, Ledger, _led_to
 from sidecar.core.text import Text
 
 PLACE = st.integers(0, 200)
@@ -237,3 +237,11 @@ def test_lines_that_an_agent_deleted_are_put_back(what: str, edits: list[Edit], 
         text = Text.of(ChangeSet.of(len(text), (edit,)).apply(text))
         ledger.user_edit(edit, len(text), lambda text=text: text)
     assert [hunk.old for hunk in ledger.hunks] == left, what
+
+
+def test_several_edits_of_which_only_the_last_text_is_known_leave_nothing_to_redo() -> None:
+    """Found by the in-flight fuzzer (seeds 2549 and 7382): a text that an edit cannot have led to was remembered as its result."""
+    edit, told_later = Edit(45, 55, "abc"), Text.of("x" * 45)
+    assert _led_to(Edit(1, 2, "yy"), Text.of("xyyx"))
+    assert not _led_to(edit, told_later)
+    assert not _led_to(Edit(0, 0, "new"), Text.of("old"))
