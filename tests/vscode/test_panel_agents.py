@@ -110,7 +110,9 @@ def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_
     box = picker.locator(".quick-input-box input")
     expect(box).to_be_focused(timeout=30_000)  # before, a space would press the button once more
     box.fill(entry["name"])
-    expect(picker.locator(".monaco-list-row.focused").filter(has_text=wanted[1])).to_be_visible(timeout=30_000)
+    expect(picker.locator(".monaco-list-row.focused").filter(has_text=wanted[1])).to_be_visible(
+        timeout=30_000
+    )
     box.press("Enter")
     dialog = window.page.get_by_role("dialog").filter(has_text=f"Add {entry['name']}?")
     expect(dialog).to_contain_text(" ".join(["npx", *wanted]), timeout=30_000)
