@@ -39,6 +39,11 @@ def languages(settings: Mapping[str, Any] | None) -> str:
     return text
 
 
+def chats() -> set[Path]:
+    """Those of every editor that the tests of this process have started."""
+    return set(state_folder("chats").glob("*.md"))
+
+
 class Helix:
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Helix:
             f"XDG_{name.upper()}_HOME": str(folder / name) for name in ("config", "cache", "data", "state")
         }
         self._folder = folder
+        self._others_chats = chats()
         self.terminal = Terminal(tmux, folder, [tool.command, str(file)], env, cwd)
         self.terminal.wait_for(file.name)
 
@@ -105,12 +111,12 @@ class Helix:
     def prompt(self, text: str) -> None:
         """By the chat, as Helix passes no arguments to commands. Returns when it was sent."""
 
-        def chats() -> list[Path]:
+        def own() -> list[Path]:
             # Helix opens nothing for a server, and has no command before that is ready
             self.command("lsp-workspace-command sidecar.openChat")
-            return sorted(state_folder("chats").glob("*.md"))
+            return sorted(chats() - self._others_chats)
 
-        self.command(f"open {eventually(chats, 'there is a chat', otherwise=self.log)[0]}")
+        self.command(f"open {eventually(own, 'there is a chat', otherwise=self.log)[0]}")
         self.terminal.wait_for("## Prompt")
         self.terminal.keys("g", "e")
         self.paste(text)
@@ -119,10 +125,16 @@ class Helix:
         self.terminal.keys("Enter")
 
     def _normal_mode(self) -> None:
-        """Escape, and wait: Escape with another key right behind it is Alt and that key."""
-        if "NOR" not in self.terminal.screen():
+        """Escape only out of another mode, where its end can be seen: with another key right behind it, it is Alt and that key. A screen
+        that is just being drawn shows no mode at all."""
+        shown = eventually(self._mode, "a mode is shown", otherwise=self.terminal.screen)
+        if shown != "NOR":
             self.terminal.keys("Escape")
-        self.terminal.wait_for("NOR")
+            self.terminal.wait_for("NOR")
+
+    def _mode(self) -> str | None:
+        screen = self.terminal.screen()
+        return next((mode for mode in ("NOR", "INS", "SEL") if f" {mode} " in screen), None)
 
     def undo(self) -> None:
         self.terminal.keys("u")
