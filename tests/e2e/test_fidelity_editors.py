@@ -120,21 +120,25 @@ def test_emacs(emacs: Emacs, workspace: Path) -> None:
 def test_helix(tmp_path: Path, workspace: Path) -> None:
     """By the chat, as Helix passes no arguments to commands; saved by the user, as it saves nothing for a server."""
     tool, tmux = tools.require("hx"), tools.require("tmux")
-    files = folder_of_files(workspace)
+    files, trace = folder_of_files(workspace), tmp_path / "trace"
     everything = [
         one
         for name, path in files.items()
         for one in (scripted.read(path), scripted.write(path, content(FILES[name])))
     ]
-    with Helix(
-        tool, tmux, tmp_path / "hx", workspace, sidecar.COMMAND[:-1], files["lf"], scripted.settings()
-    ) as helix:
+    settings = scripted.settings(trace=trace)
+    with Helix(tool, tmux, tmp_path / "hx", workspace, sidecar.COMMAND[:-1], files["lf"], settings) as helix:
         for name in OPENED[1:]:
             helix.command(f"open {files[name].name}")
             helix.terminal.wait_for(files[name].name)
 
         helix.prompt(scripted.steps(*everything))
-        holds(files["mixed"], edited("mixed"))  # nobody has it open; the last one that is written
+        eventually(
+            lambda: len(scripted.answers(trace)) == len(everything),
+            "all is answered",
+            otherwise=helix.log,
+        )
+        holds(files["mixed"], edited("mixed"))  # nobody has it open
         for name in OPENED:
             assert files[name].read_bytes() == FILES[name], "not saved for the user"
         helix.command("write-all")
