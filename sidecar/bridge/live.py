@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from sidecar.bridge.client import BridgeError, Client, Lost
 from sidecar.bridge.finding import find_all
-from sidecar.journal.entry import JournalFailed, Texts
-from sidecar.recovery.plan import joined
+from sidecar.core.taken_back import Write, joined
+from sidecar.journal.entry import JournalFailed, Recorded, Texts
 from sidecar.recovery.revert import AGENT
 
 OPEN_SECONDS = 10.0
@@ -42,24 +43,24 @@ class LiveSidecars:
                 return True
         return False
 
-    def revert(self, path: str, writes: Sequence[str], session: str) -> str | None:
+    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
         client = self._having[path]
         try:
-            runs = joined([self._texts(write) for write in writes])
+            runs = self._runs(writes)
         except JournalFailed as failed:
             return str(failed)
         steps: list[dict[str, str]] = []
-        for run in runs:
-            if run.before is None or run.after is None:
-                did = "made" if run.before is None else "removed"
+        for before, after in runs:
+            if before is None or after is None:
+                did = "made" if before is None else "removed"
                 return f"the agent {did} it, and an editor has it open; close it there and try again"
-            steps.append({"base": run.after, "wanted": run.before})
+            steps.append({"base": after, "wanted": before})
         params = {
             "path": path,
             "steps": steps,
             "label": AGENT,
             "session": session,
-            "takesBack": list(writes),
+            "takesBack": [write.id for write in writes],
         }
         try:
             answer = client.call("apply", params)
@@ -74,6 +75,13 @@ class LiveSidecars:
                 return reason
             case _:
                 return "the sidecar's answer is not understood; it may be of another version"
+
+    def _runs(self, writes: Sequence[Recorded]) -> list[Write]:
+        """Their texts, newest first. Each of the newest writes whose outcome is unknown stands alone: the other side, which knows the
+        editor's text, leaves out what is not in it. The others are joined, which keeps the message small."""
+        unclear = len(list(itertools.takewhile(lambda write: write.state == "unknown", writes)))
+        texts = [self._texts(write.id) for write in writes]
+        return [*texts[:unclear], *joined(texts[unclear:])]
 
     def close(self) -> None:
         for client in self._clients or ():

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from sidecar.journal.entry import Recorded
+
 
 class Live(Protocol):
     """Running sidecars, as the revert command sees them."""
@@ -16,8 +18,8 @@ class Live(Protocol):
         """Whether an editor with a sidecar has the file at this canonical path open."""
         ...
 
-    def revert(self, path: str, writes: Sequence[str], session: str) -> str | None:
-        """Takes the writes (ids, newest first, all of that file) back in the editor; None when it is done.
+    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
+        """Takes the writes (newest first, all of that file) back in the editor; None when it is done.
 
         Journalled there, as `session` and with `takes_back`. Else why not, as a clause for a person; then nothing was changed."""
         ...

@@ -1,8 +1,8 @@
 """plan: taking writes of one file back, as texts. Pure.
 
-Each run of writes that follow one another without anything in between is taken back as one, newest run first:
-merge(base = text after it, ours = text now, theirs = text before it). Later work stays; where it is in the way nothing at all
-is done. Files that a write made or removed are taken back only while nobody has worked in them since.
+Only writes that are still in the file count. Each run of writes that follow one another without anything in between is taken
+back as one, newest run first: merge(base = text after it, ours = text now, theirs = text before it). Later work stays; where it
+is in the way nothing at all is done. Files that a write made or removed are taken back only while nobody has worked in them since.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from sidecar.core.change import ChangeSet
 from sidecar.core.merge import Conflict, ConflictHunk, merge
 from sidecar.core.normal import Normal, normal
+from sidecar.core.taken_back import joined, still_in
 from sidecar.journal.entry import Texts
 
 
@@ -47,7 +48,7 @@ Plan = Becomes | Already | Clash | Stands
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
     """What taking `writes` (raw texts, newest first) back makes of a file that says `now` (None: there is none)."""
-    runs = joined(writes)
+    runs = [Texts(*run) for run in joined(still_in(now, writes))]
     if len(runs) == 1 and now is not None and now == runs[0].after:
         return Becomes(runs[0].before) if now != runs[0].before else Already()  # exact, line ends too
     text = _Text(now)
@@ -57,17 +58,6 @@ def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
             return stopped
     after = None if text.now is None else text.now.raw
     return Already() if after == now else Becomes(after)
-
-
-def joined(writes: Sequence[Texts]) -> list[Texts]:
-    """Writes (newest first) that begin with the text that the one before them left, as one."""
-    runs: list[Texts] = []
-    for write in writes:
-        if runs and _same(runs[-1].before, write.after):
-            runs[-1] = Texts(write.before, runs[-1].after)
-        else:
-            runs.append(write)
-    return runs
 
 
 class _Text:
@@ -118,9 +108,3 @@ class _Text:
         back = self._changes.invert(self._first.text)
         offset = back.map_offset(min(offset, back.length))
         return replace(hunk, start_line=self._first.text.count("\n", 0, offset))
-
-
-def _same(a: str | None, b: str | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return a == b or normal(a) == normal(b)

@@ -105,7 +105,7 @@ class _Job:
     def through(self, live: Live) -> Reverted:
         if self._dry_run:
             return self._done(Outcome.PUT_BACK, "in the editor, which has it open")
-        why = live.revert(self._path, [write.id for write in self._writes], self._session)
+        why = live.revert(self._path, self._writes, self._session)
         return (
             self._done(Outcome.PUT_BACK, "in the editor") if why is None else self._done(Outcome.STANDS, why)
         )

@@ -20,6 +20,7 @@ from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
+from sidecar.core.taken_back import joined, still_in
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry, JournalFailed
@@ -238,13 +239,14 @@ class _Revert(Intent[ApplyResult]):
 
 def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
     """The changes for the raw text."""
-    if len(steps) == 1 and now == steps[0].base:
-        return diff(now, steps[0].wanted)  # exact, line ends too
+    runs = joined(still_in(now, [(step.wanted, step.base) for step in steps]))
+    if len(runs) == 1 and now == runs[0][1]:
+        return diff(now, runs[0][0] or "")  # exact, line ends too
     compared = Normal(now)
     text = compared.text
     changes = ChangeSet(len(text))
-    for base, wanted in steps:
-        merged = merge(normal(base), text, normal(wanted))
+    for wanted, base in runs:
+        merged = merge(normal(base or ""), text, normal(wanted or ""))
         if isinstance(merged, Conflict):
             lines = ", ".join(str(hunk.start_line + 1) for hunk in merged.hunks[:5])
             return ApplyResult("conflict", f"it was changed in the same place since (line {lines})")

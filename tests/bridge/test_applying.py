@@ -147,6 +147,20 @@ def test_several_steps_are_one(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, case)
 
 
+def test_a_step_that_was_never_made_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    first = BASE.replace("two", "2")
+    never = BASE.replace("two", "zwei")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await agent_writes(bench, first)
+        assert (await applies(bench, (never, first), (first, BASE))).result == "applied"
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, case)
+
+
 def test_all_steps_or_none(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.normal import normal
+from sidecar.core.taken_back import joined
 from sidecar.journal.entry import Texts
-from sidecar.recovery.plan import Already, Becomes, Clash, Stands, joined, take_back
+from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
 
 A = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
 TWO = A.replace("2\n", "two\n")
@@ -40,6 +41,17 @@ WANTED = [
     ("made and gone already", None, [(None, "x")], Already()),
     ("removed and back already", "x\r\n", [("x\n", None)], Already()),
     ("nothing changed", A, [(A, A)], Already()),
+    # what never got into the file, or is out again
+    ("the newest was never made", TWO, [(TWO, TWO_EIGHT), (A, TWO)], A),
+    ("the newest two were never made", A, [(TWO, TWO_EIGHT), (A, TWO)], Already()),
+    ("the newest removal was never made", TWO, [(TWO, None), (A, TWO)], A),
+    (
+        "never made, other line ends",
+        "1\r\ntwo\r\n",
+        [("1\ntwo\n", "one\n"), ("1\n2\n", "1\ntwo\n")],
+        "1\r\n2\r\n",
+    ),
+    ("the last of three is known to be in it", A, [(TWO, A), (A, TWO), ("0\n", A)], "0\n"),
     # line ends and marks: exactly as they were where nobody wrote since, as they are where somebody did
     ("mixed line ends, exact", "a\r\nB\nc\r", [("a\r\nb\rc\r", "a\r\nB\nc\r")], "a\r\nb\rc\r"),
     (
@@ -117,6 +129,14 @@ def test_writes_without_anything_in_between_are_taken_back_whole(steps: list[str
     assert joined(writes) == [Texts(raw[0], raw[-1])]
     found = take_back(raw[-1], writes)
     assert found == (Already() if raw[0] == raw[-1] else Becomes(raw[0]))
+
+
+@given(st.lists(TEXT, min_size=2, max_size=5), st.data())
+def test_the_newest_writes_may_never_have_been_made(steps: list[str], data: st.DataObject) -> None:
+    """Wherever the file stopped among the texts of its writes, it goes back to the first."""
+    writes = [Texts(a, b) for a, b in itertools.pairwise(steps)][::-1]
+    now = data.draw(st.sampled_from(steps))
+    assert take_back(now, writes) == (Already() if now == steps[0] else Becomes(steps[0]))
 
 
 @given(TEXT, TEXT, TEXT)

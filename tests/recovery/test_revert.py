@@ -288,8 +288,8 @@ class FakeLive:
     def has_open(self, path: str) -> bool:
         return path == self.path
 
-    def revert(self, path: str, writes: Sequence[str], session: str) -> str | None:
-        self.asked.append((path, list(writes), session))
+    def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
+        self.asked.append((path, [write.id for write in writes], session))
         return self.answer
 
 

@@ -1,0 +1,49 @@
+"""taken_back: which writes of one file are still in it, and which of them are taken back as one. Pure.
+
+A write is a pair of texts, before and after it, raw; None where there was no file. Writes come newest first. Texts are compared in the
+form of core.normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sidecar.core.normal import normal
+
+Write = tuple[str | None, str | None]
+
+
+def still_in(now: str | None, writes: Sequence[Write]) -> Sequence[Write]:
+    """`writes` without the newest ones that never got into the file or are out of it already.
+
+    The texts after and before each write, newest first, are what the file has said. The first of them that it says now tells which writes
+    are in it. If it says none of them, somebody has worked in it since, and every write counts. This matters for writes whose outcome is
+    unknown, such as an edit that was on its way when the sidecar ended: taken back although it was never made, it would be a conflict."""
+    current = None if now is None else normal(now)
+    for number, (before, after) in enumerate(writes):
+        if _says(after, current):
+            return writes[number:]
+        if _says(before, current):
+            return writes[number + 1 :]
+    return writes
+
+
+def joined(writes: Sequence[Write]) -> list[Write]:
+    """Writes that begin with the text that the one before them left, as one."""
+    runs: list[Write] = []
+    for before, after in writes:
+        if runs and _same(runs[-1][0], after):
+            runs[-1] = before, runs[-1][1]
+        else:
+            runs.append((before, after))
+    return runs
+
+
+def _says(text: str | None, current: str | None) -> bool:
+    return current is None if text is None else text == current or normal(text) == current
+
+
+def _same(a: str | None, b: str | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a == b or normal(a) == normal(b)
