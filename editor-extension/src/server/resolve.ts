@@ -8,6 +8,7 @@ import { candidates } from "./python/candidates";
 import { chosenPython } from "./python/extension_api";
 import { find, type Found } from "./python/find";
 import { thisMachine } from "./python/machine";
+import { outside } from "./python/outside";
 import { probe, type Python } from "./python/probe";
 
 export type Resolution =
@@ -25,6 +26,7 @@ export async function resolve(session: Session): Promise<Resolution> {
   const found = await find({
     setting: python,
     extension: chosenPython,
+    outside: (command) => outside(thisMachine, command, folders),
     machine: () => candidates(thisMachine, storage, folders),
     probe: (candidate) => probe(candidate, boot, storage),
     log: (line) => session.log.info(line),

@@ -4,6 +4,7 @@
  */
 
 import * as path from "node:path";
+import { outside } from "./outside";
 
 /** What is asked of the machine; tests bring their own. */
 export interface Machine {
@@ -12,6 +13,8 @@ export interface Machine {
   readonly home: string;
   /** Whether there is a file (or a link to one). */
   isFile(name: string): boolean;
+  /** Where a name leads when every link is followed; undefined if it leads nowhere. */
+  realPath(name: string): string | undefined;
   /** Names in a folder, none if there is no such folder. */
   list(folder: string): string[];
 }
@@ -41,7 +44,7 @@ export function candidates(machine: Machine, storage: string, workspace: readonl
   const paths = machine.platform === "win32" ? path.win32 : path.posix;
   const add = (from: Candidate["from"], command: string, args: readonly string[] = []): void => {
     const key = [machine.platform === "win32" ? command.toLowerCase() : command, ...args].join("\0");
-    if (seen.has(key) || !paths.isAbsolute(command) || isStub(machine, command) || isInside(paths, command, workspace)) {
+    if (seen.has(key) || !paths.isAbsolute(command) || isStub(machine, command) || outside(machine, command, workspace) !== command) {
       return;
     }
     seen.add(key);
@@ -144,11 +147,4 @@ function inWindowsFolders(machine: Machine): string[] {
 /** "3.9" < "3.14": numbers are compared as numbers. */
 function newestFirst(names: readonly string[]): string[] {
   return [...names].sort((one, other) => other.localeCompare(one, "en", { numeric: true }));
-}
-
-function isInside(paths: path.PlatformPath, name: string, folders: readonly string[]): boolean {
-  return folders.some((folder) => {
-    const way = paths.relative(folder, name);
-    return way !== "" && way !== ".." && !way.startsWith(`..${paths.sep}`) && !paths.isAbsolute(way);
-  });
 }

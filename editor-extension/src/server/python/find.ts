@@ -17,6 +17,8 @@ export interface Sources {
   readonly extension: () => Promise<string | undefined>;
   /** Evaluated only when neither of the others says. */
   readonly machine: () => readonly Candidate[];
+  /** See outside.ts. */
+  readonly outside: (command: string) => string | undefined;
   readonly probe: (candidate: Candidate) => Promise<Probe>;
   readonly log: (line: string) => void;
 }
@@ -24,7 +26,7 @@ export interface Sources {
 export async function find(sources: Sources): Promise<Found> {
   if (sources.setting !== "") {
     const candidate: Candidate = { command: sources.setting, args: [], from: "setting" };
-    const result = await sources.probe(candidate);
+    const result = await probe(sources, candidate);
     if ("python" in result) {
       return { kind: "found", python: result.python, from: "setting" };
     }
@@ -37,7 +39,7 @@ export async function find(sources: Sources): Promise<Found> {
   }
   const rejected: string[] = [];
   const attempt = async (candidate: Candidate): Promise<Found | undefined> => {
-    const result = await sources.probe(candidate);
+    const result = await probe(sources, candidate);
     if ("python" in result) {
       return { kind: "found", python: result.python, from: candidate.from };
     }
@@ -65,4 +67,15 @@ export async function find(sources: Sources): Promise<Found> {
       ? vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine.")
       : vscode.l10n.t("acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine: {0}.", first);
   return { kind: "none", message };
+}
+
+/** What runs is outside of the open folders, and so is the Python that it says it is. */
+async function probe(sources: Sources, candidate: Candidate): Promise<Probe> {
+  const problem = vscode.l10n.t("is in the open folder, so the repository could decide what it does");
+  const command = sources.outside(candidate.command);
+  if (command === undefined) {
+    return { problem };
+  }
+  const result = await sources.probe({ ...candidate, command });
+  return "python" in result && sources.outside(result.python.executable) !== result.python.executable ? { problem } : result;
 }

@@ -15,6 +15,13 @@ export const thisMachine: Machine = {
       return false;
     }
   },
+  realPath(name) {
+    try {
+      return fs.realpathSync.native(name);
+    } catch {
+      return undefined;
+    }
+  },
   list(folder) {
     try {
       return fs.readdirSync(folder);

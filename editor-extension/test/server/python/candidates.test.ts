@@ -12,6 +12,7 @@ function machine(platform: NodeJS.Platform, env: Record<string, string>, files: 
     platform,
     env,
     home: platform === "win32" ? "C:\\Users\\me" : "/home/me",
+    realPath: (name) => name,
     isFile: (name) => files.includes(name),
     list: (folder) => [...new Set(inside(folder))],
   };

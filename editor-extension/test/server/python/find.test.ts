@@ -39,6 +39,29 @@ const CASES: Case[] = [
   { name: "PATH when that one is too old", extension: "/e", machine: ["/a"], good: ["/a"], expected: "/a (PATH)", probed: ["/e", "/a"] },
   { name: "the first that can be used", machine: ["/a", "/b", "/c"], good: ["/b", "/c"], expected: "/b (PATH)", probed: ["/a", "/b"] },
   {
+    name: "the Python extension's in the open folder is not run",
+    extension: "/ws/python",
+    machine: ["/a"],
+    good: ["/ws/python", "/a"],
+    expected: "/a (PATH)",
+    probed: ["/a"],
+  },
+  {
+    name: "what a link in the open folder leads to is run in its place",
+    extension: "/ws/.venv/bin/python",
+    good: ["/ws/.venv/bin/python", "/usr/bin/python3"],
+    expected: "/usr/bin/python3 (python extension)",
+    probed: ["/usr/bin/python3"],
+  },
+  {
+    name: "a setting that names a program of the open folder is said",
+    setting: "/ws/python",
+    good: ["/ws/python"],
+    expected:
+      "wrong setting: /ws/python, from the setting acpSidecar.python, is in the open folder, so the repository could decide what it does. Change or clear the setting.",
+    probed: [],
+  },
+  {
     name: "only Python 3.10",
     machine: ["/usr/bin/python3"],
     expected:
@@ -63,6 +86,7 @@ for (const each of CASES) {
         probed.push(command);
         return Promise.resolve(each.good?.includes(command) === true ? good(command) : old);
       },
+      outside: (command) => (command === "/ws/.venv/bin/python" ? "/usr/bin/python3" : command.startsWith("/ws/") ? undefined : command),
       log: () => undefined,
     });
     assert.equal(found.kind === "found" ? `${found.python.executable} (${found.from})` : `${found.kind}: ${found.message}`, each.expected);
