@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from pathlib import Path
 
-from sidecar.audit import AuditLog
+from sidecar.audit import MOST_COUNTED, AuditLog, Repeats, read_back
 from tests.support.workspaces import QuietEditor, a_workspace
 
 
 def lines(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "audit.jsonl").read_text().splitlines()]
+    return list(read_back(folder))
 
 
 def test_lines_are_json_and_the_file_is_the_users(tmp_path: Path) -> None:
@@ -42,7 +41,53 @@ def test_it_is_rotated(tmp_path: Path) -> None:
         "audit.jsonl.2",
         "audit.jsonl.3",
     ]
-    assert lines(tmp_path)[0]["number"] == 7
+    assert [line["number"] for line in lines(tmp_path)] == [4, 5, 6, 7]
+
+
+def test_reads_push_no_start_and_no_question_out(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, most_bytes=2000)
+    log.record("start", agent="a")
+    log.record("question", text="May it?")
+    for number in range(500):
+        log.record("read", path=f"{number}")
+    log.close()
+    told = lines(tmp_path)
+    assert [line["event"] for line in told if line["event"] != "read"] == ["start", "question"]
+    assert told[0]["event"] == "start", "by time"
+
+
+def test_repeats_are_collapsed(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path)
+    for _ in range(2000):
+        log.record("read", path="a")
+        log.record("read", path="b", outcome="ok")
+    log.record("write", path="a")
+    log.close()
+    told = lines(tmp_path)
+    assert [(line["event"], line["path"], line.get("repeats")) for line in told] == [
+        ("read", "a", None),
+        ("read", "b", None),
+        ("write", "a", None),
+        ("read", "a", 1999),
+        ("read", "b", 1999),
+    ]
+
+
+def test_the_number_of_repeats_is_written_after_a_while_and_when_there_are_too_many() -> None:
+    now = [0.0]
+    repeats = Repeats(60.0, lambda: now[0])
+    line = {"at": 1.0, "event": "read", "path": "a"}
+    assert list(repeats.new([line, {**line, "at": 2.0}])) == [line]
+    assert repeats.wait() == 60.0
+    now[0] = 59.0
+    assert list(repeats.due()) == []
+    now[0] = 60.0
+    assert list(repeats.due()) == [{**line, "at": 2.0, "repeats": 1}]
+    assert repeats.wait() is None
+    assert list(repeats.new([line])) == [line], "it is a new one"
+    assert list(repeats.new([line])) == []
+    others = [{"event": "read", "path": str(number)} for number in range(MOST_COUNTED)]
+    assert list(repeats.new(others))[-2:] == [{**line, "repeats": 1}, others[-1]]
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
@@ -72,4 +117,4 @@ async def test_what_agents_do_is_recorded_and_texts_are_not(tmp_path: Path) -> N
         ("write", "ok", None),
         ("read", "path_outside_workspace", None),
     ]
-    assert "content" not in (tmp_path / "audit/audit.jsonl").read_text()
+    assert not any("content" in path.read_text() for path in (tmp_path / "audit").iterdir())

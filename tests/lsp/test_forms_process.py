@@ -77,7 +77,7 @@ async def test_forms_and_pages(tmp_path: Path, folder: Path) -> None:
         await editor.wait_for(lambda: complete in editor.notifications)
     capabilities = received(trace)[0]["params"]["clientCapabilities"]
     assert capabilities["elicitation"] == {"form": {}, "url": {}}
-    log = (tmp_path / "state" / "audit" / "audit.jsonl").read_text()
+    log = (tmp_path / "state" / "audit" / "questions.jsonl").read_text()
     assert '"event": "elicitation"' in log
     assert "left out" not in log  # what was filled in is nobody else's
 

@@ -62,7 +62,8 @@ def test_one_session_for_a_program(
 
 def test_where_it_is(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (log / "audit.jsonl.1").write_text("")
-    assert said(capsys, "--path") == (f"{log / 'audit.jsonl.1'}\n{log / 'audit.jsonl'}\n", "")
+    names = ["questions.jsonl", "audit.jsonl.1", "audit.jsonl"]
+    assert said(capsys, "--path") == ("".join(f"{log / name}\n" for name in names), "")
 
 
 def test_nothing_was_logged_yet(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
