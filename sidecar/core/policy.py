@@ -3,7 +3,8 @@
 `check_request` refuses what is not a plain absolute path, before any system call. `decide` takes the path as it was asked for and as
 the disk resolved it and answers Allow, Ask or Deny. Both names are *folded* first, so that another spelling of `.git` (letter case,
 full-width letters, zero-width characters, NTFS streams, 8.3 names) is still `.git`: file systems disagree on which of these are the
-same file, so the strictest answer of all of them is taken.
+same file, so the strictest answer of all of them is taken. Folders (home, the sidecar's own, roots) are compared folded for the same
+reason: on macOS not even a resolved path has one letter case.
 
 Deliberately not here: opening files (disk), compiling patterns (sidecar.matchers; pathspec is not standard library), asking the user.
 Patterns come from the user's settings and from core/guarded_names.py, never from the workspace.
@@ -109,13 +110,12 @@ def decide(
     is_set_up = False
     for path in (resolved,) if requested == resolved else (resolved, requested):
         names += _spellings(_beneath(path, roots))
-        if matchers.home and path.startswith((matchers.home + "/", matchers.home + "\\")):
-            below = path[len(matchers.home) + 1 :]
-            names += ("~/" + name for name in _spellings(below))
+        if matchers.home and (below := _beneath_folded(path, matchers.home)):
+            names += ("~/" + name for name in below)
             # a session in the home folder itself: what is hidden there programs obey, and far more of it than any list has
-            is_set_up |= _covers(roots, matchers.home) and fold(below).startswith(".")
+            is_set_up |= _covers(roots, matchers.home) and below[0].startswith(".")
         parts.update(fold(path).split("/"))
-    is_own = any(resolved == own or resolved.startswith((own + "/", own + "\\")) for own in matchers.own)
+    is_own = any(_is_at_or_beneath(fold(resolved), fold(own)) for own in matchers.own)
     if is_own or not parts.isdisjoint(_SECRET_ANYWHERE) or any(map(matchers.secret, names)):
         return Ask("secret")
     if access == "write":
@@ -172,10 +172,20 @@ def _fold_name(name: str) -> str:
 
 def _covers(roots: Sequence[str], folder: str) -> bool:
     """Whether a folder is one of the roots, or beneath it."""
-    return any(
-        (folder + "/").replace("\\", "/").startswith((root.rstrip("/\\") + "/").replace("\\", "/"))
-        for root in roots
-    )
+    return any(_is_at_or_beneath(fold(folder), fold(root)) for root in roots)
+
+
+def _is_at_or_beneath(path: str, folder: str) -> bool:
+    """Both folded."""
+    return not folder or path == folder or path.startswith(folder + "/")
+
+
+def _beneath_folded(path: str, folder: str) -> list[str]:
+    """The path's spellings, relative to a folder that is above it; empty where it is not."""
+    prefixes = [name + "/" for name in _spellings(folder)]
+    return [
+        name[len(prefix) :] for name in _spellings(path) for prefix in prefixes if name.startswith(prefix)
+    ]
 
 
 def _beneath(path: str, roots: Sequence[str]) -> str:

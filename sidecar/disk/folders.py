@@ -20,10 +20,11 @@ def folder(roots: Roots, path: str) -> str | Refusal:
     bad = check_request(path)
     if bad is not None:
         return bad
-    if roots.match(path) is None and not roots.is_root(path.rstrip("/") or "/"):
+    asked = roots.respelled(path.rstrip("/") or "/")
+    if roots.match(asked) is None and not roots.is_root(asked):
         return refuse(Kind.OUTSIDE, path)  # unseen, as for files
     try:
-        name = physical(path, roots.is_known)
+        name = physical(asked, roots.is_known)
     except LeftKnownFolders:
         return refuse(Kind.SYMLINK_ESCAPE, path)
     except (LinkLoop, UnicodeEncodeError):

@@ -172,15 +172,16 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
         return bad
     if path.endswith(("/", "/.", "/..")):
         return refuse(Kind.NOT_A_FILE, path)  # names a folder, whatever is there
-    found = roots.match(path)
-    if found is None and roots.is_root(path):
+    asked = roots.respelled(path)
+    found = roots.match(asked)
+    if found is None and roots.is_root(asked):
         return refuse(Kind.NOT_A_FILE, path)  # one of the session's own folders, which is no secret
     if found is None:
         return refuse(Kind.OUTSIDE, path)  # unseen: even a look may mount something or wait for another host
     try:
-        return _resolve(roots, path, access, found)
+        return _resolve(roots, path, asked, access, found)
     except LeftKnownFolders:
-        return _outside(roots, path)
+        return _outside(roots, path, asked)
     except LinkLoop:
         return refuse(Kind.BAD_PATH, path)
     except DotsAfterMissing:
@@ -190,15 +191,16 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
 
 
 def _resolve(
-    roots: Roots, path: str, access: Access, found: tuple[Root, str, str] | None
+    roots: Roots, path: str, asked: str, access: Access, found: tuple[Root, str, str] | None
 ) -> Resolved | Missing | Refusal:
-    name, is_physical = path, False
-    if _DOTS.search(path):  # resolved physically, never by text
-        name, is_physical = physical(path, roots.is_known), True
+    """`asked`: `path` in our spelling of the root."""
+    name, is_physical = asked, False
+    if _DOTS.search(asked):  # resolved physically, never by text
+        name, is_physical = physical(asked, roots.is_known), True
         found = roots.match(name)
     for _ in range(_ATTEMPTS):
         if found is None:
-            return refuse(Kind.NOT_A_FILE, path) if roots.is_root(name) else _outside(roots, path)
+            return refuse(Kind.NOT_A_FILE, path) if roots.is_root(name) else _outside(roots, path, asked)
         root, spelling, relative = found
         canonical = root.prefix + relative
         if in_system_folder(canonical, root.path):
@@ -220,7 +222,7 @@ def _resolve(
                 os.close(descriptor)
                 return refuse(Kind.NOT_A_FILE, path)
             return Resolved(canonical, path, root, relative, descriptor, stat)
-        name, is_physical = physical(path, roots.is_known), True
+        name, is_physical = physical(asked, roots.is_known), True
         found = roots.match(name)
     return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
 
@@ -279,9 +281,9 @@ def order_key(path: str) -> str:
     return unicodedata.normalize("NFC", name).casefold() if sys.platform == "darwin" else name
 
 
-def _outside(roots: Roots, path: str) -> Refusal:
+def _outside(roots: Roots, path: str, asked: str) -> Refusal:
     """Which of the two depends on the requested text alone, never on what is there."""
-    lexically_inside = roots.match(os.path.normpath(path)) is not None
+    lexically_inside = roots.match(os.path.normpath(asked)) is not None
     return refuse(Kind.SYMLINK_ESCAPE if lexically_inside else Kind.OUTSIDE, path)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
@@ -17,6 +18,10 @@ from sidecar.disk.beneath import FOLDER
 
 _MAX_REPLACEMENTS = 16
 """How often one root may be taken over; old descriptors stay open until `close` because another thread may be using them."""
+
+FOLDS_CASE = sys.platform == "darwin"
+"""Whether a root may be named in other letters: macOS's usual file systems take them for the same, and a resolved path keeps those of the
+request. Windows has rules of its own (windows.py)."""
 
 
 class Root:
@@ -101,6 +106,19 @@ class Roots:
             key=lambda entry: -len(entry[0]),
         )
 
+    def respelled(self, path: str) -> str:
+        """`path` with the root it is in, or is, spelled as we hold it. Another spelling counts only if it names the same folder: there are
+        volumes that tell letter cases apart."""
+        if not FOLDS_CASE or self.match(path) is not None:
+            return path
+        for prefix, spelling, root in self._prefixes:
+            parts = path.split("/")
+            depth = prefix.count("/")
+            head = "/".join(parts[:depth])
+            if _folded(head) == _folded(spelling) and root.still_there(head):
+                return "/".join([spelling, *parts[depth:]])
+        return path
+
     def match(self, path: str) -> tuple[Root, str, str] | None:
         """(root, the spelling of it that matched, path relative to it) of the deepest root `path` is lexically beneath."""
         for prefix, spelling, root in self._prefixes:
@@ -139,6 +157,10 @@ class Roots:
 
 def _with_separator(path: str) -> str:
     return path if path.endswith(os.sep) else path + os.sep
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def _hold(path: str) -> tuple[int, os.stat_result]:

@@ -254,6 +254,20 @@ def test_the_sidecars_own_folders_are_secrets() -> None:
         assert decide("/home/u/link", path, "write", own, roots=("/home/u",)) == expected
 
 
+def test_folders_in_other_letters_are_the_same_folders() -> None:
+    """macOS resolves links and leaves the letter case as it was asked for."""
+    matchers, _ = compile_matchers(home="/Users/Zo\u00eb", own=["/Users/Zo\u00eb/Library/acp-sidecar"])
+    for zoe in ("/Users/Zo\u00eb", "/users/ZOE\u0308", "/USERS/zo\u00eb"):
+        for name in ("Library/acp-sidecar/approvals.json", "LIBRARY/ACP-Sidecar/x", ".Kube/config"):
+            assert decide(f"{zoe}/{name}", f"{zoe}/{name}", "read", matchers, roots=(zoe,)) == Ask("secret")
+        for root in (zoe, "/USERS", "/"):
+            assert decide("", f"{zoe}/.hiddenrc", "write", matchers, roots=(root,)) == Ask("protected")
+        assert decide("", f"{zoe}/ws/.prettierrc", "write", matchers, roots=(zoe,)) == Allow()
+    assert decide("", "/users/zoe/.hiddenrc", "write", matchers, roots=("/users/zoe",)) == Allow(), (
+        "another user"
+    )
+
+
 def test_windows_separators() -> None:
     matchers, _ = compile_matchers(home=r"C:\Users\u")
     root = r"C:\Users\u\credentials\ws"
