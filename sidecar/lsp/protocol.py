@@ -79,6 +79,8 @@ class SidecarProtocol(LanguageServerProtocol):
         self.on_modification: Callable[[Modification], None] = lambda _: None
         self.on_folders: Callable[[tuple[str, ...]], None] = lambda _: None
         """Called with the workspace folders' URIs when the editor changed them."""
+        self.on_editor: Callable[[object], None] = lambda process_id: None
+        """Called with the `processId` that the editor gave, as it comes."""
         self.on_exit: Callable[[], None] = lambda: None
         self._send: Send | None = None
         self._gone = False
@@ -378,6 +380,7 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def _initialize(self, feature: Handler | None, params: types.InitializeParams) -> object:
         self._server.process_id = params.process_id
+        self.on_editor(params.process_id)
         self.client_capabilities = params.capabilities
         self.encoding = Encoding(position_encoding(self.initialize_params))
         folders = list(params.workspace_folders or ())

@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 import signal
 import time
 from collections.abc import Callable, Hashable
@@ -137,11 +138,12 @@ async def serve(
             feeder = _Feeder(protocol, loop, greeting or Greeting(Framing()), lambda: end(1))
             reader = Reader(stdin, feeder.on_data)
             feeder.start(reader)
-            watch = asyncio.ensure_future(_watch_editor(server, lambda: end(1)))
+            watch = _EditorWatch(lambda: end(1))
+            protocol.on_editor = watch.begin
             try:
                 return await ended
             finally:
-                watch.cancel()
+                watch.stop()
                 reader.close()
                 feeder.stop()
                 await protocol.disconnect(FLUSH)
@@ -214,29 +216,44 @@ class _Feeder:
             reader.resume()
 
 
-async def _watch_editor(server: SidecarServer, on_death: Callable[[], None]) -> None:
-    """Calls `on_death` when the process named in `initialize` has ended (LSP, `processId`).
+class _EditorWatch:
+    """Tells when the process named in `initialize` has ended (LSP, `processId`).
 
-    The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there from the
-    start lives on another machine or in another container. Not on Windows, where it cannot be told."""
-    known: int | None = None
-    while True:
-        await asyncio.sleep(EDITOR_CHECK)
-        pid = server.process_id
-        if not isinstance(pid, int) or pid <= 0:
-            continue
-        try:
-            running = processes.runs(pid)
-        except OverflowError:
-            continue
-        if running is None:
-            return
-        if running:
-            known = pid
-        elif pid == known:
-            _log.warning("the editor's process has ended")
-            on_death()
-            return
+    The end of input says so earlier, except when somebody else inherited the pipe. A process that is not there when it is named lives on
+    another machine or in another container, unless it is the one that started us. Not on Windows, where it cannot be told."""
+
+    def __init__(self, on_death: Callable[[], None]) -> None:
+        self._on_death = on_death
+        self._parent = os.getppid()
+        self._task: asyncio.Future[None] | None = None
+
+    def begin(self, pid: object) -> None:
+        """Looks at once: an editor that dies a moment later is known to have lived."""
+        self.stop()
+        if isinstance(pid, int) and pid > 0 and (pid == self._parent or _runs(pid)):
+            self._task = asyncio.ensure_future(self._until_death(pid))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _until_death(self, pid: int) -> None:
+        while True:
+            running = _runs(pid)
+            if running is None:
+                return
+            if not running:
+                _log.warning("the editor's process has ended")
+                self._on_death()
+                return
+            await asyncio.sleep(EDITOR_CHECK)
+
+
+def _runs(pid: int) -> bool | None:
+    try:
+        return processes.runs(pid)
+    except OverflowError:
+        return None
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[int], None], argument: int) -> None:

@@ -210,6 +210,20 @@ async def test_the_death_of_the_editors_process_ends_the_server(monkeypatch: pyt
         assert await client.exit_code() == 1
 
 
+@pytest.mark.skipif(WINDOWS, reason="os.kill(pid, 0) is no question there")
+async def test_an_editor_that_dies_at_once_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its death comes before the first look that is by the clock."""
+    monkeypatch.setattr(server_module, "EDITOR_CHECK", 1.0)
+    editor = await asyncio.create_subprocess_exec(
+        sys.executable, "-S", "-c", "input()", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    async with in_process() as client:
+        await client.initialize(processId=editor.pid)
+        editor.kill()
+        await editor.wait()
+        assert await client.exit_code() == 1
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere init collects what has ended")
 async def test_an_editor_that_nobody_collects_has_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first process of many containers never collects its children: a zombie is there for good."""
