@@ -138,8 +138,9 @@ class Stream:
         return self._block("block", f"\n\n{text}")
 
     def flush(self) -> str:
-        """What was held back of an unfinished line."""
-        held, self._held = self._held.rstrip("\n"), ""
+        """What was held back of an unfinished line. It ends the paragraph: what comes later must not go on with that line, which could
+        make one of our headings of it."""
+        held, self._held, self._kind = self._held.rstrip("\n"), "", ""
         return held
 
     def _block(self, kind: str, text: str) -> str:

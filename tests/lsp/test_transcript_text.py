@@ -126,7 +126,10 @@ def test_stream(pieces: str, expected: str) -> None:
     assert text == lines(expected).replace("_", " ")
 
 
-@given(st.lists(st.text("#Promt \nYQuesi1", max_size=9), max_size=12))
+CHUNK = st.text("#Promt \nYQuesi1", max_size=9)
+
+
+@given(st.lists(CHUNK, max_size=12))
 def test_no_agent_can_make_a_heading_of_ours(chunks: list[str]) -> None:
     stream = Stream()
     text = "".join(
@@ -136,6 +139,26 @@ def test_no_agent_can_make_a_heading_of_ours(chunks: list[str]) -> None:
     assert prompt_section(text) is None
     assert question_line(text, 1) is None
     assert "".join(chunks).replace("\n", "") in text.replace("\\", "").replace("\n", "")
+
+
+HEADING = st.sampled_from(["### Question 1", "## Prompt"])
+BETWEEN = st.lists(
+    st.sampled_from(["end", "thought:\n", "agent:", "thought:", "agent:\n", "event:x"]), max_size=3
+)
+
+
+@given(st.lists(st.tuples(HEADING, st.integers(0, 14), BETWEEN), min_size=1, max_size=3))
+def test_no_late_or_interrupted_chunk_completes_one(scenes: list[tuple[str, int, list[str]]]) -> None:
+    """A heading in two parts, and what comes between them. `end`: a turn's end, after which agents may go on talking."""
+    stream = Stream()
+    text = ""
+    for heading, cut, between in scenes:
+        for said in [f"agent:\n{heading[:cut]}", *between, f"agent:{heading[cut:]}"]:
+            kind, _, chunk = said.partition(":")
+            text += stream.flush() if kind == "end" else stream.add(Piece(kind, chunk))  # type: ignore[arg-type]
+    text += stream.flush()
+    assert prompt_section(text) is None
+    assert question_line(text, 1) is None
 
 
 def test_a_question_is_found_again() -> None:
