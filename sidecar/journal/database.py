@@ -22,8 +22,8 @@ DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
 VERSION = 2
-BUSY_SECONDS = 10.0
-"""Several sidecars share the file; a commit takes milliseconds."""
+BUSY_SECONDS = 5.0
+"""How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
 
 SCHEMA = """
 CREATE TABLE texts (

@@ -78,3 +78,10 @@ class JournalFailed(Exception):
     """The journal cannot be written, or not be read; a change it was to hold must not be made.
 
     The message is a clause for a person, without paths of this machine: agents see it too."""
+
+
+class JournalLocked(JournalFailed):
+    """Another program keeps the journal locked, for longer than anybody is to wait."""
+
+    def __init__(self) -> None:
+        super().__init__("another program keeps the journal's file locked; try again")

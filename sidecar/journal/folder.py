@@ -14,7 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sidecar.journal.entry import JournalFailed
+from sidecar.journal.entry import JournalFailed, JournalLocked
 from sidecar.state_folder import state_folder
 
 if sys.platform == "win32":
@@ -84,7 +84,7 @@ def locked(folder: Path, seconds: float) -> Generator[None]:
         deadline = time.monotonic() + seconds
         while not try_lock(descriptor):
             if time.monotonic() > deadline:
-                raise JournalFailed("another program keeps the journal's file locked; try again")
+                raise JournalLocked
             time.sleep(_LOOK_AGAIN)
         yield
     finally:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 import anyio.to_thread
 
-from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.database import BUSY_SECONDS
+from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.retention import Limits
 from sidecar.journal.selecting import Selection
@@ -23,23 +24,32 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+LOCKED = (
+    "Another program keeps the journal of what agents change locked. Until it lets go, agents cannot write. "
+    "Close programs that have journal.sqlite3 open."
+)
+
 
 class SqliteJournal:
     """See `ports.Journal`. Opened at its first use; what is wrong with it then is said by every `begin`, in words.
 
     Calls are done in the order they were made."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._store = Store(folder)
+        self._busy_seconds = busy_seconds
+        self._locked = False
         self._one = anyio.CapacityLimiter(1)
         self.tell: Callable[[str], None] = log.warning
         """Told, on the loop, what a person should know about the journal: one sentence at a time."""
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, folder: Path | None = None) -> AsyncGenerator[SqliteJournal]:
+    async def opened(
+        cls, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS
+    ) -> AsyncGenerator[SqliteJournal]:
         """A journal, closed again when left. Never raises."""
-        journal = cls(folder)
+        journal = cls(folder, busy_seconds=busy_seconds)
         try:
             yield journal
         finally:
@@ -143,9 +153,21 @@ class SqliteJournal:
             return None
 
     async def _run(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
+        """No call waits longer than `busy_seconds` for another program, whatever waits before it: the wait begins with the call."""
+        last = time.monotonic() + self._busy_seconds
+
+        def call() -> T:
+            self._store.wait_at_most(max(0.0, last - time.monotonic()))
+            return work(*arguments)
+
         try:
-            return await anyio.to_thread.run_sync(functools.partial(work, *arguments), limiter=self._one)
+            done = await anyio.to_thread.run_sync(call, limiter=self._one)
+            self._locked = False
+            return done
         except JournalFailed as failed:
+            if isinstance(failed, JournalLocked) and not self._locked:
+                self._locked = True
+                self._store.notices.append(LOCKED)
             log.error("the journal in %s: %s (%s)", self._store.folder, failed, failed.__cause__)
             raise
         finally:

@@ -49,6 +49,13 @@ class Store:
         """Whether anything was ever journalled here; looking does not make it."""
         return os.path.lexists(self.folder / NAME)
 
+    def wait_at_most(self, seconds: float) -> None:
+        """How long what is called next waits for another program that keeps the file locked. Never raises."""
+        self._busy_seconds = seconds
+        if self._open is not None:
+            with suppress(sqlite3.Error):
+                self._open.connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+
     def close(self) -> None:
         self._close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 
-from sidecar.journal.entry import JournalFailed
+from sidecar.journal.entry import JournalFailed, JournalLocked
 
 PURGE = "`acp-sidecar changes --purge`"
 
@@ -28,6 +28,8 @@ def explained(error: BaseException) -> JournalFailed:
     if isinstance(error, JournalFailed):
         return error
     if isinstance(error, sqlite3.Error):
+        if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return JournalLocked()
         return JournalFailed(_sqlite_words(error))
     if isinstance(error, OSError):
         return JournalFailed(_system_words(error))
@@ -38,8 +40,6 @@ def _sqlite_words(error: sqlite3.Error) -> str:
     match _code(error):
         case sqlite3.SQLITE_FULL:
             return f"the disk with the journal is full; free some space, or delete old entries with {PURGE}"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another program keeps the journal's file locked; try again"
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
             return "the journal's file cannot be written to; look at its permissions (`acp-sidecar doctor`)"
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

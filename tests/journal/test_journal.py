@@ -15,6 +15,7 @@ import pytest
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
+from sidecar.journal.journal import LOCKED
 from sidecar.workspace.ports import Journal
 from tests.support.journals import entry
 
@@ -52,6 +53,33 @@ async def test_writes_are_numbered_in_the_order_they_were_begun(tmp_path: Path) 
     async with SqliteJournal.opened(tmp_path / "j") as journal:
         ids = await asyncio.gather(*(journal.begin(entry("", str(i), f"/w/{i}")) for i in range(20)))
         assert ids == sorted(ids)
+
+
+async def test_calls_that_queue_behind_a_lock_wait_together_and_a_person_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience: list[float] = []
+    wait = Store.wait_at_most
+    monkeypatch.setattr(
+        Store, "wait_at_most", lambda self, seconds: (patience.append(seconds), wait(self, seconds))
+    )
+    async with SqliteJournal.opened(tmp_path / "j", busy_seconds=0.3) as journal:
+        told: list[str] = []
+        journal.tell = told.append
+        await journal.begin(entry("a", "b"))
+        other = sqlite3.connect(tmp_path / "j" / NAME, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        patience.clear()
+        done = await asyncio.gather(
+            *(journal.begin(entry("", "x")) for _ in range(8)), return_exceptions=True
+        )
+        assert [str(one) for one in done] == [
+            "another program keeps the journal's file locked; try again"
+        ] * 8
+        assert sum(patience) < 2 * 0.3
+        other.close()
+        assert await journal.begin(entry("b", "c"))
+        assert told == [LOCKED]
 
 
 async def test_a_cancelled_writer_still_says_what_became_of_it(tmp_path: Path) -> None:
