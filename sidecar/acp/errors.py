@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sidecar.core.refusal import Kind, Refusal
 
+PARSE_ERROR = -32700
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603

@@ -22,6 +22,12 @@ class Unusable(str):
     __slots__ = ()
 
 
+class NotJson(Unusable):
+    """In place of the params of what is no JSON, such as half a message: JSON-RPC has a code of its own for that."""
+
+    __slots__ = ()
+
+
 _DEEPEST = 200
 """Arrays and objects within each other."""
 _SMALL = 64 * 1024
@@ -125,23 +131,39 @@ def _stand_in(message: Message, why: str) -> Message:
     known = {
         key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
     }
-    return {**known, "params": Unusable(why), "error": why}
+    return {**known, "params": why if isinstance(why, Unusable) else Unusable(why), "error": str(why)}
 
 
 def _unreadable(line: bytes) -> Message | None:
     """A stand-in for a line that is an object of no JSON, when it shows an id that somebody waits for."""
     try:
         value = _ANYHOW.decode(line.decode("utf-8", "replace"))
-    except ValueError:  # cut, or words: noise
-        return None
+    except ValueError:
+        return _cut(line)
     except RecursionError:
         return _by_head(line, "nested too deeply")
     if not isinstance(value, dict) or "id" not in value:
         return None
-    return _stand_in(cast("Message", value), "not JSON")
+    return _stand_in(cast("Message", value), NotJson("not JSON"))
 
 
-def _by_head(line: bytes, why: str) -> Message | None:
+def _cut(line: bytes) -> Message | None:
+    """A stand-in for half a message; None when it was none (words, another program's JSON).
+
+    Its id counts only where what is left says whether it is a request or an answer: else it may be of the other kind, and of another's."""
+    head = _UP_TO_NESTED.match(line, 1)
+    names = dict(_SCALARS.findall(head[0])) if head is not None else {}
+    if head is None or b'"jsonrpc"' not in head[0]:
+        return None
+    if b"method" in names or _IS_ANSWER.search(head[0]):
+        if b"id" in names:
+            return _by_head(line, NotJson("not JSON"))
+        if b"method" not in names:
+            return None
+    return {"id": None, "method": "?", "params": NotJson("not JSON")}
+
+
+def _by_head(line: bytes, why: str | Unusable) -> Message | None:
     """A stand-in by what stands before the first nested value."""
     head = _UP_TO_NESTED.match(line, 1)
     names = dict(_SCALARS.findall(head[0])) if head is not None else {}
@@ -201,4 +223,5 @@ _ANYHOW = json.JSONDecoder(
 """For looking at what is not to be used."""
 _STRINGS = re.compile(rb'"[^"]*"?')
 _UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
+_IS_ANSWER = re.compile(rb'"(?:result|error)"\s*:')
 _SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')

@@ -18,9 +18,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, cast
 
-from sidecar.acp.errors import INTERNAL, INVALID_PARAMS
+from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
 from sidecar.acp.limits import WireLimits
-from sidecar.acp.messages import Message, Unusable, decode, encode
+from sidecar.acp.messages import Message, NotJson, Unusable, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.text import Text
 
@@ -405,6 +405,8 @@ class LineTransport:
             if not request:
                 self._noise.say("sent params that are not an object", method)
                 return None
+            if isinstance(values, NotJson):
+                return self._reject(request_id, PARSE_ERROR, f"Parse error: {values}", message)
             why = values if isinstance(values, Unusable) else "not an object"
             return self._reject(request_id, INVALID_PARAMS, f"Invalid params: {why}", message)
         params = Params(cast("dict[str, object]", values), request_id, self)
