@@ -93,7 +93,8 @@ class AgentConnection:
             AGENT_METHODS["initialize"],
             {
                 "protocolVersion": PROTOCOL_VERSION,
-                # both or neither: with one of them several agents write the disk
+                # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`: a write that comes
+                # here is refused, one that an agent makes itself cannot be.
                 "clientCapabilities": {
                     "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
                     "terminal": self._incoming.runs_commands,
