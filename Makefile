@@ -32,7 +32,7 @@ if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$c
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fresh unit lint lint-typescript types format npm vsix release version tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench env-release run-tests hands
+.PHONY: help demo test fresh unit lint lint-typescript types format npm vsix release lock advisories version tools bench peers fuzz gauntlet agents clean env-run env-dev env-bench env-release run-tests hands
 
 help:
 	@echo "make demo       the main job in a terminal, without an account"
@@ -42,6 +42,8 @@ help:
 	@echo "make vsix       the VS Code extension for every platform, into dist (TARGETS=linux-x64: for one)"
 	@echo "make release    wheel, source, .vsix for every platform, SBOMs and SHA-256 sums, into dist; fails unless two builds are equal"
 	@echo "make version    the version, checked in every file that names it (VERSION=0.2.0: set it there)"
+	@echo "make lock       locked.txt: the hashes of what is installed, after a change of pyproject.toml or constraints.txt"
+	@echo "make advisories known vulnerabilities in what is installed (needs the network)"
 	@echo "make format     rewrite the code in the project's format"
 	@echo "make bench      side by side with peers; prints ratios"
 	@echo "make fuzz       the properties and state machines, many more examples, and 10,000 runs of writes in flight (SEED=n: one)"
@@ -108,6 +110,15 @@ vsix: env-dev npm
 # What is committed, built twice and compared; RELEASE=linux-x64: with the .vsix for one platform only
 release: env-release npm
 	@$(BIN)/python scripts/release.py $(RELEASE)
+
+lock: env-dev
+	@$(ENVIRONMENT) lock
+
+# Known vulnerabilities of what locked.txt and package-lock.json name. Asks the network: without it, it fails and says so.
+AUDIT := pip-audit@2.10.1
+advisories: env-dev npm
+	$(BIN)/uv tool run $(AUDIT) --requirement locked.txt --require-hashes --disable-pip --progress-spinner off
+	cd editor-extension && npm audit --omit=dev
 
 version:
 	@"$$(sh scripts/find_python.sh)" scripts/version.py $(VERSION)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import email
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -187,7 +188,19 @@ def download(names: Iterable[str], target: Target, python: str) -> list[Path]:
         tags = ["--python-version", python, "--implementation", "cp", *platforms]
         run([*command, *tags, "--dest", str(folder), *missing])
         there = {name: path for path in folder.glob("*.whl") for name in [_of(path)]}
-    return [there[item] for item in sorted(wanted.items())]
+    wheels = [there[item] for item in sorted(wanted.items())]
+    known = hashes()
+    for wheel in wheels:
+        if hashlib.sha256(wheel.read_bytes()).hexdigest() not in known:
+            raise Problem(
+                f"{wheel} does not have a hash of locked.txt; delete it, or run `make lock` if the version is new"
+            )
+    return wheels
+
+
+def hashes() -> frozenset[str]:
+    """SHA-256 of every file that locked.txt allows."""
+    return frozenset(re.findall(r"--hash=sha256:([0-9a-f]{64})", (ROOT / "locked.txt").read_text()))
 
 
 def _of(wheel: Path) -> tuple[str, str]:
