@@ -59,10 +59,8 @@ async def test_close_ladder_notices_a_ladder_of_one_rung(
         await asyncio.wait({self.gone}, timeout=ladder.close_input)
 
     monkeypatch.setattr(AgentProcess, "_descend", polite)
-    monkeypatch.setattr(test_process, "HANGS", 2.0)
-    try:
-        with pytest.raises(AssertionError, match="ignores end of input"):
-            await test_process.test_ladder(tmp_path)
+    try:  # only what is left is waited for less long: whatever comes before takes its time on a busy machine
+        assert "ignores end of input" in await test_process.left_of_ladder(tmp_path, 1.0)
     finally:
         await asyncio.gather(*(descend(agent, Ladder(0, 0, 60)) for agent in left))
 
