@@ -1,4 +1,5 @@
-"""The only package that opens workspace files: race-free open beneath a root, exact bytes, encodings, atomic save.
+"""The only package that opens workspace files. It opens them beneath a root without races, reads exact bytes, decodes
+and saves atomically.
 
     roots.py     Roots: the folders of a session, held open
     resolve.py   resolve(roots, path, access=…) -> Resolved (open) | Missing | Refusal; Stat; identity, order_key
@@ -7,15 +8,15 @@
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     remove.py    remove(resolved, expected)
-    metadata.py, temporaries.py   what save keeps, what it leaves after a crash
-    git_head.py, folder_files.py   which files a folder has, and what its last commit says of them
-    watching.py  FolderWatch: told when something in a folder changes
+    metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
+    git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
+    watching.py  FolderWatch: reports that something in a folder changed
     beneath.py   open_beneath: openat2.py on Linux, walk.py elsewhere
-    windows.py, win32.py   the same for Windows: rules as text, checks on the handle
+    windows.py, win32.py   the same for Windows: rules for path texts, checks on the open handle
     refusals.py  the fixed texts of refusals
 
-Every function is synchronous and blocks for the disk only. It is not a sandbox: an agent with a shell can do what the user can.
-Deciding what may be touched is core.policy's; call it between `resolve` and the first read or save.
+Every function is synchronous and waits only for the disk. This package is not a sandbox: an agent with a shell can do
+whatever the user can. `core.policy` decides what may be accessed; call it between `resolve` and the first read or save.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`open_beneath`: the one way into a root. openat2 where there is one, else the descriptor walk; both refuse every symbolic link."""
+"""`open_beneath`: the only way into a root. It uses openat2 where available and the descriptor walk elsewhere. Both
+refuse every symbolic link.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from sidecar.disk import openat2, walk
 
 open_beneath = openat2.open_beneath if openat2.available() else walk.open_beneath
 
-# O_NONBLOCK: a FIFO without a writer must not hang us; O_NOCTTY: a terminal must not become ours.
+# O_NONBLOCK: opening a FIFO without a writer must not block. O_NOCTTY: a terminal must not become our controlling
+# terminal.
 READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 """To read a file."""
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
@@ -22,26 +25,29 @@ _MAX_LINKS = 40  # Linux's own limit (path_resolution(7))
 
 
 class LinkLoop(Exception):
-    """More than 40 symbolic links on the way."""
+    """The path passes through more than 40 symbolic links."""
 
 
 class DotsAfterMissing(Exception):
-    """`..` after a component that does not exist: there is no physical answer."""
+    """The path has `..` after a component that does not exist, so it has no physical meaning."""
 
 
 class LeftKnownFolders(Exception):
-    """The way leads through a folder whose very existence the caller may not tell about."""
+    """The path leads through a folder whose existence the caller must not reveal."""
 
 
 def physical(path: str, is_known: Callable[[str], bool] = lambda _: True) -> str:
-    """The absolute path with links followed and `..` taken physically, as far as it exists; the rest is kept as the would-be name.
+    """Returns the absolute path with links followed and `..` resolved physically. Components that do not exist are kept
+    as given.
 
-    A link in /proc stays as it is named: the kernel alone knows where it leads, and its text may name another file (another process's
-    root reads as "/").
+    A link in /proc keeps its name: only the kernel knows its target, and its text may name another file (another
+    process's root reads as "/").
 
-    Advisory: what it returns must be opened beneath a root again. Raises LinkLoop and DotsAfterMissing, or LeftKnownFolders where either
-    of them, or a successful `..`, would depend on what exists in a folder that is not `is_known`. (`os.path.realpath` recurses
-    without a limit on chains of links before Python 3.14 and takes `..` after a missing component lexically.)"""
+    The result is advisory; open it beneath a root again. Raises LinkLoop and DotsAfterMissing. Raises LeftKnownFolders
+    instead if either error, or a successful `..`, would depend on what exists in a folder for which `is_known` is
+    false. (`os.path.realpath` is no replacement: before Python 3.14 it recurses without limit on chains of links, and
+    it resolves `..` after a missing component as text.)
+    """
     rest = path.split("/")[::-1]
     done = ""
     links = 0

@@ -1,4 +1,5 @@
-"""Codec: exact bytes to text and back. A mark (BOM) decides, else strict UTF-8; never lossy, never a newline translated.
+"""Codec: exact bytes to text and back. A byte order mark (BOM) decides the encoding; without one it is strict UTF-8.
+Nothing is lost and no line end is translated.
 
 `encode(*decode(data))` gives `data` back, byte for byte.
 """
@@ -24,7 +25,7 @@ _MARKS: tuple[tuple[bytes, TextEncoding], ...] = (
 
 
 class Decoded(NamedTuple):
-    """`text` without the mark; `bom` is the mark's bytes, empty when there was none."""
+    """A decoded file. `text` excludes the BOM; `bom` holds the BOM's bytes and is empty if there was none."""
 
     text: str
     encoding: TextEncoding
@@ -32,7 +33,7 @@ class Decoded(NamedTuple):
 
 
 def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refusal:
-    """Encoding and mark by the first bytes (8 KiB, or all there are)."""
+    """Returns the encoding and the BOM, from the first 8 KiB (or all bytes if there are fewer)."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         # UTF-32-LE begins with UTF-16-LE's mark and would decode to NULs between the characters.
         return undecodable("utf-32", requested)
@@ -47,20 +48,26 @@ def sniff(head: bytes, requested: str = "") -> tuple[TextEncoding, bytes] | Refu
 
 
 def decode(data: bytes, requested: str = "") -> Decoded | Refusal:
-    """BINARY or UNDECODABLE (`data["encoding"]`: what was tried) where it is not text. `requested`: the path for the message."""
+    """Decodes a whole file. Returns BINARY or UNDECODABLE (`data["encoding"]`: the encoding that was tried) if it is
+    not text.
+
+    `requested`: the path to name in the refusal.
+    """
     found = sniff(data[:SNIFF_BYTES], requested)
     if isinstance(found, Refusal):
         return found
     encoding, mark = found
     try:
-        # str(buffer, …) decodes behind the mark without copying the rest.
+        # str(buffer, …) decodes the bytes after the BOM without copying them.
         return Decoded(str(memoryview(data)[len(mark) :], encoding, "strict"), encoding, mark)
     except UnicodeDecodeError:
         return undecodable(encoding, requested)
 
 
 def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str = "") -> bytes | Refusal:
-    """UNENCODABLE for lone surrogates and for NUL, which would make the file binary to every later reader."""
+    """Encodes a whole file, BOM included. Returns UNENCODABLE for lone surrogates, and for NUL, because later readers
+    would take the file for binary.
+    """
     if "\0" in text:
         return Refusal(
             Kind.UNENCODABLE, f"The text contains a NUL character, which is not written to files: {requested}"
@@ -74,5 +81,5 @@ def encode(text: str, encoding: str = "utf-8", bom: bytes = b"", requested: str 
 
 
 def undecodable(encoding: str, requested: str) -> Refusal:
-    """The refusal of a file whose bytes are not what its mark, or the lack of one, promises."""
+    """The refusal of a file whose bytes do not match the encoding that its BOM, or the missing BOM, implies."""
     return Refusal(Kind.UNDECODABLE, f"The file is not valid {encoding}: {requested}", {"encoding": encoding})

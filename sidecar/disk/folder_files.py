@@ -1,6 +1,7 @@
-"""The files of a folder that people work in, by name: what git tracks or does not ignore; without git, a small folder's all.
+"""The names of the files in a folder that people work on: those git tracks or does not ignore. Without git, all files
+of a small folder.
 
-Bounded: a folder with more files than that has none as far as this module is concerned.
+Bounded: a folder with too many files is treated as having none.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "b
 
 
 def names(folder: str) -> list[str] | None:
-    """The files to look at, relative to `folder` (absolute); None when there are too many."""
+    """Lists the files to look at, relative to `folder` (an absolute path). Returns None if there are too many."""
     known = git_head.file_names(folder)
     if known is not None:
         return known if len(known) <= MAX_FILES else None
@@ -39,7 +40,7 @@ def names(folder: str) -> list[str] | None:
 
 
 def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
-    """Of those that are regular files."""
+    """The stats of those that are regular files."""
     found: dict[str, Stat] = {}
     for name in of:
         try:
@@ -52,13 +53,14 @@ def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
 
 
 def is_skipped(name: str) -> bool:
-    """Whether a folder of that name is left out without git."""
+    """Whether a folder with this name is skipped where git does not say what to ignore."""
     return name in SKIPPED or name.startswith(".")
 
 
 def _walk(folder: str) -> Iterator[str | None]:
-    """The files by name, and None for each folder that is entered. By a list and not by calls: folders may lie as deep in each other as
-    a path can name."""
+    """Yields files by name, and None for each folder entered. Uses a list instead of recursion, because folders can be
+    nested as deeply as a path allows.
+    """
     left = [""]
     while left:
         below = left.pop()

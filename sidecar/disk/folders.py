@@ -1,6 +1,7 @@
-"""folder: from a requested path to the folder it means, beneath a session's roots or one of them, or to why not.
+"""folder: finds the folder that a requested path means, at or beneath one of a session's roots, or a refusal.
 
-For the folder that a command is run in: a name is what that needs. It says where a command starts, not where it may go.
+The result is the working directory for a command, which takes a name. It limits where a command starts, not where it
+may go.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from sidecar.disk.roots import Roots
 
 
 def folder(roots: Roots, path: str) -> str | Refusal:
-    """The folder's canonical path. OUTSIDE and SYMLINK_ESCAPE whether or not it exists; NOT_FOUND also for what is no folder."""
+    """Returns the folder's canonical path. OUTSIDE and SYMLINK_ESCAPE do not depend on whether it exists; NOT_FOUND
+    also means that it is not a folder.
+    """
     bad = check_request(path)
     if bad is not None:
         return bad
     asked = roots.respelled(path.rstrip("/") or "/")
     if roots.match(asked) is None and not roots.is_root(asked):
-        return refuse(Kind.OUTSIDE, path)  # unseen, as for files
+        return refuse(Kind.OUTSIDE, path)  # refused without a look at the disk, as for files
     try:
         name = physical(asked, roots.is_known)
     except LeftKnownFolders:

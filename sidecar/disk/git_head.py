@@ -1,9 +1,11 @@
-"""git as a reader: which files a folder has, and what its last commit says of them. Nothing of the repository is ever executed.
+"""Reads git repositories: which files a folder has, and their contents in the last commit. Nothing from the repository
+is ever executed.
 
-A repository is hostile input: its config names programs (fsmonitor, hooks, filters, text conversion, helpers of remotes). So only
-commands are used that read objects, the index and names, never one that compares or converts contents; what those
-could start is switched off on the command line, which the repository's config cannot undo; nothing is fetched; and neither the
-user's environment nor the user's config reaches it. Contents are compared by whoever calls, by object id.
+A repository is hostile input: its config names programs (fsmonitor, hooks, filters, text conversion, remote helpers).
+So this module uses only commands that read objects, the index and names, and none that compares or converts contents.
+Whatever those commands could start is disabled on the command line, which the repository's config cannot override.
+Nothing is fetched. Neither the user's environment nor the user's git config is passed on. Callers compare contents
+themselves, by object id.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
     "submodule.recurse=false",
-    "protocol.allow=never",  # an object that is not there is not fetched (a partial clone would, with programs it names)
+    "protocol.allow=never",  # a missing object is not fetched: a partial clone would do so with programs that it names
     "safe.bareRepository=explicit",
 )
 _ENVIRONMENT = {
@@ -42,7 +44,7 @@ MOST_OUTPUT = 64 * 1024 * 1024
 
 
 class Blob(NamedTuple):
-    """A file of the last commit."""
+    """A file in the last commit."""
 
     object_id: str
     size: int
@@ -50,19 +52,23 @@ class Blob(NamedTuple):
 
 
 def object_id(data: bytes, like: str) -> str:
-    """The id git gives these bytes; `like`: another id of that repository (40 hex digits: SHA-1, 64: SHA-256)."""
+    """The object id that git gives these bytes. `like` is another id from that repository; its length selects the hash
+    (40 hex digits: SHA-1, 64: SHA-256).
+    """
     algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return algorithm(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def file_names(folder: str) -> list[str] | None:
-    """The files that are in the index or not ignored, relative to `folder` (absolute); None: no repository, or no git."""
+    """The files that are in the index or not ignored, relative to `folder` (an absolute path). None if there is no
+    repository or no git.
+    """
     output = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     return None if output is None else sorted({os.fsdecode(name) for name in output.split(b"\0") if name})
 
 
 def commit(folder: str) -> str:
-    """The id of the last commit; "" when there is none, or no git."""
+    """The id of the last commit; "" if there is no commit or no git."""
     found = (
         (_git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"")
         .strip()
@@ -72,7 +78,9 @@ def commit(folder: str) -> str:
 
 
 def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
-    """The files of the last commit (or of that with the id `of`) beneath `folder`, by name relative to it; empty when there is none."""
+    """The files of the last commit (or of the commit `of`) beneath `folder`, by name relative to it. Empty if there is
+    no commit.
+    """
     if of != "HEAD" and not _is_id(of):
         return {}
     output = _git(folder, "ls-tree", "-r", "-l", "-z", of)
@@ -86,7 +94,7 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
 
 
 def contents(folder: str, ids: Iterable[str]) -> dict[str, bytes]:
-    """The bytes of these objects, of those that are there."""
+    """The bytes of these objects, by id. Missing objects are left out."""
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return {}
@@ -141,7 +149,7 @@ def environment() -> dict[str, str]:
 
 
 def _program(folder: str) -> str | None:
-    """git on PATH, unless PATH leads into the folder."""
+    """Finds git on PATH. A git inside `folder` is never used."""
     found = shutil.which("git")
     if found is None or not os.path.isabs(found):
         return None

@@ -1,4 +1,6 @@
-"""read_lines: whole lines out of a file of any size, a block at a time. Line ends are LSP's and ACP's: \\n, \\r\\n, \\r and nothing else."""
+"""read_lines: whole lines from a file of any size, one block at a time. Line ends are those of LSP and ACP: \\n, \\r\\n
+and \\r.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,20 @@ _TERMINATOR = re.compile(r"\r\n|\n|\r")
 
 
 class _TooFar(Exception):
-    """As much was looked through as may be."""
+    """The search limit was reached."""
 
 
 def read_lines(
     target: Resolved, line: int | None, limit: int | None, *, at_most: int | None = None
 ) -> str | Refusal:
-    """`limit` lines from `line` on (from 1; 0 and None are 1), terminators as they are; to the end without `limit`.
+    """Returns `limit` lines beginning at `line` (from 1; 0 and None mean 1), with their terminators. Without `limit`,
+    reads to the end.
 
-    The text before and in the slice must decode; what follows is not looked at. BAD_RANGE where `line` is past the last one
-    (`data["lines"]`: how many there are) or a number is negative; TOO_LARGE where the slice has more than `at_most` code points; BINARY,
-    UNDECODABLE as `decode`; TOO_LARGE also where it ends beyond the first LOOKED_THROUGH bytes. Memory: the slice and one block. Blocks; any thread."""
+    The text before and in the slice must decode; the rest is not looked at. Refusals: BAD_RANGE if `line` is past the
+    last line (`data["lines"]`: the number of lines) or a number is negative; TOO_LARGE if the slice has more than
+    `at_most` code points or ends beyond the first LOOKED_THROUGH bytes; BINARY and UNDECODABLE as for `decode`. Memory:
+    the slice and one block. Blocks; any thread.
+    """
     if (line is not None and line < 0) or (limit is not None and limit < 0):
         return Refusal(Kind.BAD_RANGE, f"line and limit must not be negative: {target.requested}")
     try:
@@ -99,7 +104,7 @@ def _slice(
 
 
 def _blocks(target: Resolved, encoding: str, offset: int) -> Iterator[str]:
-    """The text in pieces; none ends between \\r and \\n."""
+    """Yields the text in pieces. No piece ends between \\r and \\n."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     held = ""
     while data := target.read_at(offset, _BLOCK):
@@ -118,7 +123,7 @@ def _count(text: str) -> int:
 
 
 def _after(text: str, ends: int) -> int:
-    """The offset behind the given number of line ends."""
+    """The offset just after the given number of line ends."""
     if ends == 0:
         return 0
     return next(islice(_TERMINATOR.finditer(text), ends - 1, None)).end()

@@ -1,6 +1,6 @@
-"""Metadata: mode, group, extended attributes and ACLs carried over to the file that will replace another.
+"""Metadata: copies mode, group, extended attributes and ACLs to the file that will replace another.
 
-`keep` raises OSError when something cannot be kept; the caller then writes in place, which keeps everything.
+`keep` raises OSError if it cannot copy something. The caller then writes in place, which preserves everything.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import errno
 import os
 import sys
 
-# The kernel drops capabilities when a file is written to, and integrity hashes belong to the old bytes.
+# The kernel drops capabilities when a file is written to, and integrity hashes describe the old bytes.
 _NOT_KEPT = frozenset(("security.capability", "security.ima", "security.evm"))
 _NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def keep(source: int, target: int) -> None:
-    """Makes the open `target`, which is ours, look like the open `source`. Set-id bits are dropped, as the kernel does on every write."""
+    """Copies the metadata of the open file `source` to the open file `target`, which we own. Drops the set-id bits, as
+    the kernel does on every write. Raises OSError.
+    """
     stat = os.fstat(source)
     mine = os.fstat(target)
     if (stat.st_uid, stat.st_gid) != (mine.st_uid, mine.st_gid):
@@ -43,7 +45,7 @@ def _keep_attributes(source: int, target: int) -> None:
         if there.get(name) != value:
             os.setxattr(target, name, value)
     for name in there.keys() - wanted.keys():
-        os.removexattr(target, name)  # an ACL inherited from the folder that the old file did not have
+        os.removexattr(target, name)  # an ACL inherited from the folder; the old file did not have it
 
 
 def _copyfile(source: int, target: int) -> None:

@@ -1,7 +1,8 @@
-"""openat2(2) by ctypes: one system call opens a path beneath a folder and refuses every way out of it, without a race.
+"""openat2(2) through ctypes: one system call opens a path beneath a folder and refuses every way out of it, without a
+race.
 
-CPython has no binding (declined upstream); glibc has no wrapper before 2.43. Linux 5.6 and newer; `available()` tells, since seccomp
-filters of older container runtimes answer EPERM instead of ENOSYS.
+CPython has no binding (declined upstream), and glibc has no wrapper before 2.43. It needs Linux 5.6. `available()`
+tries the call, because seccomp filters of older container runtimes answer EPERM instead of ENOSYS.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import errno
 import os
 import sys
 
-_SYS_OPENAT2 = 437  # the same on every architecture Linux has kept but alpha
+_SYS_OPENAT2 = 437  # the same number on every architecture that Linux still supports except alpha
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
 _RESOLVE_BENEATH = 0x08
-# With no link followed at all the path that was opened *is* its canonical name: what policy checks and what is open cannot differ.
-# Paths through links are resolved by the caller and come back here.
+# Since no link is followed, the path that was opened *is* its canonical name: the checked path and the open file cannot
+# differ. The caller resolves paths that contain links and tries again.
 _RESOLVE = _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS | _RESOLVE_NO_SYMLINKS
 _TRIES = 64
 
@@ -37,9 +38,11 @@ if sys.platform == "linux":
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:
-    """A descriptor for `path` (relative) beneath the open `folder`.
+    """Returns a descriptor for `path`, relative to the open `folder`. Never creates a file.
 
-    Raises OSError: ELOOP where any component is a symbolic link, EXDEV where the path leads out, else as open(2) does. Never creates."""
+    Raises OSError: ELOOP if any component is a symbolic link, EXDEV if the path leads out of the folder, otherwise as
+    open(2) does.
+    """
     how = _how_by_flags.get(flags)
     if how is None:
         how = _how_by_flags[flags] = _OpenHow(flags | os.O_CLOEXEC, 0, _RESOLVE)
@@ -57,7 +60,7 @@ def open_beneath(folder: int, path: str, flags: int) -> int:
 
 
 def available() -> bool:
-    """Whether this kernel, under this sandbox, has openat2."""
+    """Whether openat2 works in this kernel and this sandbox."""
     if sys.platform != "linux":
         return False
     try:
@@ -80,9 +83,11 @@ _SPECIAL = frozenset((
 
 
 def on_special_filesystem(descriptor: int) -> bool:
-    """Whether the open file is the kernel's own invention (/proc mounted anywhere): regular by its mode, endless or telling by content."""
+    """Whether the open file belongs to a file system that the kernel generates, wherever it is mounted (/proc, for
+    instance). Such files look regular but may be endless or reveal secrets.
+    """
     if sys.platform != "linux":
         return False
-    # struct statfs begins with f_type, a long; 256 bytes hold it on every architecture.
+    # struct statfs begins with f_type, a long; it fits into 256 bytes on every architecture.
     buffer = (ctypes.c_ulong * 32)()
     return _fstatfs(descriptor, buffer) == 0 and (buffer[0] & 0xFFFFFFFF) in _SPECIAL

@@ -1,5 +1,6 @@
-"""The disk's refusals: a fixed text for each kind plus the path as it was requested. Nothing else may leave this package in words:
-a resolved path, or the system's own message about a file outside the roots, would tell an agent what exists there."""
+"""The disk's refusals: a fixed text for each kind, plus the path as it was requested. No other words may leave this
+package: a resolved path, or the system's message about a file outside the roots, would tell an agent what exists there.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ _NOT_A_FILE = {errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.ENOTDIR}
 
 
 def refuse(kind: Kind, requested: str, **data: object) -> Refusal:
-    """`data` must not hold anything about a file outside the roots."""
+    """Builds a refusal. `data` must not contain anything about a file outside the roots."""
     return Refusal(kind, f"{_TEXT[kind]}: {requested}", data)
 
 
 def from_os_error(error: OSError, requested: str, access: Access) -> Refusal:
-    """For errors about a path already known to be beneath a root."""
+    """Builds a refusal from a system error about a path that is known to be beneath a root."""
     code = error.errno
     if code in _NO_SPACE:
         return refuse(Kind.NO_SPACE, requested)

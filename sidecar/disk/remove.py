@@ -1,6 +1,6 @@
-"""remove: takes one name of a file away, and only while the file is the one that was looked at.
+"""remove: removes one name of a file, but only while it is still the file that was examined.
 
-Between the last look and the removal another program's write can still be lost (microseconds), as with `save`.
+As with `save`, another program's write in the microseconds between the last check and the removal can be lost.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _MOVED = (errno.ENOENT, errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
 
 
 def remove(target: Resolved, expected: Stat, *, before: bytes | None = None) -> Refusal | None:
-    """Removes the file; None when it is gone. Folders that are empty then stay.
+    """Removes the file and returns None; also if it is already gone. Leaves empty folders in place.
 
-    `expected`, `before`: the state and the bytes it was decided on; anything else there now is CHANGED_ON_DISK. READ_ONLY, IO_ERROR:
-    nothing changed. `target` may be closed, and is on Windows. Blocks for the disk; any thread."""
+    `expected` and `before` are the state and bytes that the decision was based on; CHANGED_ON_DISK if the file differs
+    from them now. READ_ONLY, IO_ERROR: nothing was changed. `target` may be closed, and always is on Windows. Blocks
+    for the disk; any thread.
+    """
     if not target.root.still_there(target.root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)
     try:
@@ -48,7 +50,7 @@ def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> R
             os.unlink(name, dir_fd=folder)
         finally:
             os.close(descriptor)
-        with suppress(OSError):  # not every file system can; the removal itself has happened
+        with suppress(OSError):  # some file systems do not support it; the file has been removed anyway
             os.fsync(folder)
     finally:
         os.close(folder)
@@ -56,7 +58,7 @@ def _remove_beneath(target: Resolved, expected: Stat, before: bytes | None) -> R
 
 
 def _remove_by_name(target: Resolved, expected: Stat, before: bytes | None) -> Refusal | None:
-    target.close()  # an open file cannot be removed
+    target.close()  # Windows cannot remove an open file
     descriptor = os.open(target.path, READ | getattr(os, "O_BINARY", 0))
     try:
         kind = _objection(descriptor, expected, before)

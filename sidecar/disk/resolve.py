@@ -1,12 +1,12 @@
-"""resolve: from a requested path to the one file it means, open and beneath a root, or to why not.
+"""resolve: finds the one file that a requested path means, beneath a root, and opens it; or says why not.
 
     path ──check_request──▶ root + relative path ──open_beneath, no links──▶ Resolved (open)  | Missing (would-be path)
                                   ▲         │ a link or `..` on the way
                                   └─────────┴─ follow it physically, match all roots again, open beneath again
 
-The canonical name is the name that was opened, component by component, with no link in it; policy decides on exactly that name and the
-content is read through exactly that descriptor. Nothing outside the roots is opened, and the answer about it does not depend on
-whether it exists.
+The canonical name is the name that was opened, component by component, and contains no link. The policy decides about
+exactly that name, and content is read through exactly that descriptor. Nothing outside the roots is opened, and the
+answer about such a path does not depend on whether it exists.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DOTS = re.compile(r"/\.{0,2}/")
 
 
 class Stat(NamedTuple):
-    """What tells one state of a file from another; compare for equality. Times in nanoseconds."""
+    """The state of a file; equal Stats mean that the file has not changed. Times are in nanoseconds."""
 
     dev: int
     ino: int
@@ -57,7 +57,7 @@ class Stat(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """Nothing is there. `path`: canonical would-be path; `relative`: the same below `root`."""
+    """Nothing exists at the path. `path`: the canonical path it would have; `relative`: the same, relative to `root`."""
 
     path: str
     requested: str
@@ -84,7 +84,7 @@ class Resolved:
 
     @property
     def stat(self) -> Stat:
-        """As of the opening, the last `look` or `read_bytes`; the `expected` of a later save."""
+        """The state at the last `look` or `read_bytes`, or when it was opened. Pass it as `expected` to a later save."""
         return Stat.of(self._stat)
 
     @property
@@ -93,7 +93,7 @@ class Resolved:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The size in bytes."""
         return self._stat.st_size
 
     @property
@@ -107,7 +107,9 @@ class Resolved:
 
     @property
     def writable(self) -> bool:
-        """Whether it may be written to now. A file without any write bit is read-only to root too, as people mean it."""
+        """Whether the file may be written to now. A file without any write bit counts as read-only even for root,
+        because that is what people mean by it.
+        """
         if not self._stat.st_mode & 0o222:
             return False
         if sys.platform == "win32":
@@ -116,9 +118,12 @@ class Resolved:
         return os.access(self.relative, os.W_OK, dir_fd=self.root.descriptor, effective_ids=effective)
 
     def read_bytes(self, at_most: int | None = None) -> bytes | Refusal:
-        """The exact bytes of one moment, as far as can be seen: read again when the file changed meanwhile.
+        """The exact bytes at one moment, as far as can be detected: if the file changes during the read, it is read
+        again.
 
-        `at_most`: TOO_LARGE beyond that many bytes (the file may have grown since `size` was looked at). Blocks; any thread."""
+        TOO_LARGE if there are more than `at_most` bytes (the file may have grown since `size` was read). Blocks; any
+        thread.
+        """
         data = b""
         try:
             for _ in range(READ_TRIES):
@@ -135,12 +140,12 @@ class Resolved:
         return data
 
     def look(self) -> Stat:
-        """The open file's state now; `stat` from here on. Raises OSError."""
+        """Refreshes and returns `stat`, the state of the open file. Raises OSError."""
         self._stat = os.fstat(self._descriptor)
         return Stat.of(self._stat)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from byte `offset`; empty at the end. Raises OSError."""
+        """Up to `size` bytes from the byte offset `offset` (from 0); empty at the end. Raises OSError."""
         return read_at(self._descriptor, size, offset)
 
     def close(self) -> None:
@@ -163,21 +168,24 @@ class Resolved:
 
 
 def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | Refusal:
-    """The file `path` means, or Missing, or why it may not be touched. Reads no content.
+    """Finds the file that `path` means. Returns it open, or Missing, or a refusal. Reads no content.
 
-    Refusals: BAD_PATH before any system call; OUTSIDE or SYMLINK_ESCAPE whether or not the file exists; NOT_A_FILE for folders, FIFOs,
-    sockets, devices and the system's folders, at once; READ_ONLY (write) or IO_ERROR (read) where permission is missing."""
+    Refusals: BAD_PATH, before any system call; OUTSIDE or SYMLINK_ESCAPE, whether or not the file exists; NOT_A_FILE
+    for folders, FIFOs, sockets, devices and the system's folders, without waiting; READ_ONLY (write) or IO_ERROR (read)
+    if permission is missing.
+    """
     bad = check_request(path)
     if bad is not None:
         return bad
     if path.endswith(("/", "/.", "/..")):
-        return refuse(Kind.NOT_A_FILE, path)  # names a folder, whatever is there
+        return refuse(Kind.NOT_A_FILE, path)  # a trailing slash names a folder, whatever exists there
     asked = roots.respelled(path)
     found = roots.match(asked)
     if found is None and roots.is_root(asked):
-        return refuse(Kind.NOT_A_FILE, path)  # one of the session's own folders, which is no secret
+        return refuse(Kind.NOT_A_FILE, path)  # one of the session's own folders; its existence is no secret
     if found is None:
-        return refuse(Kind.OUTSIDE, path)  # unseen: even a look may mount something or wait for another host
+        # refused without a look: even a stat may mount something or wait for another host
+        return refuse(Kind.OUTSIDE, path)
     try:
         return _resolve(roots, path, asked, access, found)
     except LeftKnownFolders:
@@ -186,7 +194,7 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
         return refuse(Kind.BAD_PATH, path)
     except DotsAfterMissing:
         return refuse(Kind.NOT_FOUND, path)
-    except UnicodeEncodeError:  # the file system's encoding is not UTF-8 and has no such character
+    except UnicodeEncodeError:  # the file system's encoding is not UTF-8 and cannot represent this name
         return refuse(Kind.BAD_PATH, path)
 
 
@@ -195,7 +203,7 @@ def _resolve(
 ) -> Resolved | Missing | Refusal:
     """`asked`: `path` in our spelling of the root."""
     name, is_physical = asked, False
-    if _DOTS.search(asked):  # resolved physically, never by text
+    if _DOTS.search(asked):  # resolved physically, never as text
         name, is_physical = physical(asked, roots.is_known), True
         found = roots.match(name)
     for _ in range(_ATTEMPTS):
@@ -224,11 +232,11 @@ def _resolve(
             return Resolved(canonical, path, root, relative, descriptor, stat)
         name, is_physical = physical(asked, roots.is_known), True
         found = roots.match(name)
-    return refuse(Kind.IO_ERROR, path)  # somebody keeps swapping links
+    return refuse(Kind.IO_ERROR, path)  # another process keeps swapping links
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """As pread(2): up to `size` bytes from byte `offset`. Raises OSError."""
+    """Like pread(2): up to `size` bytes from the byte offset `offset` (from 0). Raises OSError."""
     if sys.platform == "win32":
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, size)
@@ -236,7 +244,9 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def read_all(descriptor: int, at_most: int | None = None) -> bytes:
-    """All bytes of an open file, wherever its offset is; a little more than `at_most` if there are more. Raises OSError."""
+    """Reads an open file from its start. If there are more than `at_most` bytes, returns slightly more than that.
+    Raises OSError.
+    """
     parts: list[bytes] = []
     offset = 0
     ask = os.fstat(descriptor).st_size + 1
@@ -250,7 +260,7 @@ def read_all(descriptor: int, at_most: int | None = None) -> bytes:
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """(device, inode) by a fresh stat, links followed; None when there is nothing. Never trusted over time: saving changes it."""
+    """(device, inode) from a fresh stat that follows links; None if nothing exists. Never store it: saving changes it."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):
@@ -259,7 +269,7 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def fresh_stat(path: str) -> Stat | None:
-    """The state of a file by name, links followed; for documents the editor has open. Opens nothing."""
+    """A fresh state of a file by name, following links, for documents that the editor has open. Opens nothing."""
     try:
         return Stat.of(os.stat(path))
     except (OSError, ValueError):
@@ -267,10 +277,12 @@ def fresh_stat(path: str) -> Stat | None:
 
 
 def order_key(path: str) -> str:
-    """A canonical name used only to queue requests about one file in order: links followed, one letter case where the system folds it.
+    """A canonical name used only to queue requests for one file in order. Follows links, and ignores letter case where
+    the system does.
 
-    Advisory and cheap; works for missing files; never opens anything and decides nothing. Names that differ on some systems may share a key:
-    their requests wait for each other, no more."""
+    Advisory and cheap. It works for missing files, opens nothing and decides nothing. Different files may share a key
+    on some systems: their requests then only wait for each other.
+    """
     try:
         if sys.platform == "win32":
             name = windows.plain(path)
@@ -282,7 +294,7 @@ def order_key(path: str) -> str:
 
 
 def _outside(roots: Roots, path: str, asked: str) -> Refusal:
-    """Which of the two depends on the requested text alone, never on what is there."""
+    """OUTSIDE or SYMLINK_ESCAPE: the choice depends only on the requested text, never on what exists."""
     lexically_inside = roots.match(os.path.normpath(asked)) is not None
     return refuse(Kind.SYMLINK_ESCAPE if lexically_inside else Kind.OUTSIDE, path)
 

@@ -1,7 +1,9 @@
-"""Roots: the folders of a session, each as its canonical path and an open descriptor, so that what is beneath it needs no second look.
+"""Roots: the folders of a session. Each has a canonical path and an open descriptor, so paths beneath it need no second
+check.
 
-A root is granted by name. When another folder stands at that name (deleted and cloned again, or swapped on purpose) it is noticed at the
-next request: taken over if it is a real folder of the same owner at the same canonical path, else everything beneath is refused.
+The user grants a root by name. If another folder appears under that name (deleted and cloned again, or swapped on
+purpose), the next request notices. The new folder is accepted if it is a real folder of the same owner at the same
+canonical path. Otherwise everything beneath the root is refused.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ request. Windows has rules of its own (windows.py)."""
 
 
 class Root:
-    """One folder. `path` is canonical; `aliases` are other spellings of it that requests may use."""
+    """One folder. `path` is canonical; `aliases` are other spellings that requests may use."""
 
     __slots__ = ("_old", "aliases", "descriptor", "identity", "owner", "path", "prefix")
 
     def __init__(self, path: str) -> None:
-        """Raises OSError where `path` is not a folder that can be opened."""
+        """Raises OSError if `path` is not a folder that can be opened."""
         given = os.path.normpath(path)
         self.path = os.path.realpath(path, strict=True)
         if sys.platform == "win32":
@@ -44,11 +46,13 @@ class Root:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Canonical first; what `core.policy.decide` wants as `roots`."""
+        """All spellings, the canonical one first; pass them as `roots` to `core.policy.decide`."""
         return (self.path, *self.aliases)
 
     def still_there(self, spelling: str) -> bool:
-        """Whether `spelling` (canonical path or alias) still names this folder; takes a legitimate replacement over."""
+        """Whether `spelling` (canonical path or alias) still names this folder. Accepts a legitimate replacement and
+        switches to it.
+        """
         try:
             stat = os.stat(spelling)
             if (stat.st_dev, stat.st_ino) == self.identity:
@@ -81,7 +85,7 @@ class Roots:
     """The folders one session may touch. Close it, or use it as a context manager; descriptors are held until then."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        """Folders that cannot be opened are left out and named in `unusable`."""
+        """Folders that cannot be opened are left out and listed in `unusable`."""
         roots: dict[str, Root] = {}
         self.unusable: list[str] = []
         for path in paths:
@@ -96,7 +100,8 @@ class Roots:
             else:
                 roots[root.path] = root
         self.roots: tuple[Root, ...] = tuple(roots.values())
-        # Deepest first; the trailing slash makes a prefix comparison one of whole components (`/ws` is no prefix of `/ws-secret`).
+        # Deepest first. The trailing slash makes the prefix comparison match whole components (`/ws` is no prefix of
+        # `/ws-secret`).
         self._prefixes = sorted(
             (
                 (_with_separator(spelling), spelling, root)
@@ -120,7 +125,9 @@ class Roots:
         return path
 
     def match(self, path: str) -> tuple[Root, str, str] | None:
-        """(root, the spelling of it that matched, path relative to it) of the deepest root `path` is lexically beneath."""
+        """Finds the deepest root that `path` is beneath, as text. Returns (root, the spelling that matched, path
+        relative to it).
+        """
         for prefix, spelling, root in self._prefixes:
             if sys.platform == "win32":
                 relative = windows.relative(path, spelling)
@@ -131,14 +138,16 @@ class Roots:
         return None
 
     def is_root(self, path: str) -> bool:
-        """Whether `path` is a root itself, by any of its spellings."""
+        """Whether `path` is itself a root, in any of its spellings."""
         if sys.platform == "win32":
             path = os.path.normcase(windows.plain(path))
             return any(path == os.path.normcase(spelling) for _, spelling, _ in self._prefixes)
         return any(path == spelling for _, spelling, _ in self._prefixes)
 
     def is_known(self, path: str) -> bool:
-        """Whether a canonical path is a root, beneath one or above one: walking there tells nobody anything new."""
+        """Whether a canonical path is a root, beneath a root or above one. Revealing that such a folder exists tells an
+        agent nothing new.
+        """
         inside = path + "/" if path else "/"
         return any(inside.startswith(root.prefix) or root.prefix.startswith(inside) for root in self.roots)
 
@@ -164,11 +173,12 @@ def _folded(path: str) -> str:
 
 
 def _hold(path: str) -> tuple[int, os.stat_result]:
-    """The folder at a canonical path, open, and its state; OSError when any component of it is a link by now. -1 on Windows, where nothing
-    can be opened relative to it."""
+    """Opens the folder at a canonical path and returns its descriptor and state. Raises OSError if any component has
+    become a link. The descriptor is -1 on Windows, where nothing can be opened relative to a folder.
+    """
     if sys.platform == "win32":
         return -1, os.stat(path)
-    if sys.platform == "darwin":  # the walk would need read permission on every folder above
+    if sys.platform == "darwin":  # the descriptor walk would need read permission on every folder above
         descriptor = os.open(path, FOLDER | os.O_NOFOLLOW_ANY | os.O_CLOEXEC)
     else:
         top = os.open("/", FOLDER | os.O_CLOEXEC)

@@ -1,12 +1,14 @@
-"""save and create: the only writes to workspace files.
+"""save and create: the only functions that write workspace files.
 
-`save` replaces a file by an exclusive temporary in the same folder: fsync, a last look whether the file is still the expected one, rename,
-fsync of the folder. A crash leaves the old text or the new one. Written in place instead, with the old bytes put back on failure: a file
-with hard links, with another owner, or with something (ACL, attribute, folder without write permission) that a new file could not have.
-`create` makes parents one at a time and never replaces anything.
+`save` replaces a file. It writes an exclusive temporary in the same folder, syncs it, checks once more that the file is
+the expected one, renames, and syncs the folder. A crash leaves either the old text or the new one. Some files cannot be
+replaced without loss: those with hard links, with another owner, or with something that a new file could not have (an
+ACL, an attribute, a folder that is not writable). They are written in place, and the old bytes are put back on failure.
+`create` makes parent folders one at a time and never replaces anything.
 
-Between the last look and the rename another program's write can still be lost (microseconds). renameat2(RENAME_EXCHANGE) would show it
-afterwards, but file watchers then see the name leave last and take the file for deleted.
+Another program's write in the microseconds between the last check and the rename can be lost.
+renameat2(RENAME_EXCHANGE) would reveal it afterwards, but file watchers would then see the name disappear last and
+report the file as deleted.
 """
 
 from __future__ import annotations
@@ -32,19 +34,21 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 
 
 class _Changed(Exception):
-    """The file is not the one the plan was made for."""
+    """The file is not the one that the plan was made for."""
 
 
 class _InPlace(Exception):
-    """A replacement could not keep everything the file has."""
+    """A replacement could not preserve everything that the file has."""
 
 
 def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | None = None) -> Stat | Refusal:
-    """Replaces the content of a file; the state it has then.
+    """Replaces the content of a file. Returns the file's new state.
 
-    `expected`: the state the plan was made for, usually `target.stat`; anything else there now is CHANGED_ON_DISK. `before`: the bytes the
-    plan was made for; when given they are compared too (two writes within one tick of a file system's clock look alike). READ_ONLY,
-    NO_SPACE, IO_ERROR: nothing changed. `target` may be closed. Blocks for the disk's fsync; any thread."""
+    `expected`: the state that the plan was made for, usually `target.stat`; CHANGED_ON_DISK if the file now differs
+    from it. `before`: the bytes that the plan was made for; if given, they are compared too, because two writes within
+    one tick of the file system's clock look alike. READ_ONLY, NO_SPACE, IO_ERROR: nothing was changed. `target` may be
+    closed. Waits for the disk's fsync; any thread.
+    """
     root, relative = target.root, target.relative
     if not root.still_there(root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)
@@ -76,9 +80,11 @@ def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | No
 
 
 def create(target: Missing, content: bytes) -> Stat | Refusal:
-    """Makes a file that does not exist, with its text, and the folders above it; the state it has then.
+    """Creates a file with its content, and the folders above it. Returns the file's state.
 
-    CHANGED_ON_DISK when something stands there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is no folder): nothing is left behind."""
+    CHANGED_ON_DISK if something exists there by now; READ_ONLY, NO_SPACE, NOT_A_FILE (a parent is not a folder):
+    nothing is left behind.
+    """
     root = target.root
     if not root.still_there(root.path):
         return refuse(Kind.CHANGED_ON_DISK, target.requested)
@@ -107,7 +113,9 @@ def create(target: Missing, content: bytes) -> Stat | Refusal:
 
 
 def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
-    """Whether a save of `size` bytes is likely to succeed: asked before a buffer is changed whose save follows. Promises nothing."""
+    """Whether a save of `size` bytes is likely to succeed. Ask before you change a buffer that will then be saved.
+    Promises nothing.
+    """
     root = target.root
     folder = -1
     try:
@@ -116,7 +124,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
             allowed = target.writable
         else:
             folder = _nearest_folder(root, target.relative)
-            # By the descriptor's own name: O_PATH descriptors have no faccessat of their own before Linux 5.8.
+            # Through /proc, by the descriptor's name: before Linux 5.8, faccessat does not work on O_PATH descriptors.
             allowed = _access(".", os.W_OK | os.X_OK, folder)
         if not allowed:
             return refuse(Kind.READ_ONLY, target.requested)
@@ -133,7 +141,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
 
 
 def _replace(folder: int, name: str, old: int, content: bytes, expected: Stat) -> Stat:
-    """Raises _InPlace before anything is changed, _Changed, OSError."""
+    """Replaces the file by rename. Raises _InPlace before anything is changed; also _Changed and OSError."""
     try:
         temporary, descriptor = make_temporary(folder, 0o600)
     except OSError as error:
@@ -188,7 +196,8 @@ def _create_in(folder: int, name: str, content: bytes) -> Stat:
     try:
         _write_all(descriptor, content)
         os.fsync(descriptor)
-        # A link never replaces: exclusive like O_EXCL, but the name appears with its whole text.
+        # Creating a link never replaces a file. It is exclusive like O_EXCL, but the name appears together with the
+        # whole text.
         os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         os.unlink(temporary, dir_fd=folder)
         temporary = ""
@@ -208,7 +217,7 @@ def _create_in(folder: int, name: str, content: bytes) -> Stat:
 
 
 def _create_directly(folder: int, name: str, content: bytes) -> Stat:
-    """For file systems without hard links (FAT)."""
+    """Creates the file under its own name, for file systems without hard links (FAT)."""
     try:
         descriptor = os.open(
             name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
@@ -228,8 +237,9 @@ def _create_directly(folder: int, name: str, content: bytes) -> Stat:
 
 
 def _make_folders(root: Root, path: str, made: list[tuple[int, str]]) -> int:
-    """A descriptor of the folder `path` beneath the root, made where missing. `made` gets (parent, name) of each; parents are the caller's
-    to close."""
+    """Returns a descriptor of the folder `path` beneath the root and creates missing folders. Appends (parent, name) to
+    `made` for each one created; the caller closes the parents.
+    """
     with suppress(FileNotFoundError):
         return _open_folder(root.descriptor, path)
     here = _open_folder(root.descriptor, "")
@@ -238,7 +248,7 @@ def _make_folders(root: Root, path: str, made: list[tuple[int, str]]) -> int:
             try:
                 below = _open_folder(here, name)
             except FileNotFoundError:
-                with suppress(FileExistsError):  # somebody else made it in between: as good
+                with suppress(FileExistsError):  # another process created it meanwhile, which is just as good
                     os.mkdir(name, dir_fd=here)
                     made.append((os.dup(here), name))
                     _sync_folder(here)
@@ -255,7 +265,7 @@ def _open_folder(folder: int, path: str) -> int:
     try:
         return beneath.open_beneath(folder, path or ".", LIST)
     except PermissionError:
-        return beneath.open_beneath(folder, path or ".", FOLDER)  # searchable, not listable
+        return beneath.open_beneath(folder, path or ".", FOLDER)  # the folder can be searched but not listed
 
 
 def _nearest_folder(root: Root, relative: str) -> int:
@@ -276,7 +286,7 @@ def _access(name: str, mode: int, folder: int) -> bool:
 
 
 def _reserve(descriptor: int, size: int) -> None:
-    """Lets a full disk show before the first old byte is gone, where the system can."""
+    """Reserves space where the system can, so that a full disk is noticed before the first old byte is overwritten."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(descriptor, 0, size)
@@ -292,7 +302,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _sync_folder(folder: int) -> None:
-    # Not every file system can (and O_PATH descriptors cannot); the rename itself has happened.
+    # Some file systems cannot do this (nor can O_PATH descriptors). The rename itself has happened.
     with suppress(OSError):
         os.fsync(folder)
 

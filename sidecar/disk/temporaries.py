@@ -1,7 +1,7 @@
-"""Temporaries: the files a save writes before it renames them, and their removal after a crash.
+"""Temporaries: the files that a save writes before it renames them, and their removal after a crash.
 
-A temporary is locked by its writer while it lives; the kernel drops the lock with the process. So a sweep takes what nobody holds,
-also when several sidecars work in one folder, and needs no clock and no process ids.
+The writer locks its temporary, and the kernel drops the lock when the process ends. So a sweep removes only files that
+nobody has locked. This works for several sidecars in one folder, and without clocks or process ids.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ _WINDOWS_AGE = 60.0
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file is called as our temporaries are."""
+    """Whether a file has the name of one of our temporaries."""
     return _NAME.match(name) is not None
 
 
 def make_temporary(folder: int, mode: int) -> tuple[str, int]:
-    """A new locked file in the open `folder`: its name there and a descriptor for writing. `mode` before the umask. Raises OSError."""
+    """Creates and locks a temporary in the open `folder`. Returns its name there and a descriptor for writing. `mode`
+    is before the umask. Raises OSError.
+    """
     name = f".acp-sidecar-{secrets.token_hex(8)}.tmp"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, mode, dir_fd=folder)
@@ -37,7 +39,9 @@ def make_temporary(folder: int, mode: int) -> tuple[str, int]:
 
 
 def sweep_temporaries(path: str) -> int:
-    """Removes what crashed saves left in the folder `path` (not beneath it); the number of files removed. Never raises OSError."""
+    """Removes the files that crashed saves left in the folder `path`, not in folders below it. Returns how many it
+    removed. Never raises OSError.
+    """
     try:
         if sys.platform == "win32":
             return _sweep_by_age(path)
@@ -78,7 +82,7 @@ def _sweep_by_age(path: str) -> int:
 
 
 def _lock(descriptor: int) -> bool:
-    """True when the lock is ours now, or where there are no locks (some network file systems) and none can be held."""
+    """True if we now hold the lock, or if the file system (some network ones) has no locks."""
     if sys.platform == "win32":
         return True
     try:

@@ -1,7 +1,8 @@
-"""The descriptor walk: `openat2.open_beneath` for systems without openat2 (macOS, old kernels, strict sandboxes).
+"""The descriptor walk: replaces `openat2.open_beneath` on systems without openat2 (macOS, old kernels, strict
+sandboxes).
 
-One open per component, each relative to the folder opened before and never through a link. Race-free for the same reason: nothing is
-looked up by a longer name than one component.
+It opens one component at a time, relative to the folder opened before, and never through a link. It is free of races
+for the same reason as openat2: no lookup covers more than one component.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _FOLDER = (
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:
-    """As `openat2.open_beneath`. `..` is EXDEV: callers resolve it first."""
+    """Like `openat2.open_beneath`. `..` raises EXDEV; callers resolve it first."""
     names = [name for name in path.split("/") if name not in ("", ".")]
     if ".." in names:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
@@ -39,11 +40,11 @@ def _open_in(folder: int, name: str, flags: int) -> int:
     try:
         descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
-        # A link is ELOOP, ENOTDIR (with O_DIRECTORY, Linux) or EMLINK (FreeBSD); callers must see one answer.
+        # A link gives ELOOP, ENOTDIR (with O_DIRECTORY, Linux) or EMLINK (FreeBSD). Callers must see one of them only.
         if error.errno in (errno.ENOTDIR, errno.EMLINK) and _is_link(folder, name):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
         raise
-    # O_PATH with O_NOFOLLOW opens the link itself.
+    # O_PATH with O_NOFOLLOW opens the link itself
     if flags & getattr(os, "O_PATH", 0) and stat.S_ISLNK(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))

@@ -1,8 +1,10 @@
-"""FolderWatch: the system's own file watcher (inotify, FSEvents, ReadDirectoryChangesW), by watchfiles, in a thread of its own.
+"""FolderWatch: the system's file watcher (inotify, FSEvents, ReadDirectoryChangesW) through watchfiles, in its own
+thread.
 
-It only tells that something changed; what, whoever asked for it finds out by stat. On Linux one watch stands for one folder and there
-are few of them, so folders are watched one by one, without those below; elsewhere one watch covers a whole tree. The thread ends
-within a moment of `stop`, and `join` waits for that: a thread of Rust's must not be left to an interpreter that shuts down.
+It reports only that something changed; the listener finds out what, by stat. On Linux each watch covers one folder and
+watches are scarce, so folders are watched one by one, without those below them. Elsewhere one watch covers a whole
+tree. The thread ends shortly after `stop`, and `join` waits for that: a thread of a Rust library must not still run
+when the interpreter shuts down.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ ONE_BY_ONE = sys.platform == "linux"
 
 
 class FolderWatch:
-    """Runs from now until `stop`. Never raises: where the system has no watches left, `why_not` says so."""
+    """Runs from creation until `stop`. Never raises: if the system has no watches left, `why_not` says so."""
 
     def __init__(
         self,
@@ -41,8 +43,11 @@ class FolderWatch:
         changed: Callable[[], None],
         ended: Callable[[], None],
     ) -> None:
-        """`roots`: canonical; `folders`: those below them that matter, the ones that matter most first. `changed` is called in the
-        thread, `ended` as well, when it has failed."""
+        """Starts the watch. `roots`: canonical paths; `folders`: the folders below them that matter, most important
+        first.
+
+        The thread calls `changed` when something changed, and `ended` when the watch has failed.
+        """
         wanted = dict.fromkeys([*roots, *folders]) if ONE_BY_ONE else dict.fromkeys(roots)
         self._folders = list(wanted)[:MAX_FOLDERS]
         self._covered = frozenset(self._folders)
@@ -58,11 +63,11 @@ class FolderWatch:
 
     @property
     def folders(self) -> list[str]:
-        """Every folder that has a watch, or where one covers what is below as well."""
+        """Every folder that has a watch, or that a watch of a folder above covers."""
         return list(self._folders)
 
     def covers(self, path: str) -> bool:
-        """Whether a change of this file (canonical path) is told."""
+        """Whether changes of this file (a canonical path) are reported."""
         if not self.running:
             return False
         if ONE_BY_ONE:
@@ -70,7 +75,7 @@ class FolderWatch:
         return any(path.startswith(os.path.join(folder, "")) for folder in self._covered)
 
     def covers_folders(self, folders: Iterable[str]) -> bool:
-        """Whether nothing would be gained by another one for these; also while it is starting."""
+        """Whether another watch would gain nothing for these folders. Also true while this one is starting."""
         return not self.why_not and (len(self._covered) >= MAX_FOLDERS or self._covered.issuperset(folders))
 
     def stop(self) -> None:
@@ -79,7 +84,7 @@ class FolderWatch:
         self._stop.set()
 
     def join(self, seconds: float) -> bool:
-        """Whether the thread has ended. Blocks."""
+        """Whether the thread has ended. Waits for it."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -90,7 +95,7 @@ class FolderWatch:
             OSError,
             RuntimeError,
             ImportError,
-        ) as error:  # the system's limits, the library's own, no such library
+        ) as error:  # the system's limits, the library's limits, or a missing library
             self.why_not = reason(error)
             log.warning("files are not watched: %s; they are checked twice a second instead", self.why_not)
         finally:
@@ -103,7 +108,7 @@ class FolderWatch:
         try:
             self.running = True
             if not self._stop.is_set():
-                self._changed()  # what changed before is told too
+                self._changed()  # changes made before the watch started are reported too
             while not self._stop.is_set():
                 found = watcher.watch(BATCH_MS, QUIET_MS, 0, self._stop)
                 if found in ("stop", "signal"):
@@ -115,7 +120,7 @@ class FolderWatch:
 
 
 def _begin(folders: list[str]) -> RustNotify:
-    from watchfiles._rust_notify import RustNotify  # 0.1 s, and only this process's first turn needs it
+    from watchfiles._rust_notify import RustNotify  # takes 0.1 s, and only in this process's first turn
 
     for left in reversed(range(_TRIES)):
         there = [folder for folder in folders if os.path.isdir(folder)]
@@ -128,7 +133,7 @@ def _begin(folders: list[str]) -> RustNotify:
 
 
 def reason(error: Exception) -> str:
-    """In words, without paths."""
+    """The reason in words, without paths."""
     if isinstance(error, ImportError):
         return "watchfiles is not installed"
     words = str(error).partition(" about [")[0]
@@ -138,7 +143,7 @@ def reason(error: Exception) -> str:
 
 
 def probe(folder: str) -> str:
-    """Why files below a folder cannot be watched now, in words; "" when they can."""
+    """Why files below a folder cannot be watched now, in words; "" if they can."""
     told = threading.Event()
     watch = FolderWatch([folder], [], told.set, told.set)
     told.wait(5.0)

@@ -1,7 +1,9 @@
-"""Resolve, save and create for Windows, where nothing can be opened relative to a folder: the final path of the opened handle is checked.
+"""Resolve, save and create for Windows. Windows cannot open anything relative to a folder, so the final path of the
+open handle is checked.
 
-Same answers as resolve.py and save.py. Weaker in one place: between a temporary's check and its rename a folder may still be swapped by
-somebody who may write there. Links are looked at before anything is opened, since opening a link to `\\\\host` logs in to that host.
+The answers are those of resolve.py and save.py. One guarantee is weaker: between the check of a temporary and its
+rename, somebody with write access can still swap a folder. Links are examined before anything is opened, because
+opening a link to `\\\\host` logs in to that host.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _WRITE = os.O_RDWR | os.O_BINARY | os.O_NOINHERIT
 
 
 def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | Refusal:
-    """As `sidecar.disk.resolve.resolve`; `..` is taken by text, as Windows itself does."""
+    """Like `sidecar.disk.resolve.resolve`. Resolves `..` as text, as Windows itself does."""
     bad = check_request(path, windows=True)
     if bad is not None:
         return bad
@@ -65,7 +67,7 @@ def resolve(roots: Roots, path: str, *, access: Access) -> Resolved | Missing | 
 
 
 def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | None = None) -> Stat | Refusal:
-    """As `sidecar.disk.save.save`. Closes `target`: an open file cannot be replaced."""
+    """Like `sidecar.disk.save.save`. Closes `target`, because Windows cannot replace an open file."""
     target.close()
     requested = target.requested
     try:
@@ -81,7 +83,7 @@ def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | No
             return refuse(Kind.READ_ONLY, requested)
         if stat.st_nlink == 1:
             temporary = _write_temporary(target.root, ntpath.dirname(target.path), content)
-            # Keeps attributes, access lists and streams of the file; fails while another program has it open.
+            # Preserves the file's attributes, access lists and streams. Fails while another program has the file open.
             if ctypes.windll.kernel32.ReplaceFileW(target.path, temporary, None, 0, None, None):
                 return _look(target.path)
             with suppress(OSError):
@@ -94,7 +96,7 @@ def save(target: Resolved, content: bytes, expected: Stat, *, before: bytes | No
 
 
 def create(target: Missing, content: bytes) -> Stat | Refusal:
-    """As `sidecar.disk.save.create`; folders made on the way are left when it fails."""
+    """Like `sidecar.disk.save.create`, but folders created on the way remain if it fails."""
     folder = ntpath.dirname(target.path)
     try:
         if not target.root.still_there(target.root.path):
@@ -130,7 +132,7 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
 
 
 def _not_opened(roots: Roots, full: str, requested: str, access: Access, error: OSError) -> Missing | Refusal:
-    # Whether something is there may only be told about a path that ends beneath a root.
+    # An agent may only learn whether something exists if the path ends beneath a root.
     final = roots.match(windows.plain(os.path.realpath(full)))
     if final is None:
         return refuse(Kind.SYMLINK_ESCAPE, requested)
@@ -138,7 +140,7 @@ def _not_opened(roots: Roots, full: str, requested: str, access: Access, error: 
     would_be = ntpath.join(root.path, relative)
     if isinstance(error, FileNotFoundError):
         return Missing(would_be, requested, root, relative, os.path.isdir(ntpath.dirname(would_be)))
-    if os.path.isdir(would_be):  # a folder is "permission denied" here
+    if os.path.isdir(would_be):  # Windows reports a folder as "permission denied" here
         return refuse(Kind.NOT_A_FILE, requested)
     return from_os_error(error, requested, access)
 
@@ -151,12 +153,12 @@ def _leads_to_network(root: Root, relative: str) -> bool:
             if windows.is_unc(os.readlink(here)):
                 return True
         except OSError:
-            continue  # no link, or nothing there
+            continue  # not a link, or nothing exists there
     return False
 
 
 def _final_path(descriptor: int) -> str:
-    size = 32_768  # the longest path there is, in characters
+    size = 32_768  # the longest possible path, in characters
     buffer = ctypes.create_unicode_buffer(size)
     function = ctypes.windll.kernel32.GetFinalPathNameByHandleW
     function.argtypes = (ctypes.c_void_p, ctypes.c_wchar_p, ctypes.c_uint32, ctypes.c_uint32)
@@ -165,7 +167,9 @@ def _final_path(descriptor: int) -> str:
 
 
 def _write_temporary(root: Root, folder: str, content: bytes) -> str:
-    """Its path; raises OSError. Nothing is written unless the new file's handle says that it is beneath the root."""
+    """Writes a temporary and returns its path. Raises OSError. Writes nothing unless the new file's handle says that it
+    is beneath the root.
+    """
     path = ntpath.join(folder, f".acp-sidecar-{secrets.token_hex(8)}.tmp")
     descriptor = os.open(path, _WRITE | os.O_CREAT | os.O_EXCL, 0o666)
     try:

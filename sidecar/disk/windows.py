@@ -1,8 +1,10 @@
-"""The rules of Windows paths, as pure functions: which requests are refused before any look at the disk, and what is beneath what.
+"""The rules for Windows paths, as pure functions: which requests are refused before the disk is touched, and which path
+is beneath which.
 
-Win32 gives one file many names (`a:stream`, `a.`, `A~1`, `\\\\?\\C:\\a`) and some names are no files at all (`CON`). What cannot be a plain
-file name is refused here; for the rest the final path of the opened handle decides (win32.py). A UNC path makes Windows log in to
-whatever host it names, so it is refused unseen unless a root is one.
+Win32 gives one file many names (`a:stream`, `a.`, `A~1`, `\\\\?\\C:\\a`), and some names are not files at all (`CON`).
+Anything that cannot be a plain file name is refused here. For the rest, the final path of the open handle decides
+(win32.py). A UNC path makes Windows log in to the host that it names, so it is refused without a look unless a root is
+a UNC path.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ _FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*]')
 
 
 def refused(path: str, *, unc_allowed: bool = False) -> str | None:
-    """Why a request is refused unseen, in words; None when it may be looked up. `path` is absolute and without NUL."""
+    """Why a request is refused without a look at the disk, in words; None if it may be looked up. `path` is absolute
+    and contains no NUL.
+    """
     slashed = path.replace("/", "\\")
     if slashed.startswith(("\\\\?\\", "\\\\.\\", "\\??\\")):
         return "device namespaces are not paths of files"
@@ -37,7 +41,7 @@ def refused(path: str, *, unc_allowed: bool = False) -> str | None:
 
 
 def is_unc(path: str) -> bool:
-    """Whether looking at `path` (a root, a link's target) would talk to another host."""
+    """Whether looking at `path` (a root, or a link's target) would contact another host."""
     slashed = path.replace("/", "\\")
     if slashed.upper().startswith(("\\\\?\\UNC\\", "\\??\\UNC\\")):
         return True
@@ -45,7 +49,7 @@ def is_unc(path: str) -> bool:
 
 
 def plain(path: str) -> str:
-    """One form: backslashes, `..` taken by text as Windows does, no `\\\\?\\` before a final path, drive letter large."""
+    """A path in one form: backslashes, `..` resolved as text as Windows does, no `\\\\?\\` prefix, a capital drive letter."""
     path = path.replace("/", "\\")
     if path.upper().startswith("\\\\?\\UNC\\"):
         path = "\\\\" + path[8:]
@@ -56,7 +60,9 @@ def plain(path: str) -> str:
 
 
 def relative(path: str, root: str) -> str | None:
-    """`path` below `root` (both plain), compared by components in any letter case; None when it is not beneath it."""
+    """`path` relative to `root` (both in plain form), compared by component without regard to letter case. None if it
+    is not beneath `root`.
+    """
     parts, above = _parts(path), _parts(root)
     if len(parts) <= len(above) or any(
         a.casefold() != b.casefold() for a, b in zip(above, parts, strict=False)
