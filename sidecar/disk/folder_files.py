@@ -14,12 +14,12 @@ from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
 
 MAX_FILES = 50_000
-"""Of one folder with git."""
+"""The most files of one folder with git."""
 MAX_FILES_WITHOUT_GIT = 2_000
 MAX_FOLDERS_WITHOUT_GIT = 10_000
-"""Folders take time too, with files in them or without."""
+"""Folders take time too, even empty ones."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
-"""Folders that are not walked where there is no git to say what is ignored; hidden ones neither."""
+"""Folders that are not walked where git does not say what to ignore. Hidden folders are not walked either."""
 
 
 def names(folder: str) -> list[str] | None:

@@ -38,9 +38,9 @@ _ENVIRONMENT = {
 }
 _OPTIONS = ("--no-pager", "--no-optional-locks", "--literal-pathspecs")
 SECONDS = 10.0
-"""How long one command may take."""
+"""Limit for one command."""
 MOST_OUTPUT = 64 * 1024 * 1024
-"""Bytes of names that are taken; more files than that are too many to look at."""
+"""Bytes of file names that are read. A folder with more is too large to look at."""
 
 
 class Blob(NamedTuple):
@@ -48,7 +48,7 @@ class Blob(NamedTuple):
 
     object_id: str
     size: int
-    """Bytes."""
+    """In bytes."""
 
 
 def object_id(data: bytes, like: str) -> str:

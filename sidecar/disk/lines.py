@@ -16,8 +16,9 @@ from sidecar.disk.resolve import READ_TRIES, Resolved
 
 _BLOCK = 1 << 18
 LOOKED_THROUGH = 1 << 30
-"""Bytes of a file in which lines are looked for: a second or two. A sparse file has any number of them for nothing, and whoever looks
-through it is a thread that serves nobody else."""
+"""Bytes of a file that are searched for lines: a second or two. A sparse file can claim any size for free, and the
+thread that searches it serves nobody else meanwhile.
+"""
 _TERMINATOR = re.compile(r"\r\n|\n|\r")
 
 

@@ -30,10 +30,10 @@ from sidecar.disk.refusals import from_os_error, refuse
 from sidecar.disk.roots import Root, Roots
 
 _ATTEMPTS = 8
-"""How often a path may turn out to have a link in it that was not there a moment ago."""
+"""How often a path may turn out to contain a link that was not there a moment ago."""
 
 READ_TRIES = 3
-"""How often a file is read again that changed while it was read."""
+"""How often a file that changes during a read is read again."""
 _DOTS = re.compile(r"/\.{0,2}/")
 
 
@@ -45,7 +45,9 @@ class Stat(NamedTuple):
     size: int
     mtime_ns: int
     ctime_ns: int
-    """Set by the system alone, so it shows a write that put the old mtime back. Also moved by chmod: a needless second look."""
+    """Only the system sets it, so it reveals a write that restored the old mtime. chmod changes it too, which costs one
+    needless second look.
+    """
 
     @property
     def identity(self) -> tuple[int, int]:
@@ -75,7 +77,7 @@ class Resolved:
         self, path: str, requested: str, root: Root, relative: str, descriptor: int, stat: os.stat_result
     ) -> None:
         self.path = path
-        """Canonical: no link, no `..`; what policy must be asked about."""
+        """Canonical: without links and `..`. Ask the policy about this path."""
         self.requested = requested
         self.root = root
         self.relative = relative

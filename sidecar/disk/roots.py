@@ -19,7 +19,9 @@ from sidecar.disk import beneath, windows
 from sidecar.disk.beneath import FOLDER
 
 _MAX_REPLACEMENTS = 16
-"""How often one root may be taken over; old descriptors stay open until `close` because another thread may be using them."""
+"""How often a replacement of one root may be accepted. Old descriptors stay open until `close`, because another thread
+may be using them.
+"""
 
 FOLDS_CASE = sys.platform == "darwin"
 """Whether a root may be named in other letters: macOS's usual file systems take them for the same, and a resolved path keeps those of the

@@ -28,7 +28,7 @@ from sidecar.disk.temporaries import make_temporary
 
 _WRITE = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _MOVED = (errno.ENOENT, errno.ELOOP, errno.EXDEV, errno.ENOTDIR, errno.EISDIR)
-"""What a path that was a file a moment ago answers when it has been moved, or swapped for a link or a folder."""
+"""The errors for a path that was a file a moment ago and has since been moved, or swapped for a link or a folder."""
 _NO_PERMISSION = (errno.EACCES, errno.EPERM)
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
 
@@ -124,7 +124,8 @@ def check_writable(target: Resolved | Missing, size: int = 0) -> Refusal | None:
             allowed = target.writable
         else:
             folder = _nearest_folder(root, target.relative)
-            # Through /proc, by the descriptor's name: before Linux 5.8, faccessat does not work on O_PATH descriptors.
+            # Asks about "." in the folder, because faccessat does not work on an O_PATH descriptor itself before Linux
+            # 5.8.
             allowed = _access(".", os.W_OK | os.X_OK, folder)
         if not allowed:
             return refuse(Kind.READ_ONLY, target.requested)

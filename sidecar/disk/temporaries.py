@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 _NAME = re.compile(r"\.acp-sidecar-[0-9a-f]{16}\.tmp\Z")
 _WINDOWS_AGE = 60.0
-"""Seconds a temporary must be old to be swept where files are not locked; a save takes milliseconds."""
+"""How old (in seconds) a temporary must be to be removed where files are not locked. A save takes milliseconds."""
 
 
 def is_temporary(name: str) -> bool:

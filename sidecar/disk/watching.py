@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_FOLDERS = 4096
-"""Of one watch, where each folder counts; old kernels allow a user 8,192."""
+"""The most folders of one watch where each counts separately. Old kernels allow 8,192 for each user."""
 QUIET_MS = 50
-"""A change is told once there was none for so long."""
+"""A change is reported once there has been none for this long."""
 BATCH_MS = 250
-"""…or after so long: a build that writes without a pause is told four times a second."""
+"""…or at the latest after this long: during a build that writes without a pause, four times a second."""
 _TRIES = 3
-"""How often it is begun again without folders that are gone by now."""
+"""How often the watch is started again without folders that have disappeared."""
 
 ONE_BY_ONE = sys.platform == "linux"
 
@@ -55,9 +55,9 @@ class FolderWatch:
         self._ended = ended
         self._stop = threading.Event()
         self.running = False
-        """Changes are told from now on."""
+        """Changes are reported from now on."""
         self.why_not = ""
-        """What keeps it from running, in words."""
+        """Why it does not run, in words; "" if it does."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
 

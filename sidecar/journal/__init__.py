@@ -1,19 +1,19 @@
-"""The journal: the text before and after everything an agent changes, durable before the change is made.
+"""The journal: the text before and after everything an agent changes, stored durably before the change is made.
 
-    entry.py      Entry (a write as it is journalled), Recorded (as it is found there), JournalFailed
-    folder.py     the folder it lies in: the user's own and nobody else's
-    alive.py      which of the processes that wrote into it still run
-    database.py   the sqlite file: opened, made, moved aside when it is damaged
-    texts.py      texts stored once, later ones of a file as changes of earlier ones
-    store.py      Store: everything that is kept, synchronous; what the command line uses
-    opened.py, writing.py, selecting.py   transactions, what is put in, what is found again; ids.py
-    turns.py      what files were when a running turn began, for the case that nobody is there when it ends
-    interrupted.py  writes that nobody finished, and what became of them
-    retention.py  what is thrown away, and when
+    entry.py      Entry (a write to be journalled), Recorded (a write as the journal returns it), JournalFailed
+    folder.py     the folder of the journal: the user's own, private
+    alive.py      which of the processes that wrote to it are still running
+    database.py   the sqlite file: opens it, creates it, moves it aside if it is damaged
+    texts.py      stores each text once, and later texts of a file as changes to earlier ones
+    store.py      Store: everything that is kept; synchronous; the command line uses it directly
+    opened.py, writing.py, selecting.py   transactions, insertions, queries; ids.py
+    turns.py      the state of files when a running turn began, in case nobody is there when the turn ends
+    interrupted.py  writes that were never finished, and how they ended
+    retention.py  what is deleted, and when
     words.py      sqlite's errors in words
-    journal.py    SqliteJournal: the same for the event loop, on a thread of its own
+    journal.py    SqliteJournal: the same for the event loop, on its own thread
 
-It knows texts and paths and opens no file of a workspace; comparing the two is `sidecar.recovery`'s.
+It knows texts and paths but opens no workspace file. `sidecar.recovery` compares the two.
 """
 
 from __future__ import annotations

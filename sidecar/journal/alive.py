@@ -1,7 +1,7 @@
-"""Alive: which of the processes that write into the journal still run.
+"""Alive: which of the processes that write to the journal are still running.
 
-Each holds a lock on a file of its own, which the system drops with the process however it ends. Process ids are given
-away again, and are no proof.
+Each process holds a lock on a file of its own. The system drops the lock when the process ends, however it ends. A
+process id proves nothing, because the system reuses ids.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETTLED_SECONDS = 60.0
 
 
 class Alive:
-    """This process's mark, from now until `close`. `owner` names it."""
+    """The mark of this process, from creation until `close`. `owner` is its name."""
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError, JournalFailed."""
@@ -31,11 +31,11 @@ class Alive:
         folders.make(marks)
         self.owner = secrets.token_hex(8)
         self._path = marks / self.owner
-        # Locked before it has its name: nobody can find it without its lock. (Windows renames no open file.)
+        # Locked before it gets its name, so nobody can find it unlocked. (Windows cannot rename an open file.)
         first = self._path if sys.platform == "win32" else marks / f"{self.owner}{UNNAMED}"
         self._descriptor = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with suppress(OSError):  # a file system without locks: judged by the process id
+            with suppress(OSError):  # a file system without locks: the process id decides
                 folders.try_lock(self._descriptor)
             os.write(self._descriptor, str(os.getpid()).encode())
             if first != self._path:
@@ -51,7 +51,7 @@ class Alive:
 
 
 def is_alive(folder: Path, owner: str) -> bool:
-    """Whether the process that made that mark still runs; a dead one's mark is removed."""
+    """Whether the process with this mark is still running. Removes the mark of a dead one."""
     if not owner.isalnum():
         return False
     path = folder / FOLDER / owner
@@ -60,7 +60,7 @@ def is_alive(folder: Path, owner: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # it cannot be told, and nothing may be settled or deleted that may be in use
+        return True  # unknown; so nothing that may be in use is settled or deleted
     try:
         if not folders.try_lock(descriptor):
             return True

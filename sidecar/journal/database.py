@@ -1,7 +1,8 @@
-"""The sqlite file: in the user's state folder, readable by the user alone, in WAL mode, shared by every sidecar of the user.
+"""The sqlite file: in the user's state folder, readable only by the user, in WAL mode, shared by all of the user's
+sidecars.
 
-A transaction committed with `synchronous = FULL` survives the machine, not only the process. A file that is no database any
-more is moved aside, never deleted: what can be saved from it is the user's.
+A transaction committed with `synchronous = FULL` survives a crash of the machine, not only of the process. A file that
+is no longer a database is moved aside and never deleted, because the user may want to recover data from it.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ class Opened(NamedTuple):
 
 
 def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
-    """The database in `folder`, both made if need be. Raises JournalFailed, OSError or sqlite3.Error."""
+    """Opens the database in `folder` and creates both if needed. Raises JournalFailed, OSError or sqlite3.Error."""
     folders.make(folder)
     notices: list[str] = []
     with folders.locked(folder, busy_seconds):
@@ -134,13 +135,15 @@ def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
 
 
 def identity(folder: Path) -> tuple[int, int]:
-    """Device and inode of the database's file as it is found by name now. Raises OSError."""
+    """The device and inode that the database's name currently refers to. Raises OSError."""
     found = (folder / NAME).lstat()
     return found.st_dev, found.st_ino
 
 
 def set_aside(folder: Path, damaged: tuple[int, int], busy_seconds: float = BUSY_SECONDS) -> list[str]:
-    """Moves the database aside, unless another process did so already; sentences for a person. Raises as `open_database`."""
+    """Moves the database aside, unless another process already has. Returns sentences for the user. Raises the same
+    errors as `open_database`.
+    """
     with folders.locked(folder, busy_seconds), suppress(FileNotFoundError):
         if identity(folder) == damaged:
             return [_set_aside(folder)]
@@ -149,7 +152,7 @@ def set_aside(folder: Path, damaged: tuple[int, int], busy_seconds: float = BUSY
 
 def _connect(folder: Path, busy_seconds: float) -> sqlite3.Connection:
     path = folder / NAME
-    # Never opened and closed here by ourselves: closing any descriptor of the file drops sqlite's locks on it (POSIX).
+    # Never open and close it here: closing any descriptor of the file drops sqlite's locks on it (POSIX).
     is_new = not folders.check_file(path)
     for suffix in COMPANIONS[1:]:
         folders.check_file(folder / f"{NAME}{suffix}")
@@ -171,13 +174,15 @@ def _connect(folder: Path, busy_seconds: float) -> sqlite3.Connection:
 def _configure(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA synchronous = NORMAL")  # an empty database has nothing to lose
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # only in force in a database without tables
+    # takes effect only before the first table is created
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(
         "PRAGMA journal_size_limit = 16777216"
-    )  # bytes the log may keep once it was written back
-    connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone stops at the drive's cache
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten: secrets are in it
+    )  # bytes that the log may keep after it was written back
+    connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone reaches only the drive's cache
+    # deleted content is overwritten, because it may contain secrets
+    connection.execute("PRAGMA secure_delete = ON")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise JournalFailed("the journal was written by a newer acp-sidecar; update this one")
@@ -207,7 +212,7 @@ def _set_aside(folder: Path) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """The new file's name is as durable as what will be in it, where the system can."""
+    """Makes the new file's name as durable as its content, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

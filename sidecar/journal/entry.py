@@ -1,4 +1,4 @@
-"""Entry: one write as it is journalled before it is made; Recorded: one as the journal holds it."""
+"""Entry: one write to be journalled before it is made. Recorded: one write as the journal returns it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One write of an agent, as it is journalled before it is made. Texts are raw, as the mirror or the decoded file has them."""
+    """A write by an agent, journalled before it is made. Texts are raw: exactly as in the mirror or the decoded file."""
 
     session: str
     agent: str
@@ -30,12 +30,12 @@ class Entry:
 EntryState = Literal["done", "failed", "unknown", "kept", "rejected", "undone"]
 """What became of a write, and then of its review. `undone`: taken back by `acp-sidecar revert`."""
 State = Literal["intent", EntryState]
-"""`intent`: journalled, and nobody has said yet what became of it."""
+"""`intent`: journalled, and the outcome is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One write as it is found in the journal, without its texts (`Store.texts`)."""
+    """A write as found in the journal, without its texts (see `Store.texts`)."""
 
     id: str
     """Sorts by time: 10 characters of time, 6 of chance; Crockford's base 32, lower case."""
@@ -50,38 +50,39 @@ class Recorded:
     root: str
     path: str
     existed: bool
-    """The file existed before it."""
+    """The file existed before the write."""
     exists: bool
-    """The file exists after it."""
+    """The file exists after the write."""
     encoding: str
     bom: bytes
     via: Literal["editor", "disk"]
     state: State
     added: int
     removed: int
-    """Whole lines, as a diff counts them."""
+    """Whole lines, counted as a diff does."""
 
     @property
     def short(self) -> str:
-        """Enough of the id to name it, for people."""
+        """A short part of the id that identifies it, for people."""
         return self.id[-6:]
 
 
 class Texts(NamedTuple):
-    """Raw texts of a write; None where there was no file."""
+    """The raw texts of a write; None if there was no file."""
 
     before: str | None
     after: str | None
 
 
 class JournalFailed(Exception):
-    """The journal cannot be written, or not be read; a change it was to hold must not be made.
+    """The journal cannot be written or read. The change that it was about to record must not be made.
 
-    The message is a clause for a person, without paths of this machine: agents see it too."""
+    The message is a clause for people. It contains no local paths, because agents see it too.
+    """
 
 
 class JournalLocked(JournalFailed):
-    """Another program keeps the journal locked, for longer than anybody is to wait."""
+    """Another program has kept the journal locked for longer than a caller should wait."""
 
     def __init__(self) -> None:
         super().__init__("another program keeps the journal's file locked; try again")

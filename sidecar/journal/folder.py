@@ -1,7 +1,8 @@
-"""The journal's folder: made for the user alone, checked to be that, and one lock in it for what only one process may do.
+"""The journal's folder: created private, checked to be private, with a lock for work that only one process may do at a
+time.
 
-Everything that agents changed is in there, secrets too. A folder or file that is somebody else's, or a link, is refused,
-not repaired: it was put there to be written through.
+It holds everything that agents changed, secrets included. A folder or file that belongs to somebody else, or is a link,
+is refused and not repaired: somebody may have put it there to capture what is written.
 """
 
 from __future__ import annotations
@@ -23,18 +24,19 @@ else:
     import fcntl
 
 _LOOK_AGAIN = 0.01
-"""Seconds between two tries at the lock."""
+"""Seconds between attempts to take the lock."""
 
 
 def default_folder() -> Path:
-    """Where the journal lies unless told otherwise."""
+    """The default location of the journal."""
     return state_folder("journal")
 
 
 def make(folder: Path) -> None:
-    """Makes the folder where it is missing, readable by the user alone, whatever the umask; checks it where it is not.
+    """Creates the folder if it is missing, readable only by the user whatever the umask. Checks it if it exists.
 
-    Raises OSError, or JournalFailed when it is not the user's own."""
+    Raises OSError, or JournalFailed if it does not belong to the user or is not private.
+    """
     missing: list[Path] = []
     for path in (folder, *folder.parents):
         if path.is_symlink() or path.exists():
@@ -52,7 +54,7 @@ def make(folder: Path) -> None:
 
 
 def check_file(path: Path) -> bool:
-    """Whether there is such a file; raises JournalFailed when it is not a plain file of the user's own."""
+    """Whether the file exists. Raises JournalFailed if it is not a plain file of the user's."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -67,7 +69,7 @@ def check_file(path: Path) -> bool:
 
 def _ours(path: Path, found: os.stat_result) -> None:
     if sys.platform == "win32":
-        return  # a user's state folder is the user's by its access list
+        return  # on Windows, the access list makes the state folder private
     if found.st_uid != os.geteuid():
         raise JournalFailed(
             "the journal's folder, or a file in it, belongs to another user; move it out of the way"
@@ -78,7 +80,7 @@ def _ours(path: Path, found: os.stat_result) -> None:
 
 @contextmanager
 def locked(folder: Path, seconds: float) -> Generator[None]:
-    """One process at a time in here: opening, making and moving the database. Raises JournalFailed after `seconds`."""
+    """Lets one process at a time in: to open, create or move the database. Raises JournalFailed after `seconds`."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         deadline = time.monotonic() + seconds
@@ -88,13 +90,15 @@ def locked(folder: Path, seconds: float) -> Generator[None]:
             time.sleep(_LOOK_AGAIN)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # this also drops the lock
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the file's lock; False when another open file has it. Gone with the descriptor, and with the process.
+    """Takes the file's lock. Returns False if another open file holds it. The lock ends with the descriptor and with
+    the process.
 
-    Raises OSError where the file system has no locks."""
+    Raises OSError if the file system has no locks.
+    """
     try:
         if sys.platform == "win32":
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

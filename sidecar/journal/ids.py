@@ -1,4 +1,4 @@
-"""Ids of writes: 10 characters of time and 6 of chance in Crockford's base 32, so that they sort by time and can be typed."""
+"""Ids of writes: 10 characters of time and 6 random ones in Crockford's base 32. They sort by time and can be typed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHANCE = 6
 
 
 def next_id(last: str | None, now: float) -> str:
-    """An id greater than `last`, also when the clock went back. `now`: seconds since the epoch."""
+    """An id greater than `last`, even if the clock went back. `now`: seconds since the epoch."""
     millis = int(now * 1000)
     if last is not None:
         millis = max(millis, _number(last[:_TIME]) + 1)

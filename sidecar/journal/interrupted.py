@@ -1,5 +1,6 @@
-"""Writes that were journalled and never finished: their process ended in between. What became of them shows in the text
-that the next write of the same file found there, or else in the file."""
+"""Journalled writes that were never finished because their process ended. The text that the next write to the same file
+found, or else the file itself, shows how they ended.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +17,17 @@ from sidecar.journal.texts import TextLost, TextStore
 class Interrupted(NamedTuple):
     entry: Recorded
     texts: Texts | None
-    """None: they are damaged, so nothing can be compared."""
+    """None: the texts are damaged, so nothing can be compared."""
     later: bool
-    """Something was journalled for the file since."""
+    """A later write to the file was journalled."""
     found: str | None
-    """With `later`: the text the next write found there; None where there was no file."""
+    """With `later`: the text that the next write found; None if there was no file."""
 
 
 def find(
     connection: sqlite3.Connection, texts: TextStore, is_running: Callable[[str], bool]
 ) -> list[Interrupted]:
-    """Oldest first."""
+    """Finds the interrupted writes, oldest first."""
     rows = connection.execute(
         "SELECT id, owner, before, after FROM writes WHERE state = 'intent' ORDER BY id"
     )

@@ -1,4 +1,4 @@
-"""SqliteJournal: the Store for the event loop, on one thread at a time so that no fsync holds the loop up."""
+"""SqliteJournal: the Store for the event loop. It runs on its own thread, so that an fsync never blocks the loop."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ LOCKED = (
 
 
 class SqliteJournal:
-    """See `ports.Journal`. Opened at its first use; what is wrong with it then is said by every `begin`, in words.
+    """Implements `ports.Journal`. Opens the store at first use; if that fails, each `begin` says why in words.
 
-    Calls are done in the order they were made."""
+    Calls are carried out in the order in which they were made.
+    """
 
     def __init__(self, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._store = Store(folder)
@@ -41,14 +42,14 @@ class SqliteJournal:
         self._locked = False
         self._one = anyio.CapacityLimiter(1)
         self.tell: Callable[[str], None] = log.warning
-        """Told, on the loop, what a person should know about the journal: one sentence at a time."""
+        """Called on the event loop with one sentence at a time that the user should know about the journal."""
 
     @classmethod
     @asynccontextmanager
     async def opened(
         cls, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS
     ) -> AsyncGenerator[SqliteJournal]:
-        """A journal, closed again when left. Never raises."""
+        """A context manager that returns a journal and closes it at the end. Never raises."""
         journal = cls(folder, busy_seconds=busy_seconds)
         try:
             yield journal
@@ -62,11 +63,15 @@ class SqliteJournal:
     # ports.Journal
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        """The entry's id; durable when this returns. `takes_back`: see Store. Raises JournalFailed."""
+        """Journals a write and returns the entry's id; durable when this returns. `takes_back`: see Store. Raises
+        JournalFailed.
+        """
         return await self._run(self._store.begin, entry, takes_back)
 
     async def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
-        """Done even when the caller is being cancelled: a write that was made is not to look unfinished."""
+        """Records how a write ended, even if the caller is being cancelled: a write that was made must not look
+        unfinished.
+        """
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish, entry_id, state, after)
 
@@ -85,7 +90,7 @@ class SqliteJournal:
     # Turns; these never raise
 
     async def turn_began(self, start: TurnStart) -> None:
-        """What the files of its folders are; durable when this returns."""
+        """Stores the state of the files in the turn's folders; durable when this returns."""
         await self._try(self._store.turn_began, start)
 
     async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
@@ -102,23 +107,23 @@ class SqliteJournal:
             await self._try(self._store.turn_ended, session)
 
     async def last_turn(self, session: str) -> int:
-        """The highest turn of a session that wrote something; 0 when none did."""
+        """The highest number of a turn in the session that wrote something; 0 if none did."""
         return await self._try(self._store.last_turn, session) or 0
 
     # Sessions
 
     async def session_opened(self, session: str, agent: str, cwd: str) -> None:
-        """Never raises. The first write of a session does the same."""
+        """Never raises. A session's first write has the same effect."""
         await self._try(self._store.session_opened, session, agent, cwd)
 
     async def session_closed(self, session: str) -> None:
-        """Its entries may be thrown away when they are old or too many. Never raises."""
+        """The session's entries may be deleted once they are old or too many. Never raises."""
         await self._try(self._store.session_closed, session)
 
     # Reading; these raise JournalFailed
 
     async def entries(self, selection: Selection | None = None) -> list[Recorded]:
-        """Newest first."""
+        """The entries, newest first."""
         return await self._run(self._store.entries, selection)
 
     async def texts(self, entry_id: str) -> Texts:
@@ -139,11 +144,11 @@ class SqliteJournal:
     # Throwing away
 
     async def tidy(self, limits: Limits | None = None) -> None:
-        """By age and size. Never raises."""
+        """Deletes entries by age and size. Never raises."""
         await self._try(self._store.tidy, limits)
 
     async def purge(self, selection: Selection) -> int:
-        """Raises JournalFailed."""
+        """Deletes the selected entries; see Store. Raises JournalFailed."""
         return await self._run(self._store.purge, selection)
 
     async def _try(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T | None:

@@ -1,4 +1,4 @@
-"""Opened: the database while it is open, and transactions on it."""
+"""Opened: the open database, and transactions on it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Opened:
     texts: TextStore
     alive: Alive
     durable: bool | None = None
-    """What `synchronous` was set to; what it is by default depends on how sqlite was built."""
+    """The last setting of `synchronous`; the default depends on how sqlite was built."""
 
 
 @contextmanager
 def transaction(db: Opened, *, durable: bool) -> Generator[None]:
-    """All or nothing, one writer at a time. `durable`: on the disk when it is left."""
+    """Runs the block as a transaction: all or nothing, one writer at a time. `durable`: on disk at the end."""
     connection = db.connection
     if db.durable is not durable:
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -34,6 +34,6 @@ def transaction(db: Opened, *, durable: bool) -> Generator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # sqlite rolls some failures back by itself
+        if connection.in_transaction:  # sqlite rolls back some failures itself
             connection.execute("ROLLBACK")
         raise

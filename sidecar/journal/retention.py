@@ -1,8 +1,8 @@
-"""Retention: what the journal throws away, and what it never does.
+"""Retention: what the journal deletes, and what it never deletes.
 
-Whole sessions go, the oldest first: those that ended longer ago than 30 days, and as many more as it takes to be within
-512 MiB. A session that is open in a running process is never touched. A text goes when no write, no review and no other
-text that is stored as its changes needs it.
+Whole sessions are deleted, oldest first: those that ended more than 30 days ago, and more if the journal exceeds 512
+MiB. A session that is open in a running process is never touched. A text is deleted when no write, no review and no
+other text depends on it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Tidied(NamedTuple):
 def tidy(
     connection: sqlite3.Connection, is_running: Callable[[str], bool], limits: Limits, now: float
 ) -> Tidied:
-    """Within a transaction."""
+    """Deletes what is too old or too much, within a transaction."""
     _close_what_ended(connection, is_running)
     sessions = writes = 0
     too_old = now - limits.seconds
@@ -72,7 +72,7 @@ def tidy(
             "SELECT count(*) FROM writes WHERE session = ? AND owner = ? AND state = 'intent'", whose
         ).fetchone()
         if unfinished:
-            continue  # under way, or to be looked into first
+            continue  # still running, or to be examined first
         writes += connection.execute("DELETE FROM writes WHERE session = ? AND owner = ?", whose).rowcount
         connection.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", whose)
         sessions += 1
@@ -86,10 +86,11 @@ def purge(
     selection: Selection,
     is_running: Callable[[str], bool],
 ) -> int:
-    """Deletes the selected writes, within a transaction; their number. Reviews of the same files go with them.
+    """Deletes the selected writes within a transaction, and reviews of the same files. Returns the number of writes.
 
-    What a running process is just writing stays: its text before is in no other place. So does what files were when a turn began
-    that still runs; it goes when that has ended."""
+    Keeps the write that a running process is making, because its text before is stored nowhere else. Also keeps what a
+    running turn stored when it began; that is deleted when the turn has ended.
+    """
     where, values = condition(selection)
     for (owner,) in connection.execute("SELECT DISTINCT owner FROM writes WHERE state = 'intent'").fetchall():
         if is_running(owner):
@@ -112,7 +113,7 @@ def purge(
 
 
 def collect(connection: sqlite3.Connection) -> None:
-    """Deletes the texts that nothing needs, and what was noted about writes that are gone."""
+    """Deletes texts that nothing depends on, and notes about deleted writes."""
     connection.execute(
         f"{_NEEDED} DELETE FROM texts WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL)"
     )
@@ -131,16 +132,17 @@ def pages(connection: sqlite3.Connection) -> int:
 
 
 def shrink(connection: sqlite3.Connection, *, thoroughly: bool = False) -> None:
-    """Gives free pages back to the file system; with `thoroughly` the log is emptied too, where old pages lie.
+    """Returns free pages to the file system. With `thoroughly`, also empties the log, which contains old pages.
 
-    Best effort: while another process reads, the rest is left until the next time."""
+    Best effort: while another process reads, the rest stays until the next time.
+    """
     with suppress(sqlite3.OperationalError):
-        connection.executescript("PRAGMA incremental_vacuum")  # `execute` frees one page only
+        connection.executescript("PRAGMA incremental_vacuum")  # `execute` frees only one page
         connection.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if thoroughly else 'PASSIVE'})").fetchall()
 
 
 def remove_damaged(folder: Path, older_than: float | None) -> None:
-    """Deletes databases that were put aside; `older_than` seconds, or all of them. Raises OSError."""
+    """Deletes damaged databases that were moved aside: those older than `older_than` seconds, or all. Raises OSError."""
     for path in folder.glob(f"{DAMAGED}*"):
         if older_than is None or time.time() - path.lstat().st_mtime > older_than:
             path.unlink()
@@ -158,7 +160,7 @@ def _close_what_ended(connection: sqlite3.Connection, is_running: Callable[[str]
 
 
 def _detach(connection: sqlite3.Connection, texts: TextStore) -> None:
-    """Texts that are needed no longer build on ones that are not needed for themselves."""
+    """Rewrites needed texts that are stored as changes to texts that nothing else needs."""
     rows = connection.execute(
         f"{_NEEDED_FOR_THEMSELVES} SELECT texts.id FROM texts WHERE texts.id IN needed AND texts.base IS NOT NULL "
         "AND texts.base NOT IN needed"

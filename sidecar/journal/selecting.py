@@ -1,4 +1,4 @@
-"""Selection: which writes, and how to ask the database for them."""
+"""Selection: selects writes and builds the query for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sidecar.journal.entry import Recorded, State
 
 
 class Selection(NamedTuple):
-    """Writes that fit everything given; nothing given: all of them."""
+    """Selects writes that match every given field; with no field given, all writes."""
 
     ids: tuple[str, ...] | None = None
     session: str | None = None
@@ -29,7 +29,7 @@ _COLUMNS = (
 
 
 def entries(connection: sqlite3.Connection, selection: Selection) -> list[Recorded]:
-    """Newest first."""
+    """The selected writes, newest first."""
     where, values = condition(selection)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM writes WHERE {where} ORDER BY id DESC LIMIT ?",
@@ -64,7 +64,7 @@ def sessions_named(connection: sqlite3.Connection, name: str) -> list[str]:
 
 
 def condition(selection: Selection) -> tuple[str, list[Any]]:
-    """A WHERE clause on `writes`, and its values."""
+    """A WHERE clause on `writes`, and its parameters."""
     parts, values = ["1"], list[Any]()
     if selection.ids is not None:
         parts.append(f"id IN ({', '.join('?' * len(selection.ids))})")
@@ -76,7 +76,7 @@ def condition(selection: Selection) -> tuple[str, list[Any]]:
         parts.append("turn = ?")
         values.append(selection.turn)
     if selection.paths is not None:
-        # Below a folder: from its name and a separator up to its name and the character behind that.
+        # For a folder: from its name plus separator up to its name plus the character after the separator.
         below = [path.rstrip(os.sep) for path in selection.paths]
         parts.append(f"({' OR '.join(['path = ? OR (path > ? AND path < ?)'] * len(below)) or '0'})")
         for path in below:
@@ -98,7 +98,7 @@ def recorded(row: tuple[Any, ...]) -> Recorded:
 
 
 def as_blob(path: str) -> bytes:
-    """File names need not be Unicode; Python writes what is not as lone surrogates."""
+    """File names may not be valid Unicode; Python represents the invalid bytes as lone surrogates."""
     return path.encode("utf-8", "surrogatepass")
 
 
@@ -107,5 +107,5 @@ def as_path(blob: bytes) -> str:
 
 
 def as_words(text: str) -> str:
-    """An agent's word for something, in a form that can be stored: the same for the same word."""
+    """An agent's string in a form that can be stored. Equal strings give equal results."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,9 @@
-"""Store: the journal itself, synchronous. One thread at a time; SqliteJournal and the command line both stand on it.
+"""Store: the journal itself, synchronous. Use it from one thread at a time; SqliteJournal and the command line build on
+it.
 
-Every method raises JournalFailed, in words, and nothing else. The database is looked at by name before each use: when it was
-deleted or moved while it was open, a new one is begun instead of writing into a file that nobody can find again.
+Every method raises JournalFailed with a message in words, and nothing else. Before each use, the store checks that the
+database still has its name. If it was deleted or moved, a new one is started: writes to the old one could never be
+found again.
 """
 
 from __future__ import annotations
@@ -30,23 +32,23 @@ from sidecar.journal.words import explained, is_damaged, was_moved
 T = TypeVar("T")
 
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
-"""After how much growth of the database by this process what may go is thrown away, beside at every start."""
+"""After the database has grown by this many bytes through this process, old entries are deleted, as at every start."""
 
 
 class Store:
-    """Opened at its first use, and again when its file is gone. Close it, or use it as a context manager."""
+    """Opens the database at first use, and again if its file has disappeared. Close it, or use it as a context manager."""
 
     def __init__(self, folder: Path | None = None, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.folder = folder if folder is not None else default_folder()
         self.notices: list[str] = []
-        """What a person should be told, in sentences; whoever tells it clears it."""
+        """Sentences for the user. Whoever shows them clears the list."""
         self._busy_seconds = busy_seconds
         self._open: Opened | None = None
         self._pages_at_tidying = 0
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever journalled here; looking does not make it."""
+        """Whether anything was ever journalled here. Asking does not create the journal."""
         return os.path.lexists(self.folder / NAME)
 
     def wait_at_most(self, seconds: float) -> None:
@@ -68,23 +70,27 @@ class Store:
     # Writing
 
     def open(self) -> None:
-        """Makes what is missing; else done at the first use."""
+        """Opens the database and creates what is missing. Otherwise this happens at first use."""
         self._do(lambda db: None)
 
     def begin(self, entry: Entry, takes_back: Iterable[str] = ()) -> str:
-        """Journals a write that is about to be made; its id. Durable when this returns.
+        """Journals a write that is about to be made. Returns its id; durable when this returns.
 
-        `takes_back`: ids of writes that are `undone` once this one is done."""
+        `takes_back`: ids of writes that become `undone` when this one is done.
+        """
         return self._do(lambda db: writing.begin(db, entry, takes_back), repair=True)
 
     def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
-        """What became of it; `after` when it left another text than was planned.
+        """Records how a write ended. `after`: the text it left, if it differs from the planned text.
 
-        Not synced: lost with the machine, it is found out at the next start."""
+        Not synced to the disk. If the machine loses it, the next start finds it out.
+        """
         self._do(lambda db: writing.finish(db, entry_id, state, after))
 
     def session_opened(self, session: str, agent: str, cwd: str) -> None:
-        """Its entries are kept while this process lives and has not closed it. The first write of a session does the same."""
+        """Protects the session's entries while this process is running and has not closed the session. A session's
+        first write has the same effect.
+        """
 
         def work(db: Opened) -> None:
             with transaction(db, durable=False):
@@ -103,7 +109,7 @@ class Store:
         self._do(work)
 
     def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
-        """The unreviewed hunks of a document, and the text they are in."""
+        """Stores the unreviewed hunks of a document and the text that contains them."""
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
         self.tidy_if_grown()
 
@@ -117,34 +123,34 @@ class Store:
     # Turns: see turns.py
 
     def turn_began(self, start: TurnStart) -> None:
-        """What the files of its folders are; durable when this returns."""
+        """Stores the state of the files in the turn's folders; durable when this returns."""
         self._do(lambda db: turns.begin(db, start), repair=True)
         self.tidy_if_grown()
 
     def turn_saved(self, session: str, path: str, image: PreImage) -> None:
-        """The user saved a file while the session's turn runs."""
+        """Records that the user saved a file during the session's running turn."""
         self._do(lambda db: turns.saved(db, session, path, image))
 
     def turns_seen(self) -> None:
-        """This process's turns still run."""
+        """Records that this process is alive and its turns are running."""
         self._do(turns.seen)
 
     def turn_acted(self, session: str) -> None:
-        """The running turn's agent does something that may change files."""
+        """Records that the agent of the running turn does something that may change files."""
         self._do(lambda db: turns.acted(db, session))
 
     def turn_ended(self, session: str) -> None:
         self._do(lambda db: turns.ended(db, session))
 
     def cut_off(self) -> list[CutOff]:
-        """Turns whose process ended before they did; each is this process's to look into, and to settle."""
+        """The turns whose process ended before they did. Each is now this process's to examine and settle."""
         return self._do(lambda db: turns.cut_off(db, self.is_running))
 
     def turn_settled(self, row: int) -> None:
         self._do(lambda db: turns.settled(db, row))
 
     def last_turn(self, session: str) -> int:
-        """The highest turn of a session that wrote something; 0 when none did."""
+        """The highest number of a turn in the session that wrote something; 0 if none did."""
 
         def work(db: Opened) -> int:
             row = db.connection.execute(
@@ -166,13 +172,13 @@ class Store:
         return self._do(work)
 
     def ledger_uris(self) -> list[str]:
-        """The documents with unreviewed hunks, of all workspaces."""
+        """The documents with unreviewed hunks, from all workspaces."""
         return self._do(
             lambda db: [row[0] for row in db.connection.execute("SELECT uri FROM ledgers ORDER BY uri")]
         )
 
     def entries(self, selection: Selection | None = None) -> list[Recorded]:
-        """Newest first."""
+        """The entries, newest first."""
         return self._do(lambda db: selecting.entries(db.connection, selection or Selection()))
 
     def count(self, selection: Selection) -> int:
@@ -187,7 +193,7 @@ class Store:
         return self._do(lambda db: selecting.sessions_named(db.connection, name))
 
     def texts(self, entry_id: str) -> Texts:
-        """The raw texts before and after a write."""
+        """The raw texts before and after a write. Raises JournalFailed if there is no such write."""
 
         def work(db: Opened) -> Texts:
             row = db.connection.execute(
@@ -210,17 +216,17 @@ class Store:
         return self._do(work)
 
     def is_running(self, owner: str) -> bool:
-        """Whether the process that journalled a write still runs."""
+        """Whether the process that journalled a write is still running."""
         return is_alive(self.folder, owner)
 
     # What others left behind
 
     def interrupted(self) -> list[Interrupted]:
-        """Writes of processes that ended before they said what became of them, oldest first."""
+        """Unfinished writes of processes that have ended, oldest first."""
         return self._do(lambda db: interrupted.find(db.connection, db.texts, self.is_running))
 
     def settle(self, entry_id: str, state: EntryState) -> bool:
-        """What became of an interrupted write; False when another process has said so already."""
+        """Records how an interrupted write ended. Returns False if another process has already done so."""
 
         def work(db: Opened) -> bool:
             with transaction(db, durable=True):
@@ -229,7 +235,7 @@ class Store:
         return self._do(work)
 
     def tidy(self, limits: Limits | None = None, now: float | None = None) -> Tidied:
-        """Throws away what is too old or too much; never anything of an open session of a running process."""
+        """Deletes entries by age and size, but nothing from an open session of a running process."""
 
         def work(db: Opened) -> Tidied:
             with transaction(db, durable=False):
@@ -247,9 +253,11 @@ class Store:
         return tidied
 
     def purge(self, selection: Selection) -> int:
-        """Deletes these writes and every text that nothing else needs; the number of writes. Nothing of them stays in the file.
+        """Deletes these writes and every text that only they need. Returns the number of writes. Nothing of them stays
+        in the file.
 
-        An empty selection is everything, also what was put aside as damaged."""
+        An empty selection means everything, including databases that were moved aside as damaged.
+        """
 
         def work(db: Opened) -> int:
             with transaction(db, durable=True):
@@ -265,7 +273,7 @@ class Store:
         return removed
 
     def tidy_if_grown(self) -> None:
-        """`tidy` when this process has written much since the last time."""
+        """Runs `tidy` if this process has written much since the last time."""
 
         def grown(db: Opened) -> bool:
             pages = retention.pages(db.connection)
@@ -279,7 +287,9 @@ class Store:
     # Inside
 
     def _do(self, work: Callable[[Opened], T], *, repair: bool = False) -> T:
-        """`work` on the open database. With `repair` it is done again on a new one when the database turns out to be damaged."""
+        """Runs `work` on the open database. With `repair`, runs it again on a new one if the database proves to be
+        damaged.
+        """
         try:
             try:
                 return work(self._ready())

@@ -1,7 +1,8 @@
-"""Texts in the journal: each stored once; a later text of a file as its changes to an earlier one, where that is small.
+"""The journal's texts. Each is stored once; a later text of a file is stored as changes to an earlier one if that is
+small.
 
-A text is found by the hash of its UTF-8 (lone surrogates included). What is stored as changes was applied and compared
-before it was stored, and every text that is read is checked against its hash: a wrong text is never handed out.
+Texts are found by the hash of their UTF-8 (lone surrogates included). Changes are applied and compared before they are
+stored, and every text is checked against its hash when it is read. So a wrong text is never returned.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from sidecar.core.diff import refined
 from sidecar.core.hunks import Hunk, line_hunks
 
 MAX_DEPTH = 32
-"""How many changes a text may be away from one that is stored whole."""
+"""The longest chain of changes from a text to one that is stored whole."""
 WORTH_IT = 4
-"""Changes must take this many times less room than the text."""
+"""A text is stored as changes only if they take this many times less space."""
 LEVEL = 1
 """zlib's: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
 REMEMBERED = 16 * 1024 * 1024
-"""Code points of texts kept in memory: a write starts from the text that the last one left."""
+"""Code points of texts kept in memory, because a write usually starts from the text that the last one left."""
 
 
 class TextLost(Exception):
-    """A text that should be there is not, or is damaged."""
+    """A text is missing or damaged."""
 
 
 class Prepared(NamedTuple):
@@ -38,19 +39,19 @@ class Prepared(NamedTuple):
     text: str
     hash: bytes
     data: bytes | None
-    """None: it is there already."""
+    """None: already stored."""
     base: bytes | None = None
-    """Hash of the text that `data` are changes of."""
+    """Hash of the text that `data` changes."""
 
 
 class TextStore:
-    """Reads and writes `texts` through one connection; remembers a few."""
+    """Reads and writes `texts` through one connection, and remembers recent texts."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._recent: OrderedDict[bytes, str] = OrderedDict()
         self._size = 0
-        """Code points of these."""
+        """Code points of these texts."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -69,11 +70,13 @@ class TextStore:
         *,
         one_of_many: bool = False,
     ) -> Prepared:
-        """`text` ready to be stored. `like`: hash of a similar text that is there, or is stored first (then with `like_text`, and
-        with the `line_hunks` that lead from it to `text` where they are known).
-        `one_of_many`: it is most likely none of those that are remembered.
+        """Prepares `text` for `put`. Changes nothing and needs no transaction, so nobody waits while a large text is
+        compressed.
 
-        Changes nothing, so it needs no transaction: nobody has to wait while a large text is compressed."""
+        `like`: the hash of a similar text that is stored, or will be stored first. In the second case pass `like_text`,
+        and if known the `line_hunks` from it to `text`. `one_of_many`: skip the search among the remembered texts,
+        because it is most likely not one of them.
+        """
         if not one_of_many:
             for digest, known in self._recent.items():
                 if known == text and self.find(digest) is not None:
@@ -91,13 +94,15 @@ class TextStore:
         return Prepared(text, digest, zlib.compress(raw, LEVEL))
 
     def put(self, prepared: Prepared) -> int | None:
-        """Stores it, within a transaction; its id. None when what it builds on is gone by now: prepare it again."""
+        """Stores a prepared text within a transaction and returns its id. Returns None if the text it builds on was
+        deleted meanwhile; then prepare it again.
+        """
         self._remember(prepared.hash, prepared.text)
         known = self.find(prepared.hash)
         if prepared.data is None:
             return known
         if known is not None:
-            if prepared.base is None:  # damaged there, or stored by another process since: sound after this
+            if prepared.base is None:  # damaged, or stored by another process meanwhile; sound after this
                 self._connection.execute(
                     "UPDATE texts SET base = NULL, depth = 0, data = ? WHERE id = ?", (prepared.data, known)
                 )
@@ -117,7 +122,7 @@ class TextStore:
         return cursor.lastrowid
 
     def get(self, text_id: int) -> str:
-        """Raises TextLost."""
+        """The text with this id. Raises TextLost."""
         digest = self.hash_of(text_id)
         if digest is None:
             raise TextLost(text_id)
@@ -132,19 +137,19 @@ class TextStore:
         return text
 
     def store_whole(self, text_id: int) -> None:
-        """Makes the text independent of its base; within a transaction. Raises TextLost."""
+        """Stores the text whole, so that it no longer depends on its base; within a transaction. Raises TextLost."""
         data = zlib.compress(encoded(self.get(text_id)), LEVEL)
         self._connection.execute(
             "UPDATE texts SET base = NULL, depth = 0, data = ? WHERE id = ?", (data, text_id)
         )
 
     def forget(self) -> None:
-        """Drops what is remembered."""
+        """Clears the memory of recent texts."""
         self._recent.clear()
         self._size = 0
 
     def _is_sound(self, text_id: int) -> bool:
-        """What is there can be read: a text before a change must not be trusted to a damaged copy."""
+        """Whether the stored copy can be read. The only copy of a text before a change must not be a damaged one."""
         try:
             self.get(text_id)
         except TextLost:
@@ -154,7 +159,7 @@ class TextStore:
     def _as_changes(
         self, text: str, like: bytes, like_text: str | None, hunks: Sequence[Hunk] | None
     ) -> bytes | None:
-        """The text as changes of the one with hash `like`, if they are small."""
+        """The text as changes to the one with hash `like`, or None if they are not small enough."""
         like_id = self.find(like)
         if like_id is not None and self._depth(like_id) >= MAX_DEPTH:
             return None
@@ -216,14 +221,16 @@ def digest_of(raw: bytes) -> bytes:
 
 
 def pack(changes: ChangeSet) -> bytes:
-    """Offsets and lengths as JSON, then all new texts: JSON itself would join surrogates that stand side by side."""
+    """Packs offsets and lengths as JSON, followed by all new texts. JSON itself would join surrogates that happen to
+    stand side by side.
+    """
     places = [[edit.start, edit.end, len(edit.new)] for edit in changes.edits]
     news = "".join(edit.new for edit in changes.edits)
     return zlib.compress(json.dumps(places, separators=(",", ":")).encode() + b"\n" + encoded(news), LEVEL)
 
 
 def unpack(length: int, data: bytes) -> ChangeSet:
-    """Raises ValueError (or zlib.error) for what `pack` did not make for a text of that length."""
+    """Reverses `pack`. Raises ValueError (or zlib.error) for data that `pack` did not make for a text of this length."""
     places, _, rest = zlib.decompress(data).partition(b"\n")
     news = _decoded(rest)
     edits: list[Edit] = []

@@ -1,8 +1,8 @@
-"""Turns that run: what the files of a session's folders were when one began, so that it outlives the sidecar.
+"""Running turns: the state of a session's files when a turn began, stored so that it outlives the sidecar.
 
-An agent's commands change files without a word, and what they changed is found when the turn ends. Dies the sidecar before, it is
-found by whoever comes next (`recovery.cut_off`), from what is kept here: the texts that differ from the last commit, the
-commit, and the names of the files that are neither. Rows live as long as their turn.
+An agent's commands change files without telling anybody; the changes are found when the turn ends. If the sidecar dies
+first, the next one finds them (`recovery.cut_off`) with what is stored here: the commit, the texts that differ from it,
+and the names of files whose contents are unknown. Rows are deleted when their turn ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ABSENT, _UNKNOWN = b"-", b"?"
 
 
 class PreImage(NamedTuple):
-    """What a file said. The text is raw."""
+    """The content of a file. The text is raw."""
 
     text: str
     encoding: str
@@ -32,18 +32,18 @@ class PreImage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderStart:
-    """A folder as it was when a turn began. Names are relative to it."""
+    """The state of a folder when a turn began. Names are relative to it."""
 
     folder: str
     """Canonical."""
     head: str
-    """The id of git's last commit there; "" when there is none."""
+    """The id of git's last commit in it; "" if there is none."""
     texts: Mapping[str, PreImage]
-    """Files that were not as in the commit."""
+    """Files that differed from the commit."""
     absent: Sequence[str] = ()
-    """Files of the commit that were not there."""
+    """Files of the commit that did not exist."""
     unknown: Sequence[str] = ()
-    """Files that were there, and nobody knows what they said: not text, or too large."""
+    """Files that existed with unknown content: not text, or too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class TurnStart:
     root: str
     """The session's folder."""
     began: float
-    """Wall clock, seconds since the epoch, before the first file was looked at."""
+    """Wall clock, in seconds since the epoch, before the first file was examined."""
     folders: Sequence[FolderStart]
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """One folder of a turn whose sidecar ended before it did."""
+    """One folder of a turn whose sidecar ended before the turn did."""
 
     id: int
     session: str
@@ -69,16 +69,18 @@ class CutOff:
     root: str
     began: float
     seen: float
-    """When the sidecar was seen alive last, within some seconds."""
+    """When the sidecar was last known to be alive, accurate to some seconds."""
     acted: bool
-    """The agent told of a tool call or started a command that may have changed files."""
+    """The agent reported a tool call, or started a command, that may have changed files."""
     start: FolderStart
     written: Mapping[str, str | None]
-    """By path: what the journal knows the file to have been made in this turn (None: removed), where nothing newer is in `start`."""
+    """By path: the last content of each file that the journal knows to be written in this turn (None: removed), unless
+    `start` has something newer.
+    """
 
 
 def begin(db: Opened, start: TurnStart) -> None:
-    """Instead of the session's turn before. Durable when this returns."""
+    """Replaces the session's previous turn. Durable when this returns."""
     prepared = [
         (
             folder,
@@ -118,7 +120,9 @@ def begin(db: Opened, start: TurnStart) -> None:
 
 
 def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
-    """The user saved a file of the running turn's folders (canonical path): that is what it said before the agent's next change."""
+    """Records that the user saved a file (canonical path) in one of the running turn's folders. This is its content
+    before the agent's next change.
+    """
     rows = db.connection.execute(
         "SELECT id, folder FROM turns WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
     ).fetchall()
@@ -137,13 +141,13 @@ def saved(db: Opened, session: str, path: str, image: PreImage) -> None:
 
 
 def seen(db: Opened) -> None:
-    """This process lives, and its turns run."""
+    """Records that this process is alive and its turns are running."""
     with transaction(db, durable=False):
         db.connection.execute("UPDATE turns SET seen = ? WHERE owner = ?", (time.time(), db.alive.owner))
 
 
 def acted(db: Opened, session: str) -> None:
-    """The turn's agent does something that may change files."""
+    """Records that the turn's agent does something that may change files."""
     with transaction(db, durable=False):
         db.connection.execute(
             "UPDATE turns SET acted = 1 WHERE session = ? AND owner = ?", (as_words(session), db.alive.owner)
@@ -151,7 +155,9 @@ def acted(db: Opened, session: str) -> None:
 
 
 def ended(db: Opened, session: str) -> None:
-    """What the turn changed is found. The texts go when the journal is tidied: the next turn needs most of them again."""
+    """Records that the turn's changes were found. Its texts are deleted when the journal is tidied, because the next
+    turn needs most of them again.
+    """
     with transaction(db, durable=False):
         _forget(db.connection, _of_session(db.connection, session, db.alive.owner))
 
@@ -160,7 +166,9 @@ def ended(db: Opened, session: str) -> None:
 
 
 def cut_off(db: Opened, is_running: Callable[[str], bool]) -> list[CutOff]:
-    """The turns of processes that are gone, for this one to look into: nobody else does while it runs."""
+    """Claims and returns the turns of processes that have ended. No other process examines them while this one is
+    running.
+    """
     found: list[CutOff] = []
     owners: dict[str, bool] = {db.alive.owner: True}
     for row, owner, claimed in db.connection.execute("SELECT id, owner, claimed FROM turns").fetchall():
@@ -187,13 +195,13 @@ def settled(db: Opened, row: int) -> None:
 
 
 def forget_old(connection: sqlite3.Connection, before: float, is_running: Callable[[str], bool]) -> None:
-    """Within a transaction."""
+    """Deletes turns that began before `before` and whose process has ended; within a transaction."""
     rows = connection.execute("SELECT id, owner FROM turns WHERE began < ?", (before,)).fetchall()
     _forget(connection, [row for row, owner in rows if not is_running(owner)])
 
 
 def purge(connection: sqlite3.Connection, selection: Selection, is_running: Callable[[str], bool]) -> None:
-    """What `selection` names of turns that do not run any more; within a transaction."""
+    """Deletes what `selection` selects from turns that have ended; within a transaction."""
     if selection.ids is not None or selection.turn is not None:
         return
     for row, owner, session, folder in connection.execute(

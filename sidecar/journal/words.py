@@ -1,4 +1,4 @@
-"""sqlite's and the system's errors in words: what is wrong with the journal, and what to do about it."""
+"""Errors from sqlite and the system in words: what is wrong with the journal, and what to do about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PURGE = "`acp-sidecar changes --purge`"
 
 
 def is_damaged(error: BaseException) -> bool:
-    """The file is no sqlite database (any more)."""
+    """Whether the error means that the file is not, or no longer, an sqlite database."""
     return isinstance(error, sqlite3.DatabaseError) and _code(error) in (
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
@@ -19,12 +19,12 @@ def is_damaged(error: BaseException) -> bool:
 
 
 def was_moved(error: BaseException) -> bool:
-    """The file was deleted or renamed while it was open."""
+    """Whether the error means that the file was deleted or renamed while it was open."""
     return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED
 
 
 def explained(error: BaseException) -> JournalFailed:
-    """A clause that fits behind "it could not be journalled: ". No paths: agents see it."""
+    """A clause to follow "it could not be journalled: ". Contains no paths, because agents see it."""
     if isinstance(error, JournalFailed):
         return error
     if isinstance(error, sqlite3.Error):
@@ -61,5 +61,5 @@ def _system_words(error: OSError) -> str:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; the extended one holds it in its low byte."""
+    """The primary result code: the low byte of the extended one."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,4 +1,4 @@
-"""Writing: how a write and what became of it are put into the database."""
+"""Writing: stores a write, and how it ended, in the database."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sidecar.journal.texts import Prepared, TextLost
 
 
 def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
-    """The id of the new entry, durable."""
+    """Stores a new entry durably and returns its id."""
     old, new = entry.before or "", entry.after or ""
     hunks = line_hunks(old, new)
     prepared = _prepare(db, entry, hunks)
     added, removed = _lines_changed(old, new, hunks)
     with transaction(db, durable=True):
         ids = _put(db, prepared)
-        if ids is None:  # what they build on was thrown away by another process in between
+        if ids is None:  # another process deleted the texts they build on meanwhile
             ids = _put(db, _prepare(db, entry, hunks))
         if ids is None:
             raise TextLost(entry.path)
@@ -60,7 +60,7 @@ def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
 
 
 def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> None:
-    """With `after`, another text than was planned, it is durable."""
+    """Records how a write ended. Durable if `after`, a text other than the planned one, is given."""
     if after is None:
         with transaction(db, durable=False):
             set_state(db.connection, entry_id, state)
@@ -81,7 +81,7 @@ def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> N
 
 
 def lines_changed(before: str | None, after: str | None) -> tuple[int, int]:
-    """Whole lines added and removed."""
+    """The number of whole lines added and removed."""
     old, new = before or "", after or ""
     return _lines_changed(old, new, line_hunks(old, new))
 
@@ -100,7 +100,7 @@ def _lines(text: str, start: int, end: int) -> int:
 
 
 def _prepare(db: Opened, entry: Entry, hunks: Sequence[Hunk]) -> Sequence[Prepared | None]:
-    """`hunks`: between its texts."""
+    """Prepares both texts. `hunks`: the changes between them."""
     row = db.connection.execute(
         "SELECT coalesce(after, before) FROM writes WHERE path = ? ORDER BY id DESC LIMIT 1",
         (as_blob(entry.path),),
@@ -125,7 +125,7 @@ def _put(db: Opened, prepared: Sequence[Prepared | None]) -> list[int | None] | 
 
 
 def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
-    """Within a transaction."""
+    """Adds the session if it is new; within a transaction."""
     db.connection.execute(
         "INSERT OR IGNORE INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)",
         (as_words(session), db.alive.owner, as_words(agent), as_blob(cwd), os.getpid(), time.time()),
@@ -133,7 +133,7 @@ def know_session(db: Opened, session: str, agent: str, cwd: str) -> None:
 
 
 def save_ledger(db: Opened, uri: str, text: str, hunks: bytes) -> None:
-    """Replaces what was kept for that document."""
+    """Replaces what was stored for this document."""
     row = db.connection.execute("SELECT text FROM ledgers WHERE uri = ?", (uri,)).fetchone()
     prepared = db.texts.prepare(text, None if row is None else db.texts.hash_of(row[0]))
     with transaction(db, durable=False):
@@ -146,7 +146,11 @@ def save_ledger(db: Opened, uri: str, text: str, hunks: bytes) -> None:
 def set_state(
     connection: sqlite3.Connection, entry_id: str, state: State, only_if: State | None = None
 ) -> bool:
-    """Whether it was set; within a transaction. A revert that is done undoes what it took back; one that is undone itself gives it back."""
+    """Sets a write's state within a transaction. Returns whether it was set.
+
+    When a revert becomes done, the writes it took back become undone; when a revert is itself undone, they get their
+    old state back.
+    """
     row = connection.execute("SELECT state FROM writes WHERE id = ?", (entry_id,)).fetchone()
     if row is None or (only_if is not None and row[0] != only_if):
         return False

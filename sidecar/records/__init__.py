@@ -1,7 +1,8 @@
-"""Records: what was said in sessions, kept by the sidecar itself in the user's state folder.
+"""Records: the conversations of sessions, kept by the sidecar in the user's state folder.
 
-A conversation then survives the editor's end also where the agent cannot take it up again. `records.py` is what the workspace
-calls; `folder.py` is the files; the rest is what an entry holds. Agents' own histories are theirs and not this.
+They survive the editor even if the agent cannot resume a conversation. `records.py` is the interface for the workspace,
+`folder.py` handles the files, and the other modules define what an entry contains. Agents also keep histories of their
+own, which are separate.
 """
 
 from sidecar.records.about import About as About

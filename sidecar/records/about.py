@@ -1,4 +1,4 @@
-"""About: what is known of one recorded session beside what was said in it; a small file of its own, so that listing is cheap."""
+"""About: the facts about a recorded session, without its conversation. A separate small file makes listing cheap."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import cast
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Times are ISO 8601 in UTC."""
+    """Facts about one session. Times are ISO 8601 in UTC."""
 
     session_id: str
     agent: str
     cwd: str
     additional_directories: tuple[str, ...] = ()
     reference: str = ""
-    """The agent's own name for it."""
+    """The agent's own name for the session."""
     title: str = ""
     created: str = ""
     updated: str = ""
     turn: int = 0
-    """The last one: their numbers go on where they ended, since changes are known by them."""
+    """The number of the last turn. Numbers continue from it, because changes are identified by them."""
     loads: bool = False
-    """The agent said that it can take conversations up again."""
+    """The agent said that it can resume conversations."""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -42,7 +42,7 @@ class About:
 
     @staticmethod
     def of_json(value: object) -> About | None:
-        """None for what is none of ours, or of a version to come."""
+        """Reads the JSON form. Returns None if it is not ours or from a later version."""
         if not isinstance(value, dict):
             return None
         fields = cast("Mapping[str, object]", value)

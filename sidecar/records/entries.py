@@ -1,6 +1,7 @@
-"""Entries: what of a session's updates is kept, and how much of each. Pure: values in, values out.
+"""Entries: which of a session's updates are kept, and how much of each. Pure functions on values.
 
-Chunks of one text are joined, a tool call's updates in a row too; texts are cut in the middle, pictures and sounds left out.
+Chunks of one text are joined, and so are consecutive updates of one tool call. Long texts are cut in the middle.
+Pictures and sounds are left out.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ from typing import Final, cast
 Json = Mapping[str, object]
 
 TEXT: Final = 16 * 1024
-"""Characters of one text that are kept: enough to read what was meant; whole files are in the journal."""
+"""The most code points kept of one text: enough to understand it. Whole files are in the journal."""
 JOINED: Final = 32 * 1024
-"""Characters of chunks in a row that become one entry."""
+"""The most code points that joined chunks may have."""
 _DEEP: Final = 32
 _WIDE: Final = 256
-"""Members of one list that are kept."""
+"""The most members kept of one list."""
 _CHUNKS = frozenset({"user_message_chunk", "agent_message_chunk", "agent_thought_chunk"})
 _PLAIN = frozenset({"sessionUpdate", "content", "messageId", "_meta"})
 _OF_THE_MOMENT = frozenset({"available_commands_update", "config_option_update", "usage_update"})
-"""They tell how things are, not what happened."""
+"""These describe the current state, not an event."""
 
 
 def kept(update: Json) -> dict[str, object] | None:
-    """An update as it is recorded; None when it is not."""
+    """The form in which an update is recorded; None if it is not."""
     if update.get("sessionUpdate") in _OF_THE_MOMENT:
         return None
     return cast("dict[str, object]", shortened({key: update[key] for key in update if key != "_meta"}))
 
 
 def chunk(update: Json) -> tuple[tuple[object, object], str] | None:
-    """A piece of running text: what it is part of, and the text; None for everything else."""
+    """For a piece of running text: (what it is part of, the text). None for everything else."""
     kind, content = update.get("sessionUpdate"), update.get("content")
     if kind not in _CHUNKS or not isinstance(content, dict):
         return None
@@ -45,14 +46,14 @@ def chunk(update: Json) -> tuple[tuple[object, object], str] | None:
 
 
 def of_chunks(part_of: tuple[object, object], text: str) -> dict[str, object]:
-    """The update that says them all."""
+    """The single update that contains all these chunks."""
     kind, message = part_of
     more = {"messageId": message} if message is not None else {}
     return {"sessionUpdate": kind, **more, "content": {"type": "text", "text": text}}
 
 
 def joined(last: Json, update: Json) -> dict[str, object] | None:
-    """Two updates of one tool call in one; None where they are of two."""
+    """Two updates of one tool call as one; None if they belong to different calls."""
     both = last.get("sessionUpdate"), update.get("sessionUpdate")
     if both != ("tool_call_update", "tool_call_update") or last.get("toolCallId") != update.get("toolCallId"):
         return None
@@ -60,7 +61,7 @@ def joined(last: Json, update: Json) -> dict[str, object] | None:
 
 
 def shortened(value: object, depth: int = 0) -> object:
-    """JSON without what is too long to keep, still in its shape."""
+    """JSON of the same shape, without what is too long to keep."""
     if isinstance(value, str):
         if len(value) <= TEXT:
             return value
@@ -81,7 +82,7 @@ def shortened(value: object, depth: int = 0) -> object:
 
 
 def title_of(prompt: object) -> str:
-    """The first words of a prompt; "" when it has none."""
+    """A title: the first words of a prompt; "" if it has none."""
     for block in cast("list[object]", prompt) if isinstance(prompt, list) else []:
         text = cast("dict[str, object]", block).get("text") if isinstance(block, dict) else None
         for line in text.splitlines() if isinstance(text, str) else ():

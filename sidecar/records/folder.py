@@ -1,7 +1,8 @@
-"""RecordFolder: the files of recorded sessions. `<id>.json` says what a session is, `<id>.jsonl` what was said, an entry a line.
+"""RecordFolder: the files of recorded sessions. `<id>.json` describes a session; `<id>.jsonl` holds its conversation,
+one entry per line.
 
-Everything blocks and raises OSError; records.py runs it in a thread. A line that was cut off by a crash is skipped when read. Several
-sidecars share the folder: entries are appended whole, and what a session is is replaced whole.
+Every method blocks and raises OSError; records.py runs them in a thread. A line that a crash cut off is skipped when
+read. Several sidecars share the folder: entries are appended whole, and descriptions are replaced whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sidecar.records.about import About
 from sidecar.state_folder import make_private, open_private, state_folder
 
 MOST_BYTES = 4 * 1024 * 1024
-"""Of one session's entries; when they are more, the older half goes."""
+"""The most bytes of one session's entries. Beyond that, the older half is deleted."""
 MOST_SESSIONS = 200
 
 _ID = re.compile(r"[0-9a-z]{4,64}")
@@ -38,7 +39,7 @@ class RecordFolder:
         self._most_sessions = most_sessions
 
     def write_about(self, about: About) -> None:
-        """Replaces what is known of a session."""
+        """Replaces the description of a session."""
         folder = make_private(self._path)
         self._replace(folder / f"{_checked(about.session_id)}.json", json.dumps(about.to_json()).encode())
 
@@ -51,13 +52,13 @@ class RecordFolder:
             if size:
                 file.seek(size - 1)
                 if file.read(1) != b"\n":
-                    lines = b"\n" + lines  # a crash cut the last line off
+                    lines = b"\n" + lines  # a crash cut off the last line
             file.write(lines)
         if size + len(lines) > self._most_bytes:
             self._halve(path)
 
     def abouts(self) -> list[About]:
-        """Every session, the last used first; what cannot be read is left out."""
+        """All sessions, most recently used first. Unreadable ones are left out."""
         found: list[About] = []
         for path in self._all():
             try:
@@ -69,7 +70,7 @@ class RecordFolder:
         return sorted(found, key=lambda about: (about.updated, about.created), reverse=True)
 
     def read(self, session_id: str) -> tuple[About, list[Entry]] | None:
-        """What is known and what was said; None when there is no such record."""
+        """A session's description and entries; None if there is no such record."""
         if _ID.fullmatch(session_id) is None:
             return None
         try:
@@ -83,7 +84,7 @@ class RecordFolder:
         return None if about is None else (about, [entry for line in lines if (entry := _entry(line))])
 
     def delete(self, session_id: str) -> bool:
-        """Whether there was one."""
+        """Deletes a record. Returns whether there was one."""
         if _ID.fullmatch(session_id) is None:
             return False
         there = False
@@ -96,7 +97,7 @@ class RecordFolder:
         return there
 
     def retain(self, but: Collection[str]) -> None:
-        """Deletes the oldest beyond the bound; `but`: sessions that are open."""
+        """Deletes the oldest records beyond the limit. `but`: sessions that are open."""
         paths = self._all()
         if len(paths) <= self._most_sessions:
             return
@@ -138,7 +139,7 @@ def _age(path: Path) -> float:
 
 
 def _line(entry: Entry) -> bytes:
-    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"  # ASCII: lone surrogates survive
+    return json.dumps(entry, separators=(",", ":")).encode() + b"\n"  # ASCII, so that lone surrogates survive
 
 
 def _entry(line: bytes) -> Entry:

@@ -1,7 +1,7 @@
-"""Records: the sessions of one editor connection on their way into their files, and every recorded session back out.
+"""Records: writes the sessions of one editor connection to files, and reads every recorded session back.
 
-Nothing that records waits or raises: lines are written by one thread, in order; what cannot be written is said once in the log. A
-session without a prompt leaves no record.
+Recording never waits or raises: one thread writes the lines in order, and a failure is logged once. A session without a
+prompt leaves no record.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 WAITING = 4096
-"""Writes that wait for the thread at most; beyond that, entries are left out."""
+"""The most writes that wait for the thread. Beyond that, entries are left out."""
 
 
 _Work = About | frozenset[str] | tuple[str, Entry] | str
-"""What a session is · a look at how many there are, but for these · an entry of a session's · a session to be forgotten."""
+"""A session's description · a check of how many records there are, except for these sessions · an entry of a session ·
+a session to delete.
+"""
 
 
 def now() -> str:
@@ -39,17 +41,17 @@ def now() -> str:
 class _Open:
     about: About
     written: bool = False
-    """It has a file."""
+    """The session has a file."""
     pending: Entry | None = None
-    """The last update, which the next may still join."""
+    """The last update, which the next one may still extend."""
     part_of: tuple[object, object] | None = None
-    """Of which text `pending` is a part that grows."""
+    """Identifies the running text that `pending` is part of."""
     parts: list[str] = field(default_factory=list[str])
     size: int = 0
 
 
 class Records:
-    """`folder` blocks; everything of it runs in one thread."""
+    """Records of one editor connection. All access to `folder` blocks and happens in one thread."""
 
     def __init__(self, folder: RecordFolder | None = None) -> None:
         self._folder = folder or RecordFolder()
@@ -62,19 +64,21 @@ class Records:
     # recording
 
     def begin(self, about: About, *, known: bool = False) -> None:
-        """A session is open from now on; `known`: it has a record, which goes on."""
+        """Opens a session. `known`: it has a record already, which continues."""
         about = about if about.created else replace(about, created=now())
         self._open[about.session_id] = _Open(about, known)
         if known:
             self._submit(about)
 
     def about(self, session_id: str) -> About | None:
-        """Of an open session."""
+        """The description of an open session; None if it is not open."""
         one = self._open.get(session_id)
         return one.about if one is not None else None
 
     def reference(self, session_id: str, reference: str, *, loads: bool | None = None) -> None:
-        """The agent has another name for it (a new conversation under the same session). `loads`: as in About; None: as before."""
+        """The agent uses another name for the session (a new conversation in the same session). `loads`: as in About;
+        None: unchanged.
+        """
         one = self._open.get(session_id)
         if one is None:
             return
@@ -92,7 +96,7 @@ class Records:
         self._change(one, turn=turn, updated=now(), title=one.about.title or entries.title_of(kept))
 
     def update(self, session_id: str, turn: int, update: Json, *, history: bool = False) -> None:
-        """`history`: told by the agent of a session that has no record yet."""
+        """Records an update. `history`: the agent replays a session that has no record yet."""
         one = self._open.get(session_id)
         if one is None:
             return
@@ -120,7 +124,7 @@ class Records:
         one.pending = {"at": now(), "type": "update", "turn": turn, "update": kept}
 
     def end(self, session_id: str, outcome: Json) -> None:
-        """A turn's outcome, as it is told to the editor."""
+        """Records the end of a turn, in the form that the editor gets."""
         one = self._open.get(session_id)
         if one is None or not one.written:
             return
@@ -141,7 +145,7 @@ class Records:
                 self._submit(one.about)
 
     def abandon(self, session_id: str) -> None:
-        """A session that its agent never opened: there is nothing to keep, unless it had a record before."""
+        """Forgets a session that its agent failed to open, unless it had a record before."""
         one = self._open.get(session_id)
         if one is None or one.about.reference:
             self.close(session_id)
@@ -150,10 +154,10 @@ class Records:
         if one.written:
             self._submit(session_id)
 
-    # reading; every method raises OSError
+    # reading: every method raises OSError
 
     async def list(self) -> list[About]:
-        """Every record of this machine's, the last used first."""
+        """All records on this machine, most recently used first."""
         return await self._run(self._folder.abouts)
 
     async def read(self, session_id: str) -> tuple[About, Sequence[Entry]] | None:
@@ -163,7 +167,7 @@ class Records:
         return await self._run(self._folder.read, session_id)
 
     async def delete(self, session_id: str) -> bool:
-        """Whether there was a record. An open session's is begun anew by its next prompt."""
+        """Deletes a record. Returns whether there was one. If the session is open, its next prompt starts a new record."""
         one = self._open.get(session_id)
         if one is not None:
             one.written, one.pending, one.part_of = False, None, None
@@ -172,7 +176,7 @@ class Records:
         return await self._run(self._folder.delete, session_id)
 
     async def aclose(self) -> None:
-        """Everything said is written, within a bound."""
+        """Writes everything that was recorded, within a time limit."""
         for session_id in list(self._open):
             self.close(session_id)
         try:
@@ -185,7 +189,7 @@ class Records:
     # the thread
 
     def _begun(self, one: _Open) -> None:
-        """From now on it has a file."""
+        """Marks the session as having a file."""
         if not one.written:
             one.written = True
             self._submit(frozenset(self._open))
@@ -240,7 +244,9 @@ class Records:
     # in the thread
 
     def _write(self) -> None:
-        """Everything that waits, in order; neighbouring entries of one session at once. Only the thread takes from the front."""
+        """Writes everything that is waiting, in order, joining consecutive entries of one session. Only the thread
+        removes from the front.
+        """
         while self._waiting:
             work = self._waiting.popleft()
             try:
@@ -263,7 +269,7 @@ class Records:
                 log.exception("a session could not be recorded")
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
-        """After everything that was recorded before."""
+        """Runs a function in the thread, after everything recorded before."""
 
         def run() -> T:
             self._write()
@@ -273,7 +279,7 @@ class Records:
 
 
 class NoRecords(Records):
-    """Where nothing is to be kept."""
+    """For connections that keep no records."""
 
     def begin(self, about: About, *, known: bool = False) -> None:
         pass
