@@ -1,4 +1,4 @@
-"""`acp-sidecar audit`: what agents read, wrote, ran and asked, from the audit log; and where that log is."""
+"""`acp-sidecar audit`: shows what agents read, wrote, ran and asked, from the audit log, and where that log is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Line = Mapping[str, object]
 
 
 def run(arguments: argparse.Namespace, folder: Path | None = None) -> int:
-    """The exit code."""
+    """Runs the command and returns its exit code."""
     folder = audit.default_folder() if folder is None else folder
     try:
         if arguments.path:
@@ -53,7 +53,9 @@ def _chosen(lines: Iterator[dict[str, object]], session: str | None) -> Iterator
 
 
 def _row(line: Line) -> str:
-    """When, session, what, how it ended, and the rest as name=value. Everything in it may come from an agent, so it is escaped."""
+    """One row: when, session, action, outcome, and the rest as name=value. All of it may come from an agent, so it is
+    escaped.
+    """
     rest = {name: value for name, value in line.items() if name not in _HEAD and value is not None}
     words = [
         _when(line.get("at")),
@@ -82,5 +84,5 @@ def _when(at: object) -> str:
             if isinstance(at, int | float)
             else "-" * 19
         )
-    except (ValueError, OverflowError, OSError):  # a time that no calendar has
+    except (ValueError, OverflowError, OSError):  # a time outside the calendar
         return "-" * 19

@@ -1,4 +1,4 @@
-"""`acp-sidecar changes`: what agents changed in this folder, from the journal; and `--purge`, which forgets it."""
+"""`acp-sidecar changes`: lists what agents changed in this folder, from the journal. `--purge` deletes those entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sidecar.recovery.unified import unified
 
 
 def run(arguments: argparse.Namespace, store: Store | None = None) -> int:
-    """The exit code."""
+    """Runs the command and returns its exit code."""
     with store or Store() as journal:
         try:
             return _Command(arguments, journal).run()
@@ -49,7 +49,7 @@ class _Command:
         if not store.exists:
             missing = next((word for word in arguments.paths if not os.path.lexists(word)), None)
             return self._show([], 0) if missing is None else fail("changes", _no_such(missing))
-        for sentence in cut_off.settle(store):  # what a sidecar that died did not live to journal
+        for sentence in cut_off.settle(store):  # changes that a sidecar could not journal because it died
             sys.stderr.write(f"{sentence}\n")
         selection = self._selection()
         if isinstance(selection, str):
@@ -63,7 +63,7 @@ class _Command:
         return self._show(store.entries(selection._replace(limit=limit)), total)
 
     def _selection(self) -> Selection | str:
-        """Or what is wrong, in words."""
+        """The selected writes; or an error message."""
         arguments = self._arguments
         selection = Selection()
         if arguments.session is not None:
@@ -80,7 +80,7 @@ class _Command:
                 ids.append(named[0].id)
                 continue
             path = os.path.realpath(word)
-            # A file that is gone can still have changes: an agent may have removed it
+            # A file that no longer exists can have changes: an agent may have removed it
             if not os.path.lexists(word) and not self._store.count(Selection(paths=(path,))):
                 return _no_such(word)
             paths.append(path)
@@ -97,7 +97,7 @@ class _Command:
         if arguments.json:
             sys.stdout.write(json.dumps([self._row(write) for write in writes], indent=2) + "\n")
             return 0
-        from sidecar.recovery.present import Screen, turn_name  # rich takes 60 ms
+        from sidecar.recovery.present import Screen, turn_name  # importing rich takes 60 ms
 
         screen = Screen()
         if not writes:
@@ -158,7 +158,7 @@ class _Command:
         count = self._store.count(selection)
         whole = selection == Selection()
         if not count and not whole:
-            self._store.purge(selection)  # what was kept for turns that have ended, and nothing needs
+            self._store.purge(selection)  # data of turns that have ended, which nothing depends on
             sys.stdout.write("There is nothing to delete.\n")
             return 0
         if not self._arguments.yes:
@@ -185,7 +185,7 @@ def _no_such(word: str) -> str:
 
 
 def one_session(store: Store, name: str) -> tuple[str] | str:
-    """The session that begins with `name`; or what is wrong, in words."""
+    """The single session whose id starts with `name`; or an error message."""
     found = store.sessions_named(name)
     if len(found) == 1:
         return (found[0],)

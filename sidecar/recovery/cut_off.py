@@ -1,8 +1,10 @@
-"""cut_off: turns whose sidecar ended before they did. What their agents changed on the disk until then is found, and journalled as theirs.
+"""cut_off: turns whose sidecar ended before they did. Finds what their agents changed on the disk until then, and
+journals it as theirs.
 
-An agent does not outlive its sidecar, so what changed while the turn ran (and a moment longer) is its work, and is listed, under
-review and revertible like any other. What changed later may as well be the user's: it is listed as `unknown`, so that its text before
-is not lost, and nothing else is made of it. So is what changed in a turn in which the agent never said that it does anything. Files are compared with what the journal kept of them, or with the last commit.
+An agent does not outlive its sidecar. So what changed during the turn (and for a moment after) is the agent's work: it
+is listed, put under review and can be reverted like any other change. Later changes may be the user's. They are listed
+as `unknown`, which only preserves their earlier text. The same goes for changes in a turn in which the agent never
+reported an action. Files are compared with their texts in the journal, or with the last commit.
 """
 
 from __future__ import annotations
@@ -30,13 +32,15 @@ from sidecar.journal.turns import CutOff
 log = logging.getLogger(__name__)
 
 BEFORE_SECONDS = 2.0
-"""How much older than the turn a file may say it is: file systems and clocks are not exact."""
+"""How much older than the turn a changed file may claim to be, because file systems and clocks are not exact."""
 AFTER_SECONDS = 10.0
-"""How long after the sidecar was seen last a change is the agent's: it tells every five seconds that it lives."""
+"""How long after the sidecar's last sign of life a change is still the agent's. The sidecar gives one every five
+seconds.
+"""
 MAX_CHANGED = 500
-"""Files of one folder that are looked at."""
+"""The most files of one folder that are examined."""
 MAX_TEXT = 16 * 1024 * 1024
-"""Bytes of a file now."""
+"""The largest file that is examined, in bytes."""
 _NAMED = 5
 
 
@@ -44,26 +48,26 @@ _UNKNOWN = Refusal(Kind.UNDECODABLE, "its earlier text is unknown")
 
 
 class Found(NamedTuple):
-    """A file that is not what it was when the turn began."""
+    """A file that differs from when the turn began."""
 
     entry: Entry
     sure: bool
-    """It changed while the turn ran, and the agent did something in it that may have changed files."""
+    """True if it changed during the turn and the agent did something in the turn that may have changed files."""
 
 
 class Look(NamedTuple):
     found: Sequence[Found]
     lost: Sequence[str]
-    """Names of files that changed while the turn ran, and nobody knows what they said before, or what they say."""
+    """Names of files that changed during the turn, but whose text before or now is unknown."""
 
 
 async def at_start(journal: SqliteJournal) -> list[str]:
-    """What the user should be told, in sentences. Never raises."""
+    """Settles these turns when a sidecar starts. Returns sentences for the user. Never raises."""
     told: list[str] = []
     with suppress(JournalFailed):
         entered: set[str] = set()
         for cut in sorted(await journal.cut_off(), key=_likely_first):
-            # Not on the journal's own thread: a folder on a dead network mount must not hold up its writes.
+            # Not on the journal's own thread: a folder on a dead network mount must not block its writes.
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
             entered.update(one.entry.path for one in seen.found)
             for one in seen.found:
@@ -80,7 +84,7 @@ async def at_start(journal: SqliteJournal) -> list[str]:
 
 
 def settle(store: Store) -> list[str]:
-    """The same for the command line. Raises JournalFailed."""
+    """Settles these turns for the command line. Raises JournalFailed."""
     told: list[str] = []
     entered: set[str] = set()
     for cut in sorted(store.cut_off(), key=_likely_first):
@@ -121,13 +125,15 @@ def sentences(cut: CutOff, seen: Look) -> list[str]:
 
 
 def _likely_first(cut: CutOff) -> tuple[bool, bool]:
-    """Several may have the same folder: first those that did something, and those that worked there."""
+    """Sorts turns that share a folder: first those that may have changed files, then those that worked in that folder."""
     return not cut.acted, cut.start.folder != os.path.realpath(cut.root)
 
 
 def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
-    """The files of one folder that changed since the turn began, and are not as the journal knows that they were made. `without`: paths of
-    those that are somebody's already."""
+    """Finds the files of one folder that changed since the turn began, except for changes that the journal already has.
+
+    `without`: paths of files whose changes were already assigned to another turn.
+    """
     start = cut.start
     names = folder_files.names(start.folder)
     if names is None:
@@ -170,7 +176,7 @@ def _changed_at(stat: Stat) -> float:
 
 
 def _before(cut: CutOff, name: str, then: set[str], committed: bytes | None) -> Decoded | Refusal | None:
-    """None: there was no file."""
+    """The file's content when the turn began; None if it did not exist."""
     image = cut.start.texts.get(name)
     if image is not None:
         return Decoded(image.text, cast("TextEncoding", image.encoding), image.bom)
@@ -204,7 +210,7 @@ def _compared(
         return
     sure = cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS
     if was is None and not sure:
-        return  # a new file, and nothing to lose
+        return  # a new file: there is no earlier text to lose
     like = after or before
     entry = Entry(
         cut.session,
@@ -223,7 +229,7 @@ def _compared(
 
 
 def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
-    """When the file changed last; of one that is gone: when something was made or removed beside it."""
+    """When the file last changed. For a file that is gone: when something was last created or removed in its folder."""
     if stat is not None:
         return _changed_at(stat)
     try:
@@ -233,7 +239,7 @@ def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
 
 
 def _under_review(found: Found, entry_id: str, kept: tuple[str, bytes] | None) -> bytes | None:
-    """The hunks of the file with this change; None: it is not one to be reviewed in a text."""
+    """The file's hunks including this change, as JSON. None if the change cannot be reviewed in a text."""
     entry = found.entry
     if not found.sure or entry.after is None:
         return None

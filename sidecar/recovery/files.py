@@ -1,4 +1,4 @@
-"""files: from an entry of the journal to the one file it is about, opened as safely as an agent's own write was."""
+"""files: opens the one file that a journal entry is about, as safely as for the agent's own write."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots
 
 AT_MOST = 256 * 1024 * 1024
-"""Bytes of a file that are looked at; far above what agents may write."""
+"""The largest file that is read, in bytes: far above what agents may write."""
 
 
 @contextmanager
 def at(root: str, path: str, access: Access) -> Generator[Resolved | Missing | Refusal]:
-    """The file at the canonical `path`: beneath the session's folder `root`, or in the folder it was in, if that was another one."""
+    """Opens the file at the canonical `path`: beneath the session's folder `root`, or beneath its own folder if `root`
+    does not contain it.
+    """
     if not os.path.isabs(path):
         yield Refusal(Kind.BAD_PATH, f"it is not a file on this disk: {path}")
         return
     folder = root if os.path.isabs(root) and is_below(path, root) else os.path.dirname(path)
     if folder != root and os.path.realpath(folder) != folder:
-        # Not a link when the agent wrote there: what it leads to now is another file.
+        # It was not a link when the agent wrote to it. If it is one now, it leads to another file.
         yield Refusal(Kind.SYMLINK_ESCAPE, f"its folder is gone or leads elsewhere now: {path}")
         return
     with Roots([folder]) as roots:
@@ -39,7 +41,7 @@ def at(root: str, path: str, access: Access) -> Generator[Resolved | Missing | R
 
 
 def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
-    """The exact bytes and what they say."""
+    """The file's exact bytes and their decoded text, or a refusal."""
     data = file.read_bytes(AT_MOST)
     if isinstance(data, Refusal):
         return data
@@ -48,13 +50,13 @@ def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """By whole components, as texts."""
+    """Whether `path` is beneath `folder`, compared as text by whole components."""
     prefix = folder if folder.endswith(os.sep) else folder + os.sep
     return path.startswith(prefix)
 
 
 def shown(path: str, folder: str | None = None) -> str:
-    """The path as a person (in `folder`) would write it."""
+    """The path in the form that a person in `folder` would write."""
     if folder is not None and is_below(path, folder):
         return path[len(folder.rstrip(os.sep)) + 1 :]
     home = os.path.expanduser("~")

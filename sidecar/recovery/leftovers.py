@@ -1,4 +1,4 @@
-"""leftovers: temporaries of saves that were cut off are removed at start, in the folders where agents wrote lately."""
+"""leftovers: at start, removes the temporaries of interrupted saves from folders where agents wrote recently."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sidecar.journal.selecting import Selection
 log = logging.getLogger(__name__)
 
 WRITES = 500
-"""So many of the last writes say which folders."""
+"""How many of the last writes are used to find those folders."""
 
 
 async def sweep_at_start(journal: SqliteJournal) -> None:
-    """Never raises. A folder on a dead network mount holds up nothing but a thread."""
+    """Removes the temporaries. Never raises. A folder on a dead network mount blocks only a thread."""
     try:
         entries = await journal.entries(Selection(limit=WRITES))
-    except JournalFailed:  # told elsewhere
+    except JournalFailed:  # reported elsewhere
         return
     folders = dict.fromkeys(os.path.dirname(entry.path) for entry in entries)
     await anyio.to_thread.run_sync(_sweep_all, folders, abandon_on_cancel=True)

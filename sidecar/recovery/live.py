@@ -1,6 +1,6 @@
-"""Live: a running sidecar, where one has the files open: taking back goes through its editor, as one undo step.
+"""Live: a running sidecar that has the files open. A revert then goes through its editor, as one undo step.
 
-A port: whoever connects to running sidecars implements it. Without one, files are changed on the disk.
+This is a port, implemented by whoever connects to running sidecars. Without it, files are changed on the disk.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from sidecar.journal.entry import Recorded
 
 
 class Live(Protocol):
-    """Running sidecars, as the revert command sees them."""
+    """Running sidecars, as the revert command uses them."""
 
     def has_open(self, path: str) -> bool:
-        """Whether an editor with a sidecar has the file at this canonical path open."""
+        """Whether an editor with a running sidecar has the file at this canonical path open."""
         ...
 
     def revert(self, path: str, writes: Sequence[Recorded], session: str) -> str | None:
-        """Takes the writes (newest first, all of that file) back in the editor; None when it is done.
+        """Reverts the writes (newest first, all of this one file) in the editor. Returns None on success.
 
-        Journalled there, as `session` and with `takes_back`. Else why not, as a clause for a person; then nothing was changed."""
+        The running sidecar journals it as `session`, with `takes_back`. On failure returns why, as a clause for the
+        user; nothing was changed.
+        """
         ...

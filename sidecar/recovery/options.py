@@ -1,11 +1,13 @@
-"""The options of `acp-sidecar changes`, `revert`, `sessions` and `audit`; apart from them, so that other commands start without them."""
+"""The options of `acp-sidecar changes`, `revert`, `sessions` and `audit`. Kept separate so that other commands start
+without loading these.
+"""
 
 from __future__ import annotations
 
 import argparse
 
 SHOWN = 40
-"""Rows unless told otherwise: what fits on a screen with room for what follows."""
+"""The default number of rows: they fit on a screen with room for the text below."""
 
 
 def changes(parser: argparse.ArgumentParser) -> None:

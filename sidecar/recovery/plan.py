@@ -1,8 +1,8 @@
-"""plan: taking writes of one file back, as texts. Pure.
+"""plan: reverts writes of one file, as texts. Pure.
 
-Only writes that are still in the file count. Each run of writes that follow one another without anything in between is taken
-back as one, newest run first: merge(base = text after it, ours = text now, theirs = text before it). Later work stays; where it
-is in the way nothing at all is done. Files that a write made or removed are taken back only while nobody has worked in them since.
+Only writes that are still in the file count. Consecutive writes with nothing in between are reverted as one run, newest
+run first: merge(base = text after the run, ours = text now, theirs = text before the run). Later work stays. If it
+overlaps, nothing is reverted. Files that a write created or removed are reverted only if nobody has worked in them since.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from sidecar.journal.entry import Texts
 
 @dataclass(frozen=True, slots=True)
 class Becomes:
-    """What the file is to say; None: it is to be removed."""
+    """The file's text after the revert; None: remove the file."""
 
     text: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Already:
-    """The file says so already."""
+    """The file already has the reverted text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Later work is in the way. `start_line` of each place counts in the file's text now."""
+    """Later work overlaps. `start_line` of each place counts in the file's current text."""
 
     places: tuple[ConflictHunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """It cannot be taken back by itself, for a reason in words."""
+    """The writes cannot be reverted automatically; `why` says the reason in words."""
 
     why: str
 
@@ -47,10 +47,10 @@ Plan = Becomes | Already | Clash | Stands
 
 
 def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
-    """What taking `writes` (raw texts, newest first) back makes of a file that says `now` (None: there is none)."""
+    """Plans the revert of `writes` (raw texts, newest first) in a file whose text is `now` (None: it does not exist)."""
     runs = [Texts(*run) for run in joined(still_in(now, writes))]
     if len(runs) == 1 and now is not None and now == runs[0].after:
-        return Becomes(runs[0].before) if now != runs[0].before else Already()  # exact, line ends too
+        return Becomes(runs[0].before) if now != runs[0].before else Already()  # exact, line ends included
     text = _Text(now)
     for run in runs:
         stopped = text.without(run)
@@ -61,22 +61,22 @@ def take_back(now: str | None, writes: Sequence[Texts]) -> Plan:
 
 
 class _Text:
-    """A file's text on its way back."""
+    """A file's text while writes are being reverted in it."""
 
     def __init__(self, raw: str | None) -> None:
         self.now = None if raw is None else Normal(raw)
         self._first = self.now
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
-        """From the first text to the one now, in the compared form; only for telling places."""
+        """From the first text to the current one, in the compared form. Used only to find line numbers."""
 
     def without(self, run: Texts) -> Clash | Stands | None:
-        """Takes one run back; or says why not."""
+        """Reverts one run. Returns None on success, otherwise why not."""
         now = None if self.now is None else self.now.text
         before = None if run.before is None else normal(run.before)
         after = None if run.after is None else normal(run.after)
         if now == before:
             return None
-        if before is None:  # it made the file
+        if before is None:  # the run created the file
             if now != after:
                 return Stands(
                     "the agent created it and it was edited since; remove it yourself if you do not need it"
@@ -101,7 +101,7 @@ class _Text:
         self._changes = ChangeSet(0 if self.now is None else len(self.now.text))
 
     def _in_first(self, hunk: ConflictHunk) -> ConflictHunk:
-        """With the line as the user sees it in the file."""
+        """The hunk with its line number in the file as the user sees it."""
         if self.now is None or self._first is None or self._changes.is_empty:
             return hunk
         offset = sum(len(line) + 1 for line in self.now.text.split("\n")[: hunk.start_line])

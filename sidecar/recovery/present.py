@@ -1,7 +1,7 @@
-"""present: what agents changed, and what was taken back, as a person reads it in a terminal.
+"""present: shows changes and reverts on a terminal, for people.
 
-Everything that comes from agents or file names is escaped. Colours only in a terminal, and not with NO_COLOR (rich keeps
-both); signs that the terminal's encoding lacks have ASCII stand-ins.
+Everything from agents and file names is escaped. Colours are used only on a terminal and not with NO_COLOR (rich
+respects both). Symbols that the terminal's encoding lacks are replaced by ASCII.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sidecar.recovery.unified import unified
 
 PLACES_AT_MOST = 10
 LINES_AT_MOST = 6
-"""Of each of the texts of a place with a conflict."""
+"""The most lines shown of each text in a conflict."""
 NARROW = 76
-"""Columns below which a file gets a line of its own."""
+"""Below this many columns, a file gets its own line."""
 PIPE_WIDTH = 10_000
-"""Columns where nobody looks: nothing is wrapped for a program."""
+"""Columns when stdout is not a terminal: nothing is wrapped for a program."""
 
 _STATES: dict[State, tuple[str, str]] = {
     "intent": ("under way", "yellow"),
@@ -41,14 +41,14 @@ _STATES: dict[State, tuple[str, str]] = {
 
 
 class Screen:
-    """stdout, as far as its encoding goes."""
+    """Writes to stdout, as far as its encoding allows."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or _console()
         self._unicode = self.console.encoding.lower().startswith("utf")
 
     def changes(self, writes: Sequence[Recorded], folder: str, running: Sequence[str], now: float) -> None:
-        """A table, newest first. `running`: owners that still run; `folder`: where the person is."""
+        """A table of changes, newest first. `running`: processes that are still running; `folder`: the current folder."""
         if self.console.width < NARROW:
             for write in writes:
                 *cells, file = self._cells(write, folder, running, now)
@@ -65,7 +65,7 @@ class Screen:
         self.console.print(table)
 
     def _cells(self, write: Recorded, folder: str, running: Sequence[str], now: float) -> list[Text]:
-        """ID, when, agent, turn, lines, state, file."""
+        """The cells of a row: id, when, agent, turn, lines, state, file."""
         words, style = _STATES[write.state]
         if write.state == "intent" and write.owner not in running:
             words = "interrupted"
@@ -89,7 +89,7 @@ class Screen:
         self._print(Text())
 
     def reverted(self, result: Reverted, folder: str, *, dry_run: bool) -> None:
-        """What became of one file."""
+        """Shows the result for one file."""
         sign = self._sign(result.outcome)
         name = plain(shown(result.path, folder), 400)
         self._print(Text.assemble(sign, " ", (name, "bold"), "  ", _words(result, dry_run=dry_run)))
@@ -141,12 +141,12 @@ class Screen:
 
 
 def turn_name(write: Recorded) -> str:
-    """What `revert --turn` takes, with the beginning of the session's id."""
+    """The argument of `revert --turn`, with the start of the session's id."""
     return f"{plain(write.session[:8])}:{write.turn}" if write.session else ""
 
 
 def when(created: float, now: float) -> str:
-    """A time as people say it; both in seconds since the epoch."""
+    """A time as people say it. Both times are in seconds since the epoch."""
     then, today = datetime.fromtimestamp(created), datetime.fromtimestamp(now)
     seconds = max(now - created, 0)
     days = (today.date() - then.date()).days

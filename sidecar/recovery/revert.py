@@ -1,7 +1,7 @@
-"""revert: takes writes back, file by file: through a running sidecar that has the file open, else on the disk.
+"""revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
 
-All of a file's writes or none of them. On the disk the taking back is journalled like any write (agent "revert"), so that it
-can be taken back itself.
+For each file it reverts all writes or none. A revert on the disk is journalled like any write (agent "revert"), so it
+can itself be reverted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sidecar.recovery.live import Live
 from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
 
 AGENT = "revert"
-"""The agent of journal entries that take others back."""
+"""The agent in journal entries of reverts."""
 TRIES = 3
-"""How often a file that changes while it is being looked at is looked at again."""
+"""How often a file that changes while it is examined is examined again."""
 
 
 class Outcome(Enum):
@@ -32,11 +32,11 @@ class Outcome(Enum):
     REMOVED = auto()
     MADE_AGAIN = auto()
     ALREADY = auto()
-    """Nothing to do: the file says so already."""
+    """Nothing to do: the file already has that text."""
     CONFLICT = auto()
-    """Later work is in the way, at `places`; nothing was changed."""
+    """Later work overlaps, at `places`; nothing was changed."""
     STANDS = auto()
-    """Not taken back, for the reason in `why`; nothing was changed."""
+    """Not reverted, for the reason in `why`; nothing was changed."""
 
     @property
     def is_failure(self) -> bool:
@@ -45,7 +45,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reverted:
-    """What became of one file."""
+    """The result for one file."""
 
     path: str
     root: str
@@ -54,11 +54,11 @@ class Reverted:
     why: str = ""
     places: tuple[ConflictHunk, ...] = ()
     texts: Texts | None = None
-    """Before and after taking back; None when it was done elsewhere, or not at all."""
+    """The texts before and after the revert. None if it was done elsewhere or not at all."""
 
 
 def new_session() -> str:
-    """Names one run of the command, so that it can be taken back as a whole."""
+    """A session id for one run of the command, so that the run can be reverted as a whole."""
     return f"r-{secrets.token_hex(3)}"
 
 
@@ -70,7 +70,7 @@ def revert(
     dry_run: bool = False,
     live: Live | None = None,
 ) -> Generator[Reverted]:
-    """Takes `writes` back, file by file; each result as soon as it is there."""
+    """Reverts `writes` file by file. Yields each result as soon as it is known."""
     by_path: dict[str, list[Recorded]] = {}
     for write in sorted(writes, key=lambda write: write.id, reverse=True):
         by_path.setdefault(write.path, []).append(write)
@@ -81,7 +81,7 @@ def revert(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What is to be done to the file as it was found."""
+    """The change to make to the file, as it was found."""
 
     found: Resolved | Missing
     data: bytes | None
@@ -91,7 +91,7 @@ class _Step:
 
 
 class _Job:
-    """One file. `writes` newest first."""
+    """The revert of one file. `writes`: newest first."""
 
     def __init__(
         self, store: Store, path: str, writes: Sequence[Recorded], session: str, dry_run: bool
@@ -152,7 +152,7 @@ class _Job:
                 return _Step(found, data, now, after, outcome)
 
     def _do(self, step: _Step) -> Refusal | None:
-        """Journal, then the disk. None when it is done."""
+        """Journals the revert, then changes the disk. Returns None on success."""
         oldest = self._writes[-1]
         encoding, bom = (
             (oldest.encoding, oldest.bom) if step.now is None else (step.now.encoding, step.now.bom)

@@ -1,4 +1,4 @@
-"""`acp-sidecar revert`: takes back single changes, a turn or a session of an agent, and says what could not be."""
+"""`acp-sidecar revert`: reverts single changes, a turn or a session of an agent, and reports what it could not revert."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sidecar.recovery.settle import settle
 
 
 def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | None = None) -> int:
-    """The exit code: 1 when something could not be taken back."""
+    """Runs the command and returns its exit code: 1 if something could not be reverted."""
     if sum(map(bool, (arguments.ids, arguments.turn, arguments.session))) != 1:
         return fail(
             "revert", "give either IDs, or --turn SESSION:N, or --session S (see `acp-sidecar changes`)", 2
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | 
 
 
 def _chosen(arguments: argparse.Namespace, store: Store) -> list[Recorded] | str:
-    """The writes to take back; or what is wrong, in words."""
+    """The writes to revert; or an error message."""
     if arguments.ids:
         return _by_id(arguments.ids, store)
     name, turn = arguments.session, None
@@ -89,7 +89,7 @@ def _why_not(write: Recorded, store: Store) -> str | None:
 
 
 def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_run: bool) -> int:
-    from sidecar.recovery.present import Screen  # rich takes 60 ms
+    from sidecar.recovery.present import Screen  # importing rich takes 60 ms
 
     screen = Screen()
     folder = os.path.realpath(os.getcwd())

@@ -1,6 +1,7 @@
-"""`acp-sidecar sessions`: the recorded conversations of this folder; and `--purge`, which deletes the records.
+"""`acp-sidecar sessions`: lists the recorded conversations of this folder. `--purge` deletes the records.
 
-Agents keep conversations of their own, which this does not touch. What agents changed is in the journal: `acp-sidecar changes --purge`.
+Agents keep histories of their own, which this command does not touch. Changes by agents are in the journal:
+`acp-sidecar changes --purge`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sidecar.recovery.files import is_below, shown
 
 
 def run(arguments: argparse.Namespace, folder: RecordFolder | None = None) -> int:
-    """The exit code."""
+    """Runs the command and returns its exit code."""
     if arguments.purge and arguments.json:
         return fail("sessions", "--purge and --json do not go together", 2)
     records = folder or RecordFolder()
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace, folder: RecordFolder | None = None) -> in
 
 
 def _chosen(found: Sequence[About], arguments: argparse.Namespace) -> list[About] | str:
-    """Or what is wrong, in words."""
+    """The selected sessions; or an error message."""
     if arguments.session is not None:
         named = [about for about in found if about.session_id.startswith(arguments.session)]
         exact = [about for about in named if about.session_id == arguments.session] or named

@@ -1,8 +1,9 @@
-"""settle: writes that were journalled and cut off (the machine or the sidecar died) are looked into at the next start.
+"""settle: at the next start, finds out how writes ended that were interrupted (the machine or the sidecar died).
 
-What the file says decides, in the compared form of core.normal: the text after the write, `done`; the text before it,
-`failed`; anything else, or an editor that may have the text unsaved, `unknown`. A file that was cut off in the middle of a
-write in place gets its old text back: nobody wrote that. Every result is a sentence for the user.
+The file's content decides, in the compared form of core.normal: the text after the write means `done`, the text before
+it means `failed`. Anything else, or an editor that may have the text unsaved, means `unknown`. A file that was
+interrupted in the middle of an in-place write gets its old text back, because nobody wrote that mixture. Each result is
+a sentence for the user.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sidecar.recovery.torn import is_torn
 log = logging.getLogger(__name__)
 
 TOLD = 5
-"""So many results are told one by one."""
+"""The most results that are reported one by one."""
 
 
 class Verdict(NamedTuple):
@@ -37,10 +38,10 @@ class Verdict(NamedTuple):
 
 
 async def at_start(journal: SqliteJournal) -> list[str]:
-    """Settles what was interrupted and throws away what is too old; what the user should be told, in sentences. Never raises."""
+    """Settles interrupted writes and deletes what is too old. Returns sentences for the user. Never raises."""
     try:
         interrupted = await journal.interrupted()
-        # Not on the journal's own thread: a file on a dead network mount must not hold up its writes.
+        # Not on the journal's own thread: a file on a dead network mount must not block its writes.
         verdicts = await anyio.to_thread.run_sync(_judge_all, interrupted)
         told = [verdict for verdict in verdicts if await journal.settle(verdict.entry.id, verdict.state)]
     except JournalFailed as failed:
@@ -53,7 +54,7 @@ async def at_start(journal: SqliteJournal) -> list[str]:
 
 
 def settle(store: Store) -> list[str]:
-    """The same for the command line. Raises JournalFailed."""
+    """Settles interrupted writes for the command line. Raises JournalFailed."""
     verdicts = _judge_all(store.interrupted())
     told = sentences([verdict for verdict in verdicts if store.settle(verdict.entry.id, verdict.state)])
     return [*told, *cut_off.settle(store)]
@@ -71,7 +72,7 @@ def _judge_all(interrupted: Sequence[Interrupted]) -> list[Verdict]:
 
 
 def judge(one: Interrupted) -> Verdict:
-    """What became of one interrupted write, by what its file says now. Writes only to put a half-written file right."""
+    """Decides from the file's content how one interrupted write ended. Writes only to repair a half-written file."""
     entry, texts = one.entry, one.texts
     if texts is None:
         return _verdict(entry, "unknown", "and its texts in the journal are damaged.")
@@ -117,7 +118,7 @@ def _same(a: str | None, b: str | None) -> bool:
 
 
 def _put_right(entry: Recorded, texts: Texts, file: Resolved, data: bytes) -> bool:
-    """Whether the file was half written, and says again what it said before."""
+    """Repairs the file if it is half written: restores its old text. Returns whether it did."""
     if entry.via != "disk" or texts.before is None or texts.after is None:
         return False
     old = disk.encode(texts.before, entry.encoding, entry.bom)

@@ -1,15 +1,17 @@
-"""torn: whether a file is what is left of a write in place that was cut off.
+"""torn: recognises a file whose in-place write was interrupted.
 
-A file with hard links or of another owner cannot be replaced, so it is written in place (disk.save): room is reserved, the new
-bytes are laid over the old ones from the start, and what is left over is cut off. Every state in between can be told from
-both texts, so it is told exactly; anything else in the file is somebody else's work.
+A file with hard links or another owner cannot be replaced, so disk.save writes it in place: it reserves space, lays the
+new bytes over the old ones from the start, and cuts off the rest. Every intermediate state can be computed exactly from
+the two texts. Any other content is somebody else's work.
 """
 
 from __future__ import annotations
 
 
 def is_torn(data: bytes, old: bytes, new: bytes) -> bool:
-    """Neither the old bytes nor the new ones, but new ones followed by the old ones that were not reached."""
+    """Whether the file has the start of the new bytes followed by the old bytes that were not yet reached, and is
+    neither the old nor the new content.
+    """
     if data in (old, new):
         return False
     reached = _common(data, new)
@@ -20,7 +22,7 @@ def is_torn(data: bytes, old: bytes, new: bytes) -> bool:
 
 
 def _common(a: bytes, b: bytes) -> int:
-    """Length of the common beginning."""
+    """The length of the common start, in bytes."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
