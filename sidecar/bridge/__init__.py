@@ -26,7 +26,7 @@ UNSUPPORTED = (
     if sys.platform == "win32"
     else ""
 )
-"""Why there is no bridge on this machine, for people; "" where there is one."""
+"""Why this machine has no bridge, in words; "" if it has one."""
 
 VARIABLE = "ACP_SIDECAR_BRIDGE"
-"""Environment variable with the id of the sidecar that started a process."""
+"""The environment variable with the id of the sidecar that started a process."""

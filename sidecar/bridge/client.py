@@ -1,9 +1,9 @@
-"""Client: one connection to a running sidecar, blocking, for the command line.
+"""Client: one blocking connection to a running sidecar, for the command line.
 
     with Client.connect(entry) as sidecar:
         sidecar.call("status")
 
-Nothing but a nonce is sent before the other side has proved that it is the sidecar of the entry.
+Until the other side has proved that it is the sidecar of the entry, only a nonce is sent.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ READ = 256 * 1024
 
 
 class BridgeError(Exception):
-    """The message is for a person."""
+    """The message is for the user."""
 
 
 class Unreachable(BridgeError):
-    """There is no sidecar at the other end, or something that is none."""
+    """No sidecar answers at the other end."""
 
 
 class Lost(BridgeError):
-    """The connection ended, or did not answer in time; whether the request was carried out is not known."""
+    """The connection ended or timed out. Whether the request was carried out is unknown."""
 
 
 class Failed(BridgeError):
-    """The sidecar's answer is an error."""
+    """The sidecar answered with an error."""
 
 
 class Client:
-    """Used by one thread. After Lost it is of no use any more."""
+    """Use it from one thread. After Lost it cannot be used any more."""
 
     def __init__(self, connection: socket.socket, entry: Entry) -> None:
-        """See `connect`."""
+        """Use `connect` instead."""
         self.entry = entry
         self._connection = connection
         self._lines = Lines(Limits().handshake_bytes)
@@ -49,7 +49,9 @@ class Client:
 
     @classmethod
     def connect(cls, entry: Entry, timeout: float = Limits().handshake) -> Client:
-        """A connection on which both sides have proved who they are. Raises Unreachable. `timeout` in seconds, for all of it."""
+        """Connects, and returns once both sides have proved who they are. Raises Unreachable. `timeout`: seconds for
+        all of it.
+        """
         if UNSUPPORTED:
             raise Unreachable(UNSUPPORTED)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -71,7 +73,9 @@ class Client:
         return client
 
     def call(self, method: str, params: Mapping[str, object] | None = None, timeout: float = 330.0) -> Any:
-        """The result, plain JSON. `timeout` in seconds. Raises Failed, Lost; Failed also for what is too large to be sent."""
+        """Calls a method and returns its result as plain JSON. `timeout` in seconds. Raises Lost, and Failed, also for
+        a request that is too large to send.
+        """
         self._serial += 1
         request = encode({"id": self._serial, "method": method, "params": dict(params or {})})
         if len(request) > MESSAGE_BYTES:
@@ -80,7 +84,7 @@ class Client:
         try:
             self._send(request, deadline)
             while (answer := self._receive(deadline)).get("id") != self._serial:
-                pass  # to a request that was given up
+                pass  # the answer to a request that timed out earlier
         except (OSError, Malformed) as error:
             self.close()
             raise Lost(f"the sidecar with process id {self.entry.pid} was lost: {_words(error)}") from error
@@ -102,7 +106,7 @@ class Client:
         self.close()
 
     def _shake_hands(self, deadline: float) -> None:
-        """See proof.py."""
+        """Carries out the handshake of proof.py."""
         entry = self.entry
         ours = proof.new_nonce()
         self._send(encode({"v": proof.VERSION, "nonce": ours}), deadline)

@@ -1,6 +1,6 @@
-"""Entry: what a running sidecar leaves in the folder so that others of the user's processes find it.
+"""Entry: the file by which the user's other processes find a running sidecar.
 
-A file of its own that only the user can read, since the secret is in it; it appears whole or not at all.
+Only the user can read it, because it contains the secret. It appears as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One running sidecar. Times are wall-clock seconds; paths are real ones."""
+    """One running sidecar. Times are wall-clock seconds since the epoch; paths are real paths."""
 
     id: str
     pid: int
     started: float
     created: float
-    """When this file was written; it is written again when the editor's folders change."""
+    """When this file was written. It is written again when the editor's folders change."""
     roots: tuple[str, ...]
     socket: str
     secret: bytes = field(repr=False)
@@ -47,7 +47,7 @@ def socket_of(folder: Path, entry_id: str) -> str:
 
 
 def write(folder: Path, entry: Entry) -> None:
-    """Puts the entry in place of an older one, if there is one. Raises OSError."""
+    """Writes the entry, replacing an older one. Raises OSError."""
     value = {
         "v": VERSION,
         "pid": entry.pid,
@@ -67,9 +67,11 @@ def write(folder: Path, entry: Entry) -> None:
 
 
 def read(folder: Path, entry_id: str) -> Entry | None:
-    """The entry of that id; None when there is none that can be trusted to be a sidecar's of this user."""
+    """Reads the entry with this id. Returns None if there is none, or none that can be trusted to come from this user's
+    sidecar.
+    """
     try:
-        # Not blocking: a FIFO in its place must not hold anybody up.
+        # Non-blocking: a FIFO in its place must not block us.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with os.fdopen(os.open(path_of(folder, entry_id), flags), "rb") as file:
             found = os.fstat(file.fileno())
@@ -80,7 +82,7 @@ def read(folder: Path, entry_id: str) -> Entry | None:
     except (OSError, ValueError, RecursionError):
         return None
     entry = _parsed(entry_id, value)
-    # Elsewhere than beside its entry is nothing of ours.
+    # A socket anywhere except beside its entry is not ours.
     return entry if entry is not None and entry.socket == socket_of(folder, entry_id) else None
 
 

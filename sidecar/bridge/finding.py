@@ -1,10 +1,9 @@
-"""Finding: which of the running sidecars is meant.
+"""Finding: chooses which running sidecar to talk to.
 
-1. the one that started this process (its id is in the environment)
-2. else the one with the deepest root that contains the current folder, the newest among equals
-3. else none
+1. The one that started this process (its id is in the environment). 2. Otherwise the one with the deepest root that
+contains the current folder; the newest among equals. 3. Otherwise none.
 
-Each only if it completes the handshake; what a dead one left behind is removed on the way.
+A candidate counts only if it completes the handshake. Leftovers of dead sidecars are removed along the way.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from sidecar.bridge.entry import Entry, is_id, read
 
 
 def find(cwd: str, env: Mapping[str, str]) -> Client | None:
-    """A connection to the sidecar that is meant in folder `cwd`; None when there is none."""
+    """A connection to the sidecar for the folder `cwd`; None if there is none."""
     ranked, _ = _entries(cwd, env)
     return next(_connected(ranked), None)
 
 
 def find_all(cwd: str, env: Mapping[str, str]) -> Iterator[Client]:
-    """Connections to every running sidecar of the user, the one that is meant first. Each is the caller's to close."""
+    """Connections to all of the user's running sidecars, the one for `cwd` first. The caller closes each."""
     ranked, others = _entries(cwd, env)
     yield from _connected([*ranked, *others])
 
 
 def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]]:
-    """Those that may be meant, best first; and the others, newest first."""
+    """The candidates, best first, and all other entries, newest first."""
     place = None if UNSUPPORTED else folder.existing(env)
     if place is None:
         return [], []
@@ -56,7 +55,7 @@ def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]
 
 
 def _depth(entry: Entry, here: PurePath) -> int:
-    """How many components the deepest root has that contains `here`; 0 when none does."""
+    """How many components the deepest root that contains `here` has; 0 if none does."""
     roots = (PurePath(root) for root in entry.roots)
     return max((len(root.parts) for root in roots if here.is_relative_to(root)), default=0)
 

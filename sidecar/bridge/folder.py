@@ -1,8 +1,9 @@
-"""The folder that sockets and entries lie in: the user's own, closed to everybody else, on a short path.
+"""The folder for sockets and entries: owned by the user, closed to everybody else, with a short path.
 
-`$XDG_RUNTIME_DIR` where it is set and as private as it should be, else the system's folder for it, else one below the
-temporary folder, whose name holds the user's number. A candidate that is somebody else's, a link, or open to others is
-passed over, never repaired: it was put there to be listened in. Nothing is kept here that outlives a sidecar.
+`$XDG_RUNTIME_DIR` if it is set and private; otherwise the system's runtime folder for the user; otherwise a folder in
+the temporary folder with the user's number in its name. A candidate that belongs to somebody else, is a link or is open
+to others is skipped and never repaired: somebody may have put it there to listen. Nothing is kept here that outlives a
+sidecar.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from pathlib import Path
 NAME = "acp-sidecar"
 ID_LENGTH = 16
 SYSTEM = "/run/user"
-"""Where systemd makes a folder for every user who is logged in (pam_systemd(8))."""
+"""Where systemd creates a folder for each logged-in user (pam_systemd(8))."""
 SHORT = "/tmp"
-"""For when `TMPDIR` is too long for a socket, or differs between the editor and a terminal."""
+"""Used if `TMPDIR` is too long for a socket's path, or differs between the editor and a terminal."""
 
 MAX_SOCKET_PATH = 107 if sys.platform == "linux" else 103
-"""Bytes: `sun_path` has 108 on Linux and 104 on macOS and the BSDs, its end included (unix(7), unix(4))."""
+"""In bytes, with the final NUL: `sun_path` has 108 on Linux and 104 on macOS and the BSDs (unix(7), unix(4))."""
 
 
 class NoFolder(Exception):
-    """There is no place for a socket. The message is for a person."""
+    """No folder is suitable for a socket. The message is for the user."""
 
 
 def candidates(env: Mapping[str, str]) -> list[Path]:
-    """Where the folder may lie, best first; whether it does is for `made` and `existing` to see."""
+    """Possible locations, best first. `made` and `existing` check them."""
     if sys.platform == "win32":
         return []
     user = os.geteuid()
@@ -45,7 +46,7 @@ def candidates(env: Mapping[str, str]) -> list[Path]:
 
 
 def made(env: Mapping[str, str]) -> Path:
-    """The folder, made if need be. Raises NoFolder."""
+    """The folder, created if needed. Raises NoFolder."""
     reasons: list[str] = []
     for path in candidates(env):
         try:
@@ -61,12 +62,12 @@ def made(env: Mapping[str, str]) -> Path:
 
 
 def existing(env: Mapping[str, str]) -> Path | None:
-    """The folder in which sidecars with such an environment are found; None when there is none."""
+    """The folder where sidecars with this environment are found; None if there is none."""
     return next((path for path in candidates(env) if not why_not(path)), None)
 
 
 def why_not(path: Path) -> str:
-    """What is wrong with `path` as a folder of the user's own; "" when nothing is."""
+    """Why `path` cannot serve as a private folder of the user, in words; "" if it can."""
     try:
         found = path.lstat()
     except OSError as error:

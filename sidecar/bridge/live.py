@@ -1,4 +1,6 @@
-"""LiveSidecars: `recovery.live.Live` over the bridge: what is open in a running editor is taken back there."""
+"""LiveSidecars: implements `recovery.live.Live` over the bridge. Files that are open in a running editor are reverted
+there.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from sidecar.journal.entry import JournalFailed, Recorded, Texts
 from sidecar.recovery.revert import AGENT
 
 OPEN_SECONDS = 10.0
-"""For the question whether a file is open."""
+"""For asking whether a file is open."""
 
 
 class LiveSidecars:
-    """Every running sidecar of the user, connected to at the first question. Close it at the end."""
+    """All of the user's running sidecars; connects at the first question. Close it at the end."""
 
     def __init__(self, cwd: str, env: Mapping[str, str], texts: Callable[[str], Texts]) -> None:
-        """`texts`: of a write in the journal, by its id; raises JournalFailed."""
+        """`texts`: returns the texts of a journalled write by its id; raises JournalFailed."""
         self._cwd = cwd
         self._env = env
         self._texts = texts
@@ -37,7 +39,7 @@ class LiveSidecars:
                 self._clients.remove(client)
                 continue
             except BridgeError:
-                continue  # of another version
+                continue  # a sidecar of another version
             if answer == {"open": True}:
                 self._having[path] = client
                 return True

@@ -24,7 +24,7 @@ class Applying(Protocol):
 
 
 class Service(Protocol):
-    """The workspace, as far as the bridge uses it."""
+    """The part of the workspace that the bridge uses."""
 
     def status(self) -> Mapping[str, Any]: ...
     @property
@@ -32,7 +32,7 @@ class Service(Protocol):
 
 
 def methods(service: Service) -> dict[str, Method]:
-    """What every sidecar answers. Doors that bring more add theirs to the table."""
+    """The methods of every sidecar, by name. Doors add their own to the table."""
 
     async def status(params: Mapping[str, Any]) -> object:
         return service.status()

@@ -32,7 +32,9 @@ def is_nonce(value: object) -> bool:
 
 
 def prove(secret: bytes, role: Role, client_nonce: str, server_nonce: str, socket: str) -> str:
-    """HMAC-SHA256 as hex. Nonces have one length and the path comes last, so no two inputs read the same."""
+    """HMAC-SHA256 as hex. Nonces have a fixed length and the path comes last, so different inputs never give the same
+    message.
+    """
     said = b"\0".join(
         (
             b"acp-sidecar bridge 1",
@@ -46,5 +48,5 @@ def prove(secret: bytes, role: Role, client_nonce: str, server_nonce: str, socke
 
 
 def is_proof(given: object, expected: str) -> bool:
-    """In a time that tells nothing about where they differ."""
+    """Compares in constant time."""
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())

@@ -1,8 +1,9 @@
-"""Claim: one sidecar's place in the folder, from `take` to `release`: lock, socket and entry under one random name.
+"""Claim: one sidecar's place in the folder, from `take` to `release`: a lock, a socket and an entry under one random
+name.
 
-The lock is held by the living process and by nobody else, so it alone tells a dead sidecar's leftovers from a living one's
-socket: process ids are given away again, and a socket's file says nothing. The lock file has its name only once it is
-locked, and goes last.
+Only the living process holds the lock, so only the lock distinguishes a living sidecar's socket from a dead one's.
+Process ids are reused, and a socket's file says nothing. The lock file gets its final name only when it is locked, and
+is removed last.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if sys.platform != "win32":
 BACKLOG = 16
 _TRIES = 20
 _KINDS = ("json", "tmp", "sock", "new", "lock")
-"""In the order in which they are removed."""
+"""In the order of removal."""
 
 
 def new_id() -> str:
@@ -33,7 +34,7 @@ def new_id() -> str:
 
 
 class Claim:
-    """Everything blocks, for the file system only."""
+    """A sidecar's place in the folder. Its methods block, but only for the file system."""
 
     def __init__(self, folder: Path, entry_id: str, lock: int) -> None:
         self.folder = folder
@@ -45,7 +46,7 @@ class Claim:
 
     @classmethod
     def take(cls, folder: Path, entry_id: str) -> Claim:
-        """Raises OSError. The folder is one that `folder.made` gave."""
+        """Takes a place in `folder`, which `folder.made` returned. Raises OSError."""
         new, final = folder / f"{entry_id}.new", folder / f"{entry_id}.lock"
         for _ in range(_TRIES):
             lock = os.open(new, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -56,11 +57,11 @@ class Claim:
             except BaseException:
                 os.close(lock)
                 raise
-            os.close(lock)  # somebody was just sweeping it away
+            os.close(lock)  # a sweep was removing it at this moment
         raise OSError(f"the lock of {entry_id} cannot be taken")
 
     def listen(self) -> socket.socket:
-        """The listening socket. Raises OSError, also when there is something at its path: nothing is ever replaced."""
+        """Creates the listening socket. Raises OSError, also if something exists at its path: nothing is ever replaced."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(self.socket_path)
@@ -72,48 +73,51 @@ class Claim:
         return listener
 
     def publish(self, roots: Sequence[str]) -> None:
-        """Puts the entry there, or another in its place. Raises OSError."""
+        """Writes the entry, replacing an older one. Raises OSError."""
         real = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
         entry = Entry(self.id, os.getpid(), self._started, time.time(), real, self.socket_path, self.secret)
         entries.write(self.folder, entry)
 
     def release(self) -> None:
-        """Nothing of it is left. The descriptor is closed last, so that nobody takes the rest for leftovers meanwhile."""
+        """Removes everything. Closes the lock's descriptor last, so that nobody mistakes the rest for leftovers
+        meanwhile.
+        """
         _remove(self.folder, self.id)
         os.close(self._lock)
 
 
 def listed(folder: Path) -> list[Entry]:
-    """Every entry that can be read, of the dead too."""
+    """Every readable entry, including those of dead sidecars."""
     found = (entries.read(folder, entry_id) for entry_id in _ids(folder))
     return [entry for entry in found if entry is not None]
 
 
 def sweep(folder: Path) -> None:
-    """Removes what dead sidecars left behind. Never raises."""
+    """Removes the leftovers of dead sidecars. Never raises."""
     for entry_id in _ids(folder):
         sweep_one(folder, entry_id)
 
 
 def sweep_one(folder: Path, entry_id: str) -> bool:
-    """Whether that sidecar is dead; then nothing of it is left."""
-    # In this order: a lock file gets its name by renaming, and must not be missed under both.
+    """Removes everything of this sidecar if it is dead. Returns whether it was."""
+    # Check "new" before "lock": the lock file is renamed from one to the other, and must not be missed under both
+    # names.
     locks = [path for kind in ("new", "lock") if (path := folder / f"{entry_id}.{kind}").exists()]
     if not locks:
-        _remove(folder, entry_id)  # a living one has a lock from first to last
+        _remove(folder, entry_id)  # a living sidecar always has a lock
         return True
     try:
         lock = os.open(locks[-1], os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
     try:
-        # Whoever has the lock of the file at this path may remove it, and nobody else does.
+        # Only the holder of the lock of the file at this path may remove it.
         if not _locked(lock) or not _is_at(lock, locks[-1]):
             return False
         _remove(folder, entry_id)
         return True
     except OSError:
-        return False  # a file system without locks: it cannot be told
+        return False  # a file system without locks: unknown
     finally:
         os.close(lock)
 

@@ -1,10 +1,11 @@
-"""BridgeServer: answers other processes of the same user, each on a connection of its own, once both sides have proved who they are.
+"""BridgeServer: answers other processes of the same user, each on its own connection, once both sides have proved who
+they are.
 
     {"id": 1, "method": "status", "params": {}}  →  {"id": 1, "result": …}  |  {"id": 1, "error": {"message": "words"}}
 
-Requests of one client are begun in the order in which they come (up to a method's first `await`) and answered as they end.
-What breaks the protocol ends the connection without a word; it is in the log. A client that goes away takes its requests
-with it: they are cancelled, and what must not be left half done is shielded by its method.
+A client's requests start in the order of their arrival (up to a method's first `await`) and are answered as they end. A
+violation of the protocol ends the connection without a message; the log has the reason. When a client disconnects, its
+requests are cancelled. A method must shield whatever must not be left half done.
 """
 
 from __future__ import annotations
@@ -34,17 +35,19 @@ Method = Callable[[Mapping[str, Any]], Awaitable[object]]
 
 READ = 256 * 1024
 LARGE = 256 * 1024
-"""Bytes from which a message is decoded in a thread."""
+"""Messages of at least this many bytes are decoded in a thread."""
 ACCEPT_AGAIN = 1.0
-"""Seconds to wait when the system has no descriptor left for a new client."""
+"""Seconds to wait if the system has no descriptor left for a new client."""
 
 
 class Refused(Exception):
-    """A method's "no", with words for a person."""
+    """A method refuses; the message is for the user."""
 
 
 class BridgeServer:
-    """One sidecar's end. `run` serves until it is cancelled; without a place for a socket it says so in the log and returns."""
+    """One sidecar's server. `run` serves until it is cancelled. If there is no place for a socket, it logs that and
+    returns.
+    """
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class BridgeServer:
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
-        """`bridge_id`: of `registry.new_id`, where it has to be known before."""
+        """`bridge_id`: from `registry.new_id`, if the id must be known in advance."""
         self.id = bridge_id or new_id()
         self.listening = anyio.Event()
         """Set when clients can find it."""
@@ -67,12 +70,12 @@ class BridgeServer:
         self._clients: set[socket.socket] = set()
 
     def roots_changed(self, roots: Sequence[str]) -> None:
-        """The editor's folders are these now."""
+        """Sets the editor's current folders."""
         self._roots = list(roots)
         self._moved.set()
 
     async def run(self) -> None:
-        """Listens; what is found of it by others is gone when this returns or is cancelled."""
+        """Serves clients. When it returns or is cancelled, others can no longer find it."""
         if UNSUPPORTED:
             log.info("%s", UNSUPPORTED)
             return
@@ -88,7 +91,7 @@ class BridgeServer:
             await self._accept(claim, listener)
         finally:
             for connection in (*self._clients, *([] if listener is None else [listener])):
-                connection.close()  # those, too, whose task never began
+                connection.close()  # including those whose task never started
             if claim is not None:
                 claim.release()
 
@@ -105,12 +108,12 @@ class BridgeServer:
         return claim, listener
 
     async def _publish(self, claim: Claim) -> None:
-        """Raises OSError. In a thread: a root may be on a slow disk."""
+        """Raises OSError. Runs in a thread, because a root may be on a slow disk."""
         self._moved = anyio.Event()
         await anyio.to_thread.run_sync(claim.publish, self._roots)
 
     async def _follow(self, claim: Claim) -> None:
-        """Renews the entry whenever the roots changed."""
+        """Writes the entry again whenever the roots change."""
         while True:
             await self._moved.wait()
             try:
@@ -119,7 +122,7 @@ class BridgeServer:
                 log.warning("the bridge's entry cannot be renewed: %s", error.strerror)
 
     async def _accept(self, claim: Claim, listener: socket.socket) -> None:
-        """Not by `loop.sock_accept`, which loses a connection when it is cancelled in the wrong moment."""
+        """Does not use `loop.sock_accept`, which loses a connection if it is cancelled at the wrong moment."""
         loop = asyncio.get_running_loop()
         async with anyio.create_task_group() as tasks:
 
@@ -164,14 +167,16 @@ class BridgeServer:
             except TimeoutError:
                 log.warning("a client of the bridge was dropped: it was too slow")
             except OSError:
-                pass  # it went away
+                pass  # the client disconnected
             except Exception:
                 log.exception("a client of the bridge was dropped")
             finally:
                 self._clients.discard(connection)
 
     async def _shake_hands(self, claim: Claim, client: _Client) -> None:
-        """See proof.py. Raises Malformed for whoever does not know the secret, or is somebody else."""
+        """Carries out the handshake of proof.py. Raises Malformed if the client does not know the secret or belongs to
+        another user.
+        """
         hello = await client.receive()
         theirs = hello.get("nonce")
         if hello.get("v") != proof.VERSION or not proof.is_nonce(theirs):
@@ -195,7 +200,7 @@ class BridgeServer:
                     await free.acquire()
                     tasks.start_soon(self._answer, client, message, free)
             except (Malformed, TimeoutError, OSError) as error:
-                why = error  # not raised here: the group would wrap it
+                why = error  # not raised here, because the group would wrap it
             tasks.cancel_scope.cancel()
         if why is not None:
             raise why
@@ -217,7 +222,7 @@ class BridgeServer:
         try:
             await client.send(answer)
         except (OSError, TimeoutError):
-            client.hang_up()  # so that reading from it ends too
+            client.hang_up()  # so that reading from the socket ends too
 
     async def _called(self, message: Message) -> object:
         name, params = message.get("method"), message.get("params", {})
@@ -230,7 +235,7 @@ class BridgeServer:
 
 
 class _Client:
-    """A connection, by lines. One reader, any number of senders."""
+    """A connection as lines, with one reader and any number of senders."""
 
     def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self.connection = connection
@@ -247,7 +252,7 @@ class _Client:
         return message
 
     async def receive_or_end(self) -> Message | None:
-        """None at the end. Raises Malformed, TimeoutError for a message that does not come to its end, OSError."""
+        """The next message; None at the end. Raises Malformed, OSError, and TimeoutError for a message that never ends."""
         while (line := self.lines.next()) is None:
             if not self.lines.begun:
                 data = await self._read()
@@ -268,7 +273,7 @@ class _Client:
         return await self._loop.sock_recv(self.connection, READ)
 
     async def send(self, message: Message) -> None:
-        """Raises OSError, TimeoutError for a client that does not take it."""
+        """Sends a message. Raises OSError, and TimeoutError if the client does not take it."""
         data = encode(message)
         async with self._sending:
             with anyio.fail_after(self._limits.send):

@@ -1,4 +1,4 @@
-"""Lines: JSON values, one a line, from bytes as they come. No line may be longer than `limit`, finished or not."""
+"""Lines: splits bytes into JSON values, one per line. No line may be longer than `limit` bytes, complete or not."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ Message = dict[str, Any]
 
 
 class Malformed(Exception):
-    """The other side sent what it must not. The message says what, not what it said."""
+    """The other side broke the protocol. The message says how, without quoting it."""
 
 
 class Lines:
-    """Sans-IO: `feed` what was received, take lines with `next` until there is none."""
+    """Sans-IO: pass received bytes to `feed`, then call `next` until it returns nothing."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        """Bytes without the line end; may be changed at any time."""
+        """In bytes, without the line end. May be changed at any time."""
         self._buffer = bytearray()
         self._searched = 0
 
     @property
     def begun(self) -> bool:
-        """There is a part of a line."""
+        """Whether part of a line has arrived."""
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
     def next(self) -> bytes | None:
-        """The next whole line, without its end. Raises Malformed as soon as it is too long."""
+        """The next complete line, without its end. Raises Malformed as soon as a line is too long."""
         end = self._buffer.find(b"\n", self._searched)
         if (len(self._buffer) if end < 0 else end) > self.limit:
             raise Malformed(f"a line of more than {self.limit} bytes")
@@ -44,13 +44,13 @@ class Lines:
 
 
 def encode(message: Message) -> bytes:
-    """One line. Lone surrogates, which names of files may have, go through."""
+    """A value as one line. Lone surrogates, which file names may contain, are preserved."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def decode(line: bytes) -> Message:
-    """Raises Malformed."""
+    """The value of one line. Raises Malformed."""
     try:
         value: object = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):

@@ -1,10 +1,7 @@
-"""`acp-sidecar doctor`: looks at this machine and says in words what is there, what is missing, and how to get it.
+"""`acp-sidecar doctor`: examines this machine and says what it has, what is missing, and how to get it.
 
-machine.py   Python, libraries, kernel
-state.py     the state folder, who may read it, what lies about in it
-leftovers.py what saves that were cut off left behind below the current folder
-running.py   sidecars that run now
-agents.py    known agents found on PATH, and in places that a desktop's PATH misses
-editors.py   editors found, and what is known of their limits
-show.py      the table, and the exit code
+machine.py   Python, libraries, kernel state.py     the state folder: who may read it, and what is left in it
+leftovers.py leftovers of interrupted saves below the current folder running.py   running sidecars agents.py    known
+agents on PATH, and in places that a desktop's PATH does not include editors.py   editors found, and their known limits
+show.py      the table and the exit code
 """

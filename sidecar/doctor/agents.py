@@ -1,4 +1,6 @@
-"""Agents known to speak ACP: which are here, and which are here but where a program started from a desktop does not look."""
+"""Agents known to speak ACP: those on PATH, and those that are installed where a program started from a desktop does
+not look.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Editors found here, and what is known of each: observed, not taken from announcements."""
+"""Installed editors, and their known limits. The limits were observed, not copied from announcements."""
 
 from __future__ import annotations
 

@@ -10,7 +10,9 @@ Mark = Literal["ok", "note", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`mark`: ok; note, worth knowing; warn, something works less well; fail, the sidecar does not work. `todo`: what to do about it."""
+    """One line. `mark`: ok; note (worth knowing); warn (something works less well); fail (the sidecar does not work).
+    `todo`: what the user can do about it.
+    """
 
     area: str
     mark: Mark

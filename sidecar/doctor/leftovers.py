@@ -1,4 +1,6 @@
-"""What saves left behind when they were cut off, below the current folder. A bounded look: a large tree is looked at in part."""
+"""Leftovers of interrupted saves below the current folder. The search is bounded: only part of a large tree is
+searched.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def look(folder: str | None = None, at_most: int = ENTRIES_AT_MOST) -> Iterator[
 
 
 def _search(top: str, at_most: int) -> tuple[list[str], int, bool]:
-    """(paths found, entries looked at, whether that was all). Near ones first; links are not followed."""
+    """Returns (paths found, entries examined, whether everything was searched). Searches near folders first and follows
+    no links.
+    """
     found: list[str] = []
     looked = 0
     folders = deque([top])
@@ -48,6 +52,6 @@ def _search(top: str, at_most: int) -> tuple[list[str], int, bool]:
                         found.append(entry.path)
                     elif entry.name not in _NOT_WORKED_IN and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-        except OSError:  # not ours to look into
+        except OSError:  # a folder that we may not read
             continue
     return found, looked, True

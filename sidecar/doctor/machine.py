@@ -1,4 +1,4 @@
-"""Python, the libraries, and what the kernel offers for opening files and ending processes for certain."""
+"""Python, the libraries, and what the kernel offers for opening files safely and for ending processes reliably."""
 
 from __future__ import annotations
 

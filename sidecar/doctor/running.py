@@ -1,4 +1,4 @@
-"""Sidecars that run now, as their entries for the local socket tell, and the folder in which these lie."""
+"""Running sidecars, from their entries for the local socket, and the folder of these entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor's report on a terminal, or as JSON; exit code 1 when something does not work."""
+"""The doctor's report on a terminal or as JSON. The exit code is 1 if something does not work."""
 
 from __future__ import annotations
 

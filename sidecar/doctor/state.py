@@ -1,4 +1,4 @@
-"""The state folder: who may read it, how large it is, and what earlier runs left behind."""
+"""The state folder: who may read it, its size, and the leftovers of earlier runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sidecar.doctor.finding import Finding
 from sidecar.state_folder import state_folder
 
 _LARGE = 600 * 1024 * 1024
-"""Above the journal's own limit: something else is in there."""
+"""Above the journal's own limit, so something else must be in it."""
 
 
 def look(folder: Path | None = None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The command. stdout gets the file and nothing else, so that `acp-sidecar setup nvim > FILE` works; what to do with it goes to stderr."""
+"""The command. stdout gets only the file, so that `acp-sidecar setup nvim > FILE` works. The instructions go to stderr."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidecar.setup.file import read
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The exit code: 0 done, 1 the file cannot be read or written, 2 wrong use."""
+    """Runs the command. Returns 0 on success, 1 if the file cannot be read or written, 2 for wrong usage."""
     name: str | None = arguments.editor
     if name is None:
         if arguments.write:
@@ -57,7 +57,7 @@ def _then(editor: SetUp, where: Path) -> str:
 
 
 def _write(name: str, data: bytes, where: Path | None) -> int:
-    """Creates the file; never changes one that exists."""
+    """Creates the file; never changes an existing one."""
     editor = EDITORS[name]
     if where is None:
         return _fail(f"for {name} there is no file to write; run `acp-sidecar setup {name}`", 2)

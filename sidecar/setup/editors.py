@@ -1,4 +1,4 @@
-"""Editors with a set-up file. Small on purpose: every command line imports it for the names."""
+"""Editors with a set-up file. Keep it small: every command line imports this module for the names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ class SetUp(NamedTuple):
     file: str
     """Below editor-extension/, with `/`."""
     place: tuple[str, ...]
-    """The folders and the name where the editor looks for it: below `configuration()`, or absolute. Empty: nowhere in particular."""
+    """The folders and file name where the editor looks for it: below `configuration()`, or absolute. Empty: no fixed
+    place.
+    """
     merged: bool
-    """The editor's own settings live in that file, so ours are merged by hand and `--write` only creates it."""
+    """The file also holds the editor's own settings. The user merges ours by hand, and `--write` only creates the file."""
     then: str
     """What to do next."""
 
@@ -26,7 +28,7 @@ class SetUp(NamedTuple):
 def configuration(
     environment: Mapping[str, str], platform: str = sys.platform, *, windows: str = "APPDATA"
 ) -> Path:
-    """The folder in which programs keep their users' settings: XDG's, also on macOS, as Neovim, Helix and Kate have it."""
+    """The folder for users' settings: XDG's, also on macOS, as Neovim, Helix and Kate use it."""
     home = Path(environment.get("HOME") or os.path.expanduser("~"))
     if platform == "win32":
         return Path(environment.get(windows) or home)
@@ -107,7 +109,7 @@ as initializationOptions. The command sidecar.openChat (workspace/executeCommand
 
 
 def place(name: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
-    """Where that editor looks for its set-up file for this user. None: the file has no place of its own."""
+    """Where this user's editor looks for its set-up file. None if it has no fixed place."""
     parts = EDITORS[name].place
     if not parts:
         return None
@@ -118,7 +120,7 @@ def place(name: str, environment: Mapping[str, str], platform: str = sys.platfor
 
 
 def _emacs_folder(environment: Mapping[str, str], platform: str) -> Path | None:
-    """`~/.emacs.d`, which Emacs prefers when it exists, and always uses on Windows."""
+    """`~/.emacs.d`: Emacs prefers it if it exists, and always uses it on Windows."""
     if platform == "win32":
         return configuration(environment, platform) / ".emacs.d"
     folder = Path(environment.get("HOME") or os.path.expanduser("~")) / ".emacs.d"
