@@ -1,6 +1,8 @@
-"""One line of an agent's wire as messages, and a message as a line. JSON, hardened: what a line may hold is bounded in depth and number.
+"""Converts one line of an agent's wire to messages, and a message to a line. Hardened: depth and number of values in a
+line are limited.
 
-What cannot be used and yet asks for an answer, or is one, becomes a stand-in: a message that will be refused, so that nobody waits.
+A message that cannot be used, but expects an answer or is one, is replaced by a stand-in. The stand-in is refused, so
+nobody waits for ever.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ Message: TypeAlias = dict[str, Any]
 
 
 class Unusable(str):
-    """In place of the params of a message that cannot be used: why, in words."""
+    """Replaces the params of an unusable message; says why in words."""
 
     __slots__ = ()
 
@@ -29,19 +31,25 @@ class NotJson(Unusable):
 
 
 _DEEPEST = 200
-"""Arrays and objects within each other."""
+"""The deepest nesting of arrays and objects."""
 _SMALL = 64 * 1024
-"""Bytes up to which the brackets of a message are counted; the values of a longer one are counted before it is read."""
+"""Up to this many bytes, the brackets of a message are checked after reading; the values of a longer one are counted
+before it is read.
+"""
 _LARGE = 2 * 1024 * 1024
-"""Bytes of a message that is most likely the write of a whole file."""
+"""A message of at least this many bytes is most likely the write of a whole file."""
 _VALUES = 20_000
-"""Of one message: a whole file is one. Everybody who gets a message looks at each of its values, and all of that is to take less than 20 ms."""
+"""The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must
+take less than 20 ms.
+"""
 _IN_ONE_LINE = 100
-"""Messages that are taken from one line; some agents forget a line end, none forgets so many."""
+"""The most messages taken from one line. Some agents forget a line end, but none forgets that many."""
 
 
 def decode(line: bytes, noise: Noise) -> list[Message]:
-    """The messages in one line, none of them nested too deeply; several where an agent forgets line ends. What is none goes to `noise`."""
+    """The messages in one line, none nested too deeply. There are several if an agent forgets line ends. Anything else
+    goes to `noise`.
+    """
     line = line.strip()
     if len(line) > _SMALL:
         write = _large_write(line) if len(line) > _LARGE else None
@@ -56,14 +64,17 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return _decode_leniently(line, noise)
-        # a look at every value of a small message, or at every byte of a large one, costs more than reading it
+        # Checking every value of a small message, or every byte of a large one, costs more than reading it. So brackets
+        # are counted in a small one, and the values of a large one are always checked.
         deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > _DEEPEST
         return [_shallow(message) if deep else message]
     return _decode_leniently(line, noise) if line else []
 
 
 def _decode_leniently(line: bytes, noise: Noise) -> list[Message]:
-    """What msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or behind."""
+    """Decodes what msgspec refuses but JSON allows (lone surrogates), and messages with noise before, between or after
+    them.
+    """
     found: list[Message] = []
     start = 0 if line.startswith(b"{") else line.find(b'{"jsonrpc"')
     try:
@@ -87,9 +98,10 @@ def _decode_leniently(line: bytes, noise: Noise) -> list[Message]:
 
 
 def encode(value: object) -> bytes:
-    """A message, or a part of one, as JSON in UTF-8 without a newline of any kind in it.
+    """A message, or a part of one, as JSON in UTF-8 without any kind of newline.
 
-    Some agents split lines as JavaScript's readline or Python's splitlines do, so NEL, LS and PS are written as escapes."""
+    Some agents split lines like JavaScript's readline or Python's splitlines, so NEL, LS and PS are escaped.
+    """
     data = _json(value)
     if not data.isascii():
         for raw, escaped in _LINE_ENDS:
@@ -101,7 +113,7 @@ def encode(value: object) -> bytes:
 def _json(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # lone surrogates have no UTF-8, but JSON can escape them
+    except UnicodeEncodeError:  # UTF-8 has no lone surrogates, but JSON can escape them
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -109,9 +121,11 @@ _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\
 
 
 def _shallow(message: Message) -> Message:
-    """The message, or when it is nested too deeply a stand-in for it that will be refused.
+    """The message, or a stand-in that will be refused if it is nested too deeply.
 
-    How deep json, msgspec and those we hand it to can go differs by Python version; none manages a thousand everywhere."""
+    The depth that json, msgspec and the recipients can handle depends on the Python version; none can handle a thousand
+    everywhere.
+    """
     level: list[object] = [message]
     for _ in range(_DEEPEST):
         inner: list[object] = []
@@ -127,7 +141,7 @@ def _shallow(message: Message) -> Message:
 
 
 def _stand_in(message: Message, why: str) -> Message:
-    """What takes the place of a message that cannot be used: whoever waits for its answer, or for this answer, is told why."""
+    """Replaces a message that cannot be used. Whoever waits for its answer, or for it as an answer, is told why."""
     known = {
         key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
     }
@@ -135,7 +149,7 @@ def _stand_in(message: Message, why: str) -> Message:
 
 
 def _unreadable(line: bytes) -> Message | None:
-    """A stand-in for a line that is an object of no JSON, when it shows an id that somebody waits for."""
+    """A stand-in for a line that is not JSON but contains an id that somebody may be waiting for."""
     try:
         value = _ANYHOW.decode(line.decode("utf-8", "replace"))
     except ValueError:
@@ -164,7 +178,7 @@ def _cut(line: bytes) -> Message | None:
 
 
 def _by_head(line: bytes, why: str | Unusable) -> Message | None:
-    """A stand-in by what stands before the first nested value."""
+    """A stand-in made from what precedes the first nested value."""
     head = _UP_TO_NESTED.match(line, 1)
     names = dict(_SCALARS.findall(head[0])) if head is not None else {}
     if b"id" not in names:
@@ -186,8 +200,9 @@ class _Write(msgspec.Struct):
 
 
 def _large_write(line: bytes) -> Message | None:
-    """A write of a large text, which is what most large messages are. Only what it needs is made of it, whatever else it holds is passed
-    over: so no value has to be counted, which takes longer than reading it."""
+    """Reads a write of a large text, which most large messages are. Takes only the fields it needs and skips the rest.
+    So no values need to be counted, which would take longer than reading.
+    """
     try:
         write = msgspec.json.decode(line, type=_Write)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -196,17 +211,19 @@ def _large_write(line: bytes) -> Message | None:
 
 
 def _has_too_many_values(line: bytes) -> bool:
-    """Whether it would become a hundred times as large in memory, and take seconds: `[{},{},…`. Punctuation in texts does not count."""
+    """Whether the message would take a hundred times its size in memory, and seconds to read: `[{},{},…`. Punctuation
+    inside texts does not count.
+    """
     if _separators(line) <= _VALUES:
         return False
-    # Escapes first, each in one pass: a pattern that knows them tries every quotation mark again where a string does not end, and
-    # keeps a place for each of them where it does (minutes, gigabytes).
+    # Remove escapes first, each in one pass. A pattern that handles escapes would retry at every quotation mark of an
+    # unterminated string, and would remember a position for each of them in a terminated one (minutes, gigabytes).
     bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
     return _separators(bare) > _VALUES
 
 
 def _separators(line: bytes) -> int:
-    """In one pass, however many there are; `count` takes a step for each."""
+    """Counts in one pass; `count` would take one step for each separator."""
     return len(line) - len(line.translate(None, b",[{"))
 
 
@@ -220,7 +237,7 @@ _ANYHOW = json.JSONDecoder(
     parse_int=lambda digits: int(digits) if len(digits) < 20 else 0,
     strict=False,
 )
-"""For looking at what is not to be used."""
+"""For examining a line that will not be used."""
 _STRINGS = re.compile(rb'"[^"]*"?')
 _UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
 _IS_ANSWER = re.compile(rb'"(?:result|error)"\s*:')

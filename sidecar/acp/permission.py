@@ -1,8 +1,9 @@
-"""Questions an agent puts to the user (`session/request_permission`), and what is known of the tool calls they are about.
+"""Questions that an agent asks the user (`session/request_permission`), and what the agent said about the tool calls
+concerned.
 
-What is allowed here the agent does by itself, where we cannot look. So the question shows what the agent disclosed (command,
-files, diffs, the tool call's id) and its title only as a quotation; everything is escaped. Agents ask about calls they
-never announced (gemini, qwen), or with nothing but an id (vibe), so announced calls are remembered.
+What the user allows here, the agent does by itself, where we cannot see it. So the question shows what the agent
+disclosed (command, files, diffs, the tool call's id), and its title only as a quotation. Everything is escaped. Agents
+ask about calls that they never announced (gemini, qwen) or name only by id (vibe), so announced calls are remembered.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from sidecar.workspace.ports import Json, Option, Question
 
 _REMEMBERED = 256
 _REMEMBERED_SIZE = 32 * 1024 * 1024
-"""Bytes as kept, about, of all that is remembered of a session's calls."""
+"""The approximate size in bytes of everything remembered about one session's calls."""
 _SHOWN = 6
 _MOST_OPTIONS = 64
 _LONGEST_ID = 4096
-"""Characters of an option's id."""
+"""The longest id of an option, in code points."""
 _LONGEST_PATH = 4096
 _MOST_PATHS = 1000
 _LARGEST_DETAIL = 1024 * 1024
-"""Characters, about; a larger diff is not shown beside its question."""
+"""The largest detail, roughly in code points. A larger diff is not shown beside its question."""
 _KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 _MEANS = {
     "allow_once": "allows it",
@@ -42,7 +43,7 @@ _PLAIN = {
         {"cancel", "decline", "deny", "dismiss", "no", "refuse", "reject", "reject once", "skip"}
     ),
 }
-"""Labels that say no more and no less than what the choice does."""
+"""Labels that say exactly what the choice does."""
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
 
 Action = Literal["read", "write", "execute", "other"]
@@ -55,21 +56,21 @@ _VERBS: Mapping[Action, str] = {
 
 
 class ToolCalls:
-    """What one session's agent said of its recent tool calls, newest last; later words replace earlier ones."""
+    """What one session's agent said about its recent tool calls, newest last. Later fields replace earlier ones."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, dict[str, object]] = OrderedDict()
         self._sizes: dict[str, dict[str, int]] = {}
-        """By call, of each of its fields: a message costs what it brings, and not what is known."""
+        """For each call, the size of each field, so that a message costs time for its own fields only."""
         self._size = 0
 
     def heard(self, update: Json) -> None:
-        """Takes note of a session update; others than tool calls are ignored."""
+        """Remembers the tool call in a session update. Ignores other updates."""
         if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
             self.merged(update)
 
     def merged(self, call: Json) -> dict[str, object]:
-        """What is known of a call with this message's fields on top of it."""
+        """What is known of a call, with the fields of this message on top."""
         call_id = call.get("toolCallId")
         known: dict[str, object] = {}
         if isinstance(call_id, str):
@@ -87,14 +88,16 @@ class ToolCalls:
         return dict(known)
 
     def _forget(self) -> None:
-        """The oldest go: an agent may tell of any number of calls, each with a whole file in it."""
+        """Forgets the oldest calls: an agent may report any number of calls, each with a whole file in it."""
         while len(self._calls) > _REMEMBERED or self._size > _REMEMBERED_SIZE:
             forgotten, _ = self._calls.popitem(last=False)
             self._size -= sum(self._sizes.pop(forgotten).values())
 
 
 def size_of(value: object) -> int:
-    """Bytes as kept, about: a text of which one character is beyond Latin-1 takes two or four for each of them."""
+    """The approximate size in memory, in bytes. A text with one character beyond Latin-1 takes two or four bytes for
+    every character.
+    """
     size, level = 0, [value]
     while level and size <= 2 * _REMEMBERED_SIZE:
         inner: list[object] = []
@@ -112,8 +115,9 @@ def size_of(value: object) -> int:
 
 
 def options_of(params: Json) -> tuple[Option, ...]:
-    """The options that can be acted upon: with an id, a label and a kind of ACP's; of two with one id, the first. Nobody reads more
-    than the first few."""
+    """The usable options: those with an id, a label and one of ACP's kinds. Of two with the same id, the first. Only
+    the first few, because nobody reads more.
+    """
     found: dict[str, Option] = {}
     for item in _objects(params.get("options")):
         option_id, kind, name = item.get("optionId"), item.get("kind"), item.get("name")
@@ -128,8 +132,11 @@ def options_of(params: Json) -> tuple[Option, ...]:
 
 
 def _honest(label: str, kind: str) -> str:
-    """The agent's word for an option, and behind it what the choice does, in ours: a button may be called “Always ask me first” and
-    allow. Left out only where the label is one of the plain words for it; what lasts is always said."""
+    """The agent's label for an option, followed by our words for what it does: a button may say “Always ask me first”
+    and allow.
+
+    Our words are left out only if the label is a plain word for the choice. A lasting effect is always stated.
+    """
     return label if label.strip().casefold() in _PLAIN.get(kind, ()) else f"{label} ({_MEANS[kind]})"
 
 
@@ -142,9 +149,10 @@ def question(
     *,
     behind: bool = True,
 ) -> Question:
-    """The question for one tool call; `call` is what `ToolCalls.merged` gave, `agent` the name the user configured.
+    """The question for one tool call. `call`: from `ToolCalls.merged`; `agent`: the name that the user configured.
 
-    `behind`: what is allowed the agent does by itself; else it has us do it."""
+    `behind`: the agent carries out the allowed action itself. Otherwise it asks us to.
+    """
     diffs = [
         item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
     ]
@@ -181,7 +189,7 @@ def question(
     if diffs:
         details["diff"] = [{key: item.get(key) for key in ("path", "oldText", "newText")} for item in diffs]
     for name in ("argv", "diff"):
-        # a question must arrive: 64 of them with a whole film each would end the connection to a slow editor
+        # the question must arrive: 64 of them with a film each would break the connection to a slow editor
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
     whole = escape(line) if len(line) > SHOWN_WHOLE else ""
@@ -203,7 +211,7 @@ def question(
 
 
 def _action(kind: object, command: object, diffs: object) -> Action:
-    """The graver of what it calls itself and what it carries."""
+    """The more serious of what the call claims to be and what it contains."""
     if command is not None or kind == "execute":
         return "execute"
     if diffs or kind in ("edit", "delete", "move"):

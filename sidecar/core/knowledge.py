@@ -1,8 +1,8 @@
-"""Knowledge: how much of what only one of two texts has is found again in a third, at the same place.
+"""Knowledge: given two texts, how much of what only one of them has appears in a third text, at the same place.
 
-An agent that sends a line of a text has seen that text, if the line is nowhere else. A line may be there by chance, or because
-the agent writes such lines itself; so it is evidence only where something beside it comes from the same text, too. Blanks count
-for nothing: agents indent.
+An agent that sends a line has seen the text with that line, provided the line is nowhere else. A line can also match by
+chance, or because the agent writes such lines itself. So it counts as evidence only if something next to it comes from
+the same text. White space does not count, because agents change indentation. Offsets are code points from 0.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ _WORD = re.compile(r"\w")
 
 
 class Sent:
-    """What was sent, to be compared with texts that the agent may have made it of."""
+    """A text that an agent sent, to be compared with texts that the agent may have started from."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._changes: dict[str, ChangeSet] = {}
 
     def shows(self, text: str, other: str) -> bool:
-        """Whether at least half of what only `text` has, of the two, is here at the same place, in lines and in characters: a single line
-        of many may be chance, and so may a short one."""
+        """Whether the sent text has, at the same place, at least half of what `text` has and `other` lacks.
+
+        Half of the pieces and half of the characters: a single line of many may be chance, and so may a short one.
+        """
         pieces = list(_only(text, other))
         if not pieces:
             return False
@@ -38,7 +40,7 @@ class Sent:
         return 2 * len(found) >= len(pieces) and 2 * _extent(found) >= _extent(pieces)
 
     def hints_at(self, text: str, other: str) -> bool:
-        """Whether anything that only `text` has, in whole words, is here, wherever."""
+        """Whether the sent text has, anywhere, one whole-word piece that `text` has and `other` lacks."""
         return any(_words(text, start, end) in self._text for start, end in _only(text, other))
 
 
@@ -55,7 +57,7 @@ def _extent(pieces: list[tuple[int, int]]) -> int:
 
 
 def _only(text: str, other: str) -> Iterator[tuple[int, int]]:
-    """Where in `text` the pieces of lines with words are that `other` lacks."""
+    """Yields (start, end) in `text` of the pieces of lines that `other` lacks and that contain a word."""
     shift = 0
     for edit in diff(other, text).edits:
         start = edit.start + shift
@@ -66,7 +68,7 @@ def _only(text: str, other: str) -> Iterator[tuple[int, int]]:
 
 
 def _stays(text: str, start: int, end: int, edits: list[tuple[int, int]]) -> bool:
-    """Whether the edits leave text[start:end] alone, and what is before it, or what follows it."""
+    """Whether the edits leave text[start:end] unchanged, together with what precedes it or what follows it."""
     before, after = start, end
     while before and text[before - 1].isspace():
         before -= 1

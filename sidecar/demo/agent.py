@@ -2,11 +2,12 @@
 
     python -m sidecar.demo.agent [--pace SECONDS]
 
-A prompt names a file. The agent reads it from the client, waits a moment in which the person may go on typing, writes it
-back with one small edit (`edits.py`), and says at each step what it does and how it went: conflicts, refusals and
-cancellation included. It never touches the disk itself.
+A prompt names a file. The agent reads it from the client, waits a moment so that the user can go on typing, and writes
+it back with one small edit (`edits.py`). It reports each step and its result, including conflicts, refusals and
+cancellation. It never touches the disk itself.
 
-Raw NDJSON and threads instead of the SDK: it starts at once. One thread reads; a turn runs in another and waits in its inbox.
+It uses raw NDJSON and threads instead of the SDK, so that it starts at once. One thread reads; a turn runs in another
+and waits for its inbox.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sidecar.demo.edits import suggest
 
 Json = dict[str, Any]
 ATTEMPTS = 3
-"""How often it reads and writes before it leaves a file alone that somebody else is working on."""
+"""How often it reads and writes before it gives up on a file that somebody else is working on."""
 METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, INTERNAL_ERROR = -32601, -32602, -32600, -32603
 NO_FILE = (
     "Name a file in your message, or attach one, and I will read it and make one small edit. I use no AI."
@@ -57,7 +58,7 @@ class Turn:
     session_id: str
     cwd: str
     inbox: queue.SimpleQueue[Json | None] = field(default_factory=queue.SimpleQueue[Json | None])
-    """Answers to the one request that is open; None when the turn was cancelled."""
+    """Answers to the one open request; None when the turn was cancelled."""
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def cancel(self) -> None:
@@ -67,7 +68,7 @@ class Turn:
 
 class Agent:
     def __init__(self, source: IO[bytes], sink: IO[bytes], pace: float) -> None:
-        """`pace`: seconds between reading and writing, for the person who watches."""
+        """`pace`: seconds between reading and writing, so that the user can follow."""
         self._source = source
         self._sink = sink
         self._pace = pace
@@ -81,7 +82,7 @@ class Agent:
         self._files = False
 
     def serve(self) -> None:
-        """Until the client closes the input."""
+        """Serves until the client closes the input."""
         for line in self._source:
             try:
                 message: object = json.loads(line)
@@ -145,7 +146,7 @@ class Agent:
             self._script(turn, prompt)
         except Cancelled:
             reason = "cancelled"
-        except Exception as error:  # noqa: BLE001 - whatever is wrong in the script, the prompt is answered
+        except Exception as error:  # noqa: BLE001 - the prompt is answered even if the script fails
             del self._turns[turn.session_id]
             self._send(
                 id=number, error={"code": INTERNAL_ERROR, "message": f"the demo agent has a bug: {error!r}"}
@@ -187,7 +188,7 @@ class Agent:
         return text
 
     def _edit(self, turn: Turn, path: str, name: str, text: str, attempt: int) -> bool:
-        """False when it is worth reading again."""
+        """Reads and writes once. Returns False if it is worth trying again."""
         plan = suggest(path, text)
         self._say(turn, f"{plan.finding} I will write in a moment. Keep typing if you like.")
         if turn.cancelled.wait(self._pace):
@@ -224,7 +225,7 @@ class Agent:
         self._send(id=number, method=method, params={"sessionId": turn.session_id, **params})
         answer = (
             turn.inbox.get()
-        )  # no bound: the client may be asking its user, and cancels when it is tired of it
+        )  # no limit: the client may be asking its user, and cancels when it has waited long enough
         if answer is None:
             raise Cancelled
         if "error" in answer:
@@ -268,7 +269,7 @@ ABOUT: Json = {
 
 
 def named_file(prompt: Iterable[Json], cwd: str) -> str | None:
-    """The absolute path of the file that a prompt is about: named in its words, else the first that is attached."""
+    """The absolute path of the file that a prompt is about: named in its text, or else the first attachment."""
     blocks = list(prompt)
     words = " ".join(block.get("text", "") for block in blocks if block.get("type") == "text")
     attached = list(_attached(blocks))
@@ -299,7 +300,7 @@ def _attached(blocks: Iterable[Json]) -> Iterator[str]:
 
 
 def _names(words: str) -> Iterator[str]:
-    """What looks like a file name: whatever stands in quotes, then words, without the punctuation around them."""
+    """Words that look like file names: first everything in quotes, then words without surrounding punctuation."""
     yield from (quoted for quoted in re.findall(r"[`\"']([^`\"']+)[`\"']", words))
     for word in words.split():
         name = word.strip("`'\",;:!?()[]<>").rstrip(".")
@@ -308,7 +309,7 @@ def _names(words: str) -> Iterator[str]:
 
 
 def _saved(answer: Json) -> bool | None:
-    """Whether the client says that the text is on the disk (`_meta.saved`)."""
+    """Whether the client says that the text is saved on disk (`_meta.saved`)."""
     match answer.get("_meta"):
         case {"saved": bool(value)}:
             return value
@@ -330,7 +331,7 @@ def main() -> None:
         "--pace", type=float, default=1.0, help="seconds between reading and writing (default 1)"
     )
     pace: float = options.parse_args().pace
-    # Unbuffered: a turn's thread that is still writing must not hold a lock that the interpreter's end wants.
+    # Unbuffered: a turn's thread that is still writing must not hold a lock that the interpreter needs to exit.
     with open(sys.stdout.fileno(), "wb", buffering=0, closefd=False) as sink:
         Agent(sys.stdin.buffer, sink, pace).serve()
 

@@ -1,11 +1,11 @@
 """Buffer: one document of the headless editor — text, version, undo. Pure; the editor around it is `model.py`.
 
-It deliberately shares no code with `core/`: the demo and the tests compare the sidecar's mirror with this text, and an
-oracle built on the same position arithmetic could not disagree with it. So: plain `str`, slow, obvious.
+It deliberately shares no code with `core/`. The demo and the tests compare the sidecar's mirror with this text, and an
+oracle that used the same position arithmetic could not disagree with it. So: plain `str`, slow, obvious.
 
-Names that matter: `Buffer.edit` (the only way the text changes), `Splice` (what to change), `ContentChange` (what to
-tell the server), `Step` (what one undo takes back). Offsets are code points from 0; a `Place` is LSP's line and
-character from 0, in the units of the buffer's encoding.
+Main names: `Buffer.edit` (the only way to change the text), `Splice` (what to change), `ContentChange` (what to tell
+the server), `Step` (what one undo takes back). Offsets are code points from 0. A `Place` is LSP's line and character
+from 0, in the units of the buffer's encoding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Splice(NamedTuple):
-    """Replace the code points start..end by `new`."""
+    """Replaces the code points start..end with `new`."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Splice(NamedTuple):
 
 
 class ContentChange(NamedTuple):
-    """One element of `didChange`. Without places: the whole text."""
+    """One element of `didChange`. Without places it is the whole text."""
 
     start: Place | None
     end: Place | None
@@ -48,7 +48,7 @@ class ContentChange(NamedTuple):
 
 
 class Atom(NamedTuple):
-    """One replacement that was made, in the text as it was at that moment."""
+    """One replacement that was made. Its offsets refer to the text at that moment."""
 
     start: int
     old: str
@@ -60,7 +60,7 @@ class Atom(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """What one undo takes back. `before` and `after` are whole texts, for those who check that it did."""
+    """What one undo takes back. `before` and `after` are whole texts, for checks."""
 
     label: str
     before: str
@@ -69,12 +69,14 @@ class Step:
 
 
 def lines_of(text: str) -> list[str]:
-    """Whole lines with their terminators; none after a final one. (`str.splitlines` knows more line ends than editors.)"""
+    """Whole lines with their terminators; no empty line after a final one. (`str.splitlines` knows more line ends than
+    editors do.)
+    """
     return _LINE.findall(text)
 
 
 def units(text: str, encoding: Encoding) -> int:
-    """Length of `text` in the units of `encoding`; a lone surrogate counts as one UTF-16 unit."""
+    """The length of `text` in units of `encoding`. A lone surrogate counts as one UTF-16 unit."""
     codec, width = _CODEC[encoding]
     return len(text) if width == 4 else len(text.encode(codec, "surrogatepass")) // width
 
@@ -89,7 +91,9 @@ def place_at(text: str, offset: int, encoding: Encoding) -> Place:
 
 
 def offset_at(text: str, place: Place, encoding: Encoding) -> int:
-    """Past the line's end: before its terminator; past the last line: the end of the text (LSP, Position)."""
+    """The offset of a place. Past the line's end, it is before the terminator; past the last line, it is the end of the
+    text (LSP, Position).
+    """
     start = 0
     for _ in range(place.line):
         end = _LINE_END.search(text, start)
@@ -101,7 +105,7 @@ def offset_at(text: str, place: Place, encoding: Encoding) -> int:
     left = place.character
     for offset in range(start, stop):
         left -= units(text[offset], encoding)
-        if left < 0:  # also inside a character: its start
+        if left < 0:  # a place inside a character means its start
             return offset
     return stop
 
@@ -115,24 +119,24 @@ class Buffer:
     version: int = 1
     bom: bool = False
     saved: str | None = None
-    """The text the disk was last seen to hold; None when there is no file."""
+    """The text that the disk was last seen to have; None if there is no file."""
     hidden: bool = False
     """Opened by an edit, not by the user."""
     caret: int = 0
     past: list[Step] = field(default_factory=list[Step])
     future: list[Step] = field(default_factory=list[Step])
     joinable: bool = False
-    """The next typing belongs to the last step."""
+    """The next typing joins the last step."""
 
     @property
     def dirty(self) -> bool:
         return self.text != self.saved
 
     def edit(self, splices: Iterable[Splice], label: str, *, join: bool = False) -> list[ContentChange]:
-        """Make all `splices` of the text as it is now, as one undo step; `join` adds them to the last one.
+        """Applies all `splices` to the current text as one undo step; `join` adds them to the last step.
 
-        Returns the changes in the order in which they were made (last first, so that each range also holds in the text
-        before). Splices that change nothing are left out. ValueError when they overlap or lie outside.
+        Returns the changes in the order in which they were made. That is last first, so each range is also valid in the
+        text before. Leaves out splices that change nothing. Raises ValueError if they overlap or are out of range.
         """
         atoms = self._atoms(splices)
         if not atoms:
@@ -149,7 +153,9 @@ class Buffer:
         return changes
 
     def type(self, text: str) -> list[ContentChange]:
-        """Insert at the caret and move it along; goes on in the same undo step while nothing else happens."""
+        """Inserts text at the caret and moves the caret along. Continues the same undo step as long as nothing else
+        happens.
+        """
         start = self.caret
         changes = self.edit([Splice(start, start, text)], "typing", join=self.joinable)
         self.caret = start + len(text)
@@ -206,7 +212,9 @@ class Buffer:
         return changes
 
     def _told(self, start: int, end: int, new: str) -> ContentChange:
-        """LSP has no position between \\r and \\n: a change that begins or ends there is told with its whole terminator."""
+        """Widens a change that starts or ends between \\r and \\n to the whole terminator, because LSP has no position
+        there.
+        """
         if self.text[start - 1 : start + 1] == "\r\n" and start > 0:
             start, new = start - 1, "\r" + new
         if self.text[end - 1 : end + 1] == "\r\n" and end > 0:

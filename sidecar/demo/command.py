@@ -1,4 +1,4 @@
-"""The bundled scripted agent as a configured one: always available, marked "no AI", never the default."""
+"""The bundled scripted agent as a configured agent: always available, marked "no AI", never the default."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sidecar.config import AgentCommand
 
-# -I: it runs in the folder that is open, whose `json.py` must not be taken for Python's. An isolated Python knows nothing of where
-# this package came from (a bundle is on no path that is set up), so it is told; the agent needs no other library.
+# -I: it runs in the open folder, whose `json.py` must not replace Python's. An isolated Python does not know where this
+# package is (a bundle is on no default path), so the path is passed in. The agent needs no other library.
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sidecar.demo.agent import main; main()"
 _BYTE_CODE = ("-X", f"pycache_prefix={sys.pycache_prefix}") if sys.pycache_prefix else ()
 

@@ -1,15 +1,15 @@
-"""HeadlessEditor: a real LSP client without a screen. It opens, types, saves and undoes like an editor, applies what
-`workspace/applyEdit` brings, and answers the sidecar's own requests. `model.py` is the editor, `wire.py` the connection.
+"""HeadlessEditor: a real LSP client without a screen. It opens, types, saves and undoes like an editor, applies
+`workspace/applyEdit`, and answers the sidecar's own requests. `model.py` is the editor, `wire.py` the connection.
 
-What the server said is kept in plain lists (`messages`, `updates`, `turns`, `questions`, …) that a caller reads, best by
-`await editor.wait_for(condition)`.
+Everything the server says is appended to plain lists (`messages`, `updates`, `turns`, `questions`, …). Read them,
+preferably after `await editor.wait_for(condition)`.
 
     async with HeadlessEditor([sys.executable, "-m", "sidecar", "lsp"], folder) as editor:
         notes = editor.open(folder / "notes.txt")
         editor.type(notes.uri, "typed, not saved")
         session = await editor.execute("sidecar.newSession", {"agent": "demo"})
 
-Documents are named by path or by URI; offsets are code points.
+Documents are named by path or by URI. Offsets are code points from 0.
 """
 
 from __future__ import annotations
@@ -42,12 +42,14 @@ from sidecar.demo.wire import WAIT, Endpoint, ErrorAnswer, Json
 Name = str | os.PathLike[str]
 
 ALL_CUSTOM: Mapping[str, bool] = dict.fromkeys(("save", "open", "reload", "sessionUpdates", "changes"), True)
-"""What this editor handles and may announce under `initializationOptions.client`; `permissions` too, with a `permit`."""
+"""What this editor supports and may announce under `initializationOptions.client`; also `permissions`, if given a
+`permit`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A `window/showMessageRequest` and the title that was chosen; None when it was dismissed."""
+    """A `window/showMessageRequest` and the chosen title; None if it was dismissed."""
 
     text: str
     titles: tuple[str, ...]
@@ -55,7 +57,7 @@ class AskedQuestion:
 
 
 def dismiss(text: str, titles: Sequence[str]) -> str | None:
-    """The answer of somebody who closes every question unread."""
+    """Answers like a user who closes every question unread."""
     return None
 
 
@@ -70,7 +72,7 @@ class HeadlessEditor(Endpoint):
         environment: Mapping[str, str] | None = None,
         answer: Callable[[str, Sequence[str]], str | None] = dismiss,
     ) -> None:
-        """`options` are the `initializationOptions`; `answer` chooses a title for a question, None dismisses it."""
+        """`options`: the `initializationOptions`. `answer`: chooses a title for a question; None dismisses it."""
         super().__init__(command, folder, environment)
         self.options: Json = dict(options or {})
         self.encodings = list(encodings)
@@ -92,7 +94,7 @@ class HeadlessEditor(Endpoint):
         self.registered: list[Json] = []
         """`client/registerCapability`."""
         self.notifications: list[tuple[str, Json]] = []
-        """What else the server told."""
+        """All other notifications from the server."""
 
     async def initialize(self) -> None:
         self.server = await self.request("initialize", self.initialize_params())
@@ -105,29 +107,29 @@ class HeadlessEditor(Endpoint):
         return self.model.open(_uri(name))
 
     def document(self, name: Name) -> Buffer:
-        """KeyError when it is not open."""
+        """The open document. Raises KeyError if it is not open."""
         return self.model.documents[_uri(name)]
 
     def type(self, name: Name, text: str, at: int | None = None) -> None:
-        """Insert at the caret, or first move it to the offset `at`."""
+        """Inserts at the caret, or at the offset `at` (code points from 0)."""
         if at is not None:
             buffer = self.document(name)
             buffer.caret, buffer.joinable = at, False
         self.model.type(_uri(name), text)
 
     async def type_slowly(self, name: Name, text: str, seconds: float) -> None:
-        """A keystroke at a time, `seconds` apart, at the caret, which edits that arrive meanwhile move along."""
+        """Types one character every `seconds` seconds at the caret, which moves with edits that arrive meanwhile."""
         for character in text:
             self.type(name, character)
             await asyncio.sleep(seconds)
 
     def replace(self, name: Name, old: str, new: str) -> None:
-        """Put `new` in the place of the first `old`. ValueError when it is not there."""
+        """Replaces the first occurrence of `old` with `new`. Raises ValueError if there is none."""
         start = self.document(name).text.index(old)
         self.model.replace(_uri(name), start, start + len(old), new)
 
     def undo(self, name: Name) -> Step | None:
-        """The step that was taken back; None when there was none."""
+        """Undoes one step and returns it; None if there was none."""
         return self.model.undo(_uri(name))
 
     def redo(self, name: Name) -> None:
@@ -140,7 +142,7 @@ class HeadlessEditor(Endpoint):
         self.model.close(_uri(name))
 
     async def execute(self, command: str, *arguments: object, timeout: float = WAIT) -> Any:
-        """`workspace/executeCommand`. Raises ErrorAnswer, Gone, Silence."""
+        """Sends `workspace/executeCommand`. Raises ErrorAnswer, Gone, Silence."""
         params = {"command": command, "arguments": list(arguments)}
         return await self.request("workspace/executeCommand", params, timeout)
 
@@ -175,7 +177,7 @@ class HeadlessEditor(Endpoint):
             "window": {"workDoneProgress": True, "showMessage": {}, "showDocument": {"support": True}},
         }
 
-    # What the server hears and asks
+    # What the server says and asks
 
     def tell(self, event: Event) -> None:
         self.notify(*event_to_wire(event))
@@ -235,7 +237,7 @@ class HeadlessEditor(Endpoint):
                 return super().handle(method, params)
 
     def apply_edit(self, params: Json) -> object:
-        """The result, or a future of it when the model takes its time."""
+        """The result, or a future of it if the model takes its time."""
         answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
         def reply(answer: Answer) -> None:
@@ -257,11 +259,11 @@ class HeadlessEditor(Endpoint):
         return None if chosen is None else {"title": chosen}
 
     def permit(self, params: Json) -> str | None:
-        """The id of the option to answer `sidecar/requestPermission` with; only asked when it was announced."""
+        """The id of the option that answers `sidecar/requestPermission`. Only asked if it was announced."""
         return None
 
     def reload(self, params: Json) -> Json:
-        """Take the disk's text as one step, then make the edits (of that text) as another."""
+        """Takes the disk's text as one step, then makes the edits (to that text) as another."""
         if not self.at_version(params):
             return {"refused": "version"}
         uri: str = params["uri"]
@@ -270,7 +272,7 @@ class HeadlessEditor(Endpoint):
         self.model.reload(uri)
         edits = tuple(replacement_from_wire(edit) for edit in params["edits"])
         self.model.apply(WorkspaceEdit((DocumentEdits(uri, None, edits),), "reload"))
-        # The caret stays where the user types: taking the whole text from the disk would have put it somewhere else.
+        # The caret stays where the user types; taking the whole text from the disk would have moved it.
         buffer.caret = diff(before, buffer.text).map_offset(caret, 1)
         return {"version": self.model.documents[uri].version}
 
@@ -280,7 +282,7 @@ class HeadlessEditor(Endpoint):
 
 
 def event_to_wire(event: Event) -> tuple[str, Json]:
-    """Method and params of the notification."""
+    """The method and params of the notification."""
     match event:
         case Opened(uri, language, version, text):
             item = {"uri": uri, "languageId": language, "version": version, "text": text}
@@ -309,7 +311,7 @@ def replacement_from_wire(edit: Json) -> Replacement:
 
 
 def edit_from_wire(params: Json) -> WorkspaceEdit:
-    """ApplyWorkspaceEditParams. ValueError for a kind of change that was never announced."""
+    """Parses ApplyWorkspaceEditParams. Raises ValueError for a kind of change that was not announced."""
     edit: Json = params["edit"]
     steps: list[CreateFile | DocumentEdits] = []
     for change in cast("list[Json]", edit.get("documentChanges") or []):

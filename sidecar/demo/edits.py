@@ -1,7 +1,7 @@
-"""What the demo agent changes in a text: `suggest` tries a few fixed rules, the most useful first. No AI, and it says so.
+"""Decides what the demo agent changes: `suggest` tries a few fixed rules, the most useful first. No AI, and it says so.
 
-Every rule is one a careful stranger may apply to any file: it never changes what a program does, except for the one bug
-that the rule names (a sum over all items but the last). Lines of the text keep their terminators.
+A careful stranger could apply each rule to any file. No rule changes what a program does, except the one for a known
+bug (a sum over all items but the last). Lines keep their terminators.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Suggestion:
     text: str
     """The whole text, edited."""
     line: int
-    """Where, from 1."""
+    """The line of the edit, from 1."""
     finding: str
-    """One sentence: what was found and what is done about it."""
+    """One sentence: what was found, and the fix."""
 
 
 def suggest(path: str, text: str) -> Suggestion:
@@ -115,7 +115,7 @@ _PROSE = {"", ".md", ".txt", ".rst", ".adoc", ".org"}
 
 
 def comment(path: str, sentence: str) -> str | None:
-    """`sentence` as a line of that kind of file, without its terminator; None where no line is harmless."""
+    """`sentence` as a comment line for this kind of file, without terminator. None if no such line is harmless."""
     suffix = os.path.splitext(path)[1].lower()
     return (
         sentence if suffix in _PROSE else _COMMENTS[suffix].format(sentence) if suffix in _COMMENTS else None

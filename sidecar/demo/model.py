@@ -1,10 +1,11 @@
-"""EditorModel: what an editor does, without its wire — documents, files, and the editor's answer to a workspace edit. Sans-IO.
+"""EditorModel: an editor without its wire — documents, files, and the answer to a workspace edit. Sans-IO.
 
-Events go out through `tell` in the order in which a server would receive them; files are reached through `Files`. What
-one editor does differently from another is a small method here, so that the lying editor of the tests can override it:
-`request_edit`, `refusal`, `apply_to`, `create`, `changed`, `opened`, `emit`, `load`, `store`, `arriving`, `before_save`.
+It emits events through `tell`, in the order in which a server would receive them, and reaches files through `Files`.
+Each difference between editors is a small method here, so that the misbehaving editor of the tests can override it:
+`request_edit`, `refusal`, `apply_to`, `create`, `changed`, `opened`, `emit`, `load`, `store`, `arriving`,
+`before_save`.
 
-A model of a well-behaved editor: versions are checked, each edit is one undo step, nothing is saved unasked.
+It models a well-behaved editor: it checks versions, makes each edit one undo step, and saves nothing unasked.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class WorkspaceEdit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """To `workspace/applyEdit`. With `error`, an error response of that code instead of a result."""
+    """The answer to `workspace/applyEdit`. With `error`, an error response with that code."""
 
     applied: bool
     reason: str = ""
@@ -95,12 +96,12 @@ class Answer:
 class Files(Protocol):
     def read(self, uri: str) -> bytes | None: ...
     def write(self, uri: str, data: bytes) -> None:
-        """OSError when it cannot."""
+        """Raises OSError if the file cannot be written."""
         ...
 
 
 class DiskFiles:
-    """The files themselves. An editor owns what it saves; the sidecar's rule about `disk.py` is about the sidecar."""
+    """The real files. An editor owns what it saves; the rule about `disk.py` applies to the sidecar only."""
 
     def read(self, uri: str) -> bytes | None:
         try:
@@ -125,7 +126,7 @@ def path_of(uri: str) -> str:
 
 class EditorModel:
     first_version = 1
-    """What `didOpen` says."""
+    """The version in `didOpen`."""
 
     def __init__(self, files: Files, tell: Callable[[Event], None], encoding: Encoding = "utf-16") -> None:
         self.files = files
@@ -136,7 +137,7 @@ class EditorModel:
     # What the user does
 
     def open(self, uri: str) -> Buffer:
-        """Open from disk, or empty when there is no file; an open document is returned as it is."""
+        """Opens a document from disk, empty if there is no file. Returns an open document as it is."""
         buffer = self.documents.get(uri)
         if buffer is None:
             buffer = self.read_buffer(uri)
@@ -145,7 +146,7 @@ class EditorModel:
         return buffer
 
     def close(self, uri: str) -> None:
-        """Unsaved text is dropped, as by an editor's "close without saving"."""
+        """Closes a document and drops unsaved text, like an editor's "close without saving"."""
         if self.documents.pop(uri, None) is not None:
             self.emit(Closed(uri))
 
@@ -178,7 +179,7 @@ class EditorModel:
         return True
 
     def reload(self, uri: str) -> None:
-        """Take the disk's text, as one undo step; nothing when the file is gone."""
+        """Takes the disk's text as one undo step. Does nothing if the file is gone."""
         buffer = self.documents[uri]
         data = self.files.read(uri)
         if data is not None:
@@ -192,7 +193,7 @@ class EditorModel:
         reply(self.apply(edit))
 
     def apply(self, edit: WorkspaceEdit) -> Answer:
-        """All of it or nothing: every version is looked at before the first change."""
+        """Applies all of the edit or nothing: it checks every version before the first change."""
         for step in edit.steps:
             if isinstance(step, DocumentEdits):
                 no = self.refusal(step)
@@ -205,7 +206,7 @@ class EditorModel:
                 else:
                     buffer = self.documents.get(step.uri) or self.open_hidden(step.uri)
                     self.apply_to(buffer, step, edit.label)
-        except (ValueError, OSError) as error:  # edits that overlap; a folder that cannot be written
+        except (ValueError, OSError) as error:  # overlapping edits, or a folder that cannot be written
             return Answer(False, str(error))
         return Answer(True)
 
@@ -225,7 +226,9 @@ class EditorModel:
         return None
 
     def create(self, uri: str) -> None:
-        """CreateFile without options: an existing file stays as it is. OSError, ValueError when it cannot be."""
+        """CreateFile without options: an existing file stays as it is. Raises OSError or ValueError if it cannot be
+        created.
+        """
         if uri not in self.documents and self.files.read(uri) is None:
             self.files.write(uri, b"")
 
@@ -236,7 +239,9 @@ class EditorModel:
         return buffer
 
     def release(self, uri: str) -> None:
-        """`sidecar/close`: only what nobody looks at and has nothing unsaved is closed, whatever the server thinks."""
+        """Handles `sidecar/close`: closes only documents that nobody looks at and that have nothing unsaved, whatever
+        the server thinks.
+        """
         buffer = self.documents.get(uri)
         if buffer is not None and buffer.hidden and not buffer.dirty:
             self.close(uri)
@@ -247,22 +252,22 @@ class EditorModel:
         self.tell(event)
 
     def counting(self) -> Encoding:
-        """The units in which characters are really counted."""
+        """The units in which the editor really counts characters."""
         return self.encoding
 
     def load(self, data: bytes) -> str:
-        """The text of a file, without its byte order mark. UnicodeDecodeError when it is not UTF-8."""
+        """The text of a file, without its byte order mark. Raises UnicodeDecodeError if it is not UTF-8."""
         return data.decode("utf-8").removeprefix(BOM)
 
     def store(self, buffer: Buffer) -> bytes:
         return ((BOM if buffer.bom else "") + buffer.text).encode("utf-8")
 
     def arriving(self, buffer: Buffer, text: str) -> str:
-        """What becomes of the text of an edit, its line ends for instance, on the way into the buffer."""
+        """Transforms an edit's text on its way into the buffer; its line ends, for instance."""
         return text
 
     def before_save(self, buffer: Buffer) -> None:
-        """Save participants."""
+        """Runs the save participants."""
 
     def opened(self, buffer: Buffer) -> None:
         self.emit(Opened(buffer.uri, buffer.language, buffer.version, buffer.text))
@@ -273,7 +278,7 @@ class EditorModel:
             self.emit(Changed(buffer.uri, buffer.version, tuple(changes)))
 
     def read_buffer(self, uri: str) -> Buffer:
-        """A document from disk, among the open ones, but not told yet."""
+        """Reads a document from disk into the open ones, without telling the server yet."""
         data = self.files.read(uri)
         text = "" if data is None else self.load(data)
         buffer = Buffer(

@@ -1,7 +1,7 @@
-"""play: the main job of the sidecar, step by step, shown and checked.
+"""play: the sidecar's main job, step by step, shown and checked.
 
-What is shown and what is checked are the editor's own buffer, undo steps and bytes, and what the agent's wire carried
-(`wiretap.py`): never what the sidecar or an agent says about it.
+It shows and checks the editor's own buffer, undo steps and bytes, and what went over the agent's wire (`wiretap.py`).
+It never relies on what the sidecar or an agent says about them.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
 from sidecar.demo.wiretap import Read, Tap
 
 TURN_AT_MOST = 300.0
-"""Seconds: a real agent thinks, and may ask its model many times."""
+"""In seconds: a real agent thinks, and may ask its model many times."""
 KEYSTROKE = 0.02
-"""Seconds, where somebody watches."""
+"""In seconds, when somebody watches."""
 
 Check = tuple[bool, str]
 
 
 class DemoEditor(HeadlessEditor):
-    """Says yes to what the person asked for by starting the demo with this agent and this file, no to everything else."""
+    """Says yes to what the user requested by starting the demo with this agent and this file, and no to everything
+    else.
+    """
 
     def __init__(
         self, command: Sequence[str], folder: Name, options: Json, environment: Mapping[str, str]
     ) -> None:
         super().__init__(command, folder, options=options, environment=environment)
         self.answered: list[tuple[str, bool]] = []
-        """Questions of the agent, and whether they were answered with yes."""
+        """The agent's questions, and whether they were answered with yes."""
 
     def permit(self, params: Json) -> str | None:
         inside = os.path.realpath(str(params.get("target", "/"))).startswith(
@@ -60,7 +62,7 @@ class Seen:
 
 
 async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: Tap) -> list[Check]:
-    """`agent` is its name in the settings. Raises what the editor's wire raises."""
+    """Plays the demo. `agent` is its name in the settings. Raises what the editor's wire raises."""
     uri = editor.open(os.path.join(editor.folder, story.name)).uri
     buffer = editor.document(uri)
 
@@ -112,7 +114,7 @@ async def play(stage: Stage, story: Story, editor: DemoEditor, agent: str, tap: 
     times = "once" if presses == 1 else f"{presses} times"
     stage.step("you", f"You undo, {times}", "textDocument/didChange")
     stage.lines(story.name, differences(edited, buffer.text, 1), "you", "as you had it")
-    await editor.execute("sidecar.status")  # whatever the sidecar has to say to the undo is here now
+    await editor.execute("sidecar.status")  # by now, all of the sidecar's reactions to the undo have arrived
     back = buffer.text in story.possible_ends
     checks.append((back, "undo gave back your own text, character for character"))
     return checks
@@ -129,7 +131,7 @@ async def _turn(editor: DemoEditor, agent: str, words: str, uri: str) -> None:
 async def _type(
     stage: Stage, editor: DemoEditor, uri: str, typing: Typing, label: str, seconds: float
 ) -> None:
-    """A keystroke at a time; an edit that arrives meanwhile is shown in its own step, so it is left out here."""
+    """Types one character at a time. An edit that arrives meanwhile gets its own step, so it is not shown here."""
     buffer = editor.document(uri)
     start, foreign = buffer.text, 0
     buffer.caret, buffer.joinable = typing.at, False
@@ -154,7 +156,7 @@ def agents_steps(buffer: Buffer) -> list[Step]:
 
 
 async def _until_served(tap: Tap, turn: asyncio.Task[None]) -> None:
-    """Until the agent was given the file, or wrote, or ended without either."""
+    """Waits until the agent was given the file, wrote, or ended without either."""
     while not turn.done():
         tap.poll()
         if tap.writes or any(read.text is not None for read in tap.reads):
@@ -166,7 +168,7 @@ async def _until_served(tap: Tap, turn: asyncio.Task[None]) -> None:
 
 
 def what_was_served(tap: Tap, story: Story) -> Seen:
-    """By its own reads first; else what came with the prompt."""
+    """What the agent's own reads returned; otherwise what came with the prompt."""
     for read in tap.reads:
         if read.text is not None and os.path.basename(read.path) == story.name:
             right = read.text == served(story.unsaved, read) != served(story.on_disk, read)
@@ -181,7 +183,7 @@ def what_was_served(tap: Tap, story: Story) -> Seen:
 
 
 def served(text: str, read: Read) -> str:
-    """What the answer to `read` must be when the file says `text`: whole lines, counted from 1."""
+    """The expected answer to `read` for a file with this `text`: whole lines, counted from 1."""
     if read.line is None and read.limit is None:
         return text
     first = max((read.line or 1) - 1, 0)

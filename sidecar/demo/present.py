@@ -1,7 +1,7 @@
-"""Stage: what the demo shows, step by step, in a terminal. It is given texts and shows where they differ; it checks nothing.
+"""Stage: shows the steps of the demo in a terminal. It is given texts and shows where they differ; it checks nothing.
 
-Colours only in a terminal, and not with NO_COLOR (rich keeps both); signs that the terminal's encoding lacks have ASCII
-stand-ins. Texts of files are shown with control characters escaped.
+Colours are used only on a terminal and not with NO_COLOR (rich respects both). Symbols that the terminal's encoding
+lacks are replaced by ASCII. Control characters in files' texts are escaped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sidecar.core.escape import escape
 from sidecar.demo.buffer import lines_of
 
 WIDTH = 92
-"""Columns used at most; wider lines are harder to follow."""
+"""The most columns used; wider lines are harder to follow."""
 LINES_AT_MOST = 14
 CONTEXT = 2
 _THEME = "ansi_dark"
-"""Palette colours, so that light and dark terminals both get readable ones."""
+"""Palette colours are readable on both light and dark terminals."""
 
 
 Who = Literal["you", "agent"]
@@ -36,9 +36,9 @@ Who = Literal["you", "agent"]
 @dataclass(frozen=True, slots=True)
 class Line:
     mark: str
-    """"+" new, "-" gone, " " as before, "…" for lines left out."""
+    """"+" new, "-" removed, " " unchanged, "…" for omitted lines."""
     number: int
-    """From 1, in the text where the line is."""
+    """From 1, in the text that contains the line."""
     text: str
 
 
@@ -61,7 +61,7 @@ def differences(old: str, new: str, context: int = CONTEXT) -> list[Line]:
 
 class Stage:
     def __init__(self, console: Console, *, animate: bool) -> None:
-        """`animate`: texts may be drawn again while they grow."""
+        """`animate`: texts may be redrawn while they grow."""
         self.console = console
         self.animate = animate
         self._number = 0
@@ -74,7 +74,7 @@ class Stage:
         self._paragraph(Text(escape(words), "dim"), 0)
 
     def step(self, who: Who, heading: str, wire: str = "") -> None:
-        """A numbered heading in the colour of who acts; `wire` names the messages behind it."""
+        """Shows a numbered heading in the colour of who acts. `wire` names the messages behind it."""
         self._number += 1
         self._print()
         self._print(
@@ -87,18 +87,18 @@ class Stage:
         self._paragraph(Text(escape(words)))
 
     def quote(self, words: str) -> None:
-        """What the agent said."""
+        """Shows what the agent said."""
         quoted = Text(escape(words.strip(), keep_newlines=True), "italic " + _COLOURS["agent"])
         quoted.truncate(self.console.width * 3, overflow="ellipsis")
         self._paragraph(quoted)
 
     def lines(self, name: str, lines: Sequence[Line], who: Who, label: str) -> None:
-        """Code; `label` stands beside the first new line (or the first gone one, where none is new)."""
+        """Shows code. `label` appears beside the first new line (or the first removed one, if none is new)."""
         self._print(self._code(name, lines, who, label))
 
     @contextmanager
     def growing(self, name: str, who: Who, label: str) -> Generator[Callable[[Sequence[Line]], None]]:
-        """Lines that are shown again and again while they grow; what was shown last stays."""
+        """Shows lines repeatedly while they grow. The last state stays."""
         if self.animate:
             with Live(console=self.console, auto_refresh=False) as live:
                 yield lambda lines: live.update(self._code(name, lines, who, label), refresh=True)
@@ -122,7 +122,7 @@ class Stage:
             self._print(Text(next_steps, "dim"))
 
     def _code(self, name: str, lines: Sequence[Line], who: Who, label: str) -> RenderableType:
-        """Number, a bar in the colour of whose lines they are, the line, the label."""
+        """The line number, a bar in the author's colour, the line, the label."""
         shown = lines[:LINES_AT_MOST]
         candidates = [one for mark in "+-" for one in shown if one.mark == mark]
         labelled = next(
@@ -152,7 +152,7 @@ class Stage:
             self._print(Text.assemble(" " * indent, line))
 
     def _line(self, left: Text, right: str, style: str) -> Text:
-        """One line, cut where it does not fit; `right` at its right end, where there is room for it."""
+        """One line, cut to fit, with `right` at its right end if there is room."""
         room = self.console.width - cell_len(right) - 2
         if right and room >= min(left.cell_len, 20):
             left.truncate(room, overflow="ellipsis", pad=True)
@@ -173,7 +173,7 @@ _COLOURS: dict[Who, str] = {"you": "cyan", "agent": "magenta"}
 
 
 def console() -> Console:
-    """A console on stdout that never fails on a character its encoding lacks."""
+    """A console on stdout that never fails on a character that its encoding lacks."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")

@@ -1,6 +1,7 @@
-"""run: `acp-sidecar demo [PATH] [--agent CMD…]`. A folder of its own for the file, the settings, the exit code; `play.py` does the rest.
+"""run: `acp-sidecar demo [PATH] [--agent CMD…]`. Makes a folder for the file, writes the settings, returns the exit
+code; `play.py` does the rest.
 
-A PATH of the person's is read once and never written: the demo works on a copy, and says so, and checks it.
+The user's PATH is read once and never written: the demo works on a copy, says so, and checks it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from sidecar.demo.story import Story
 from sidecar.demo.wire import ErrorAnswer, Gone, Silence
 from sidecar.demo.wiretap import Tap
 
-SERVER = (sys.executable, "-P", "-m", "sidecar", "lsp")  # -P: a json.py that is played with is not Python's
+# -P: a json.py among the user's files must not replace Python's
+SERVER = (sys.executable, "-P", "-m", "sidecar", "lsp")
 SAMPLE = Path(__file__).parent / "sample"
 SAMPLE_FILE = story.SCRIPT.file
 LARGEST = 1_000_000
-"""Bytes of a file that the demo takes: every keystroke compares it whole."""
+"""The largest file that the demo accepts, in bytes: every keystroke compares it whole."""
 PACE_WATCHED, PACE = 2.2, 0.2
-"""Seconds between the demo agent's reading and writing: time to type, with and without somebody who watches."""
+"""Seconds between the demo agent's reading and writing, when somebody watches and otherwise: time to type."""
 
 
 NEXT = "acp-sidecar demo PATH           use a copy of your file\nacp-sidecar demo --agent CMD…   use your own agent"
@@ -44,13 +46,13 @@ class Unsuitable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The demo's folder, and what its file must say at the end."""
+    """The demo's folder, and the text that its file must have at the end."""
 
     folder: Path
     file: Path
     original: bytes
     source: Path | None
-    """The person's own file, of which `file` is the copy."""
+    """The user's own file, of which `file` is a copy."""
     log: Path
     state: Path
 
@@ -65,7 +67,9 @@ class Place:
 
 
 def run(path: str | None, agent: list[str] | None) -> int:
-    """0 when all held, 1 when something did not, 2 when PATH or CMD cannot be used, 130 when interrupted."""
+    """Runs the demo. Returns 0 if all checks held, 1 if one failed, 2 if PATH or CMD cannot be used, 130 if
+    interrupted.
+    """
     console = present.console()
     try:
         return 0 if perform(Stage(console, animate=console.is_terminal), path, agent) else 1
@@ -80,13 +84,13 @@ def run(path: str | None, agent: list[str] | None) -> int:
 
 
 def perform(stage: Stage, path: str | None, agent: Sequence[str] | None) -> bool:
-    """Whether all held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
+    """Returns whether all checks held. Raises Unsuitable, and what the editor's wire raises (`wire.py`)."""
     if agent is not None and not agent:
         raise Unsuitable("--agent needs a command: the one that starts your agent, with its arguments")
     with _place(path) as place:
         name = "demo-agent" if agent is None else Path(agent[0]).stem
         command = _agent_settings(agent, place, stage.animate)
-        # Asked for by name on this command line: nothing is left to ask.
+        # The user named the agent on this command line, so there is nothing left to ask.
         Approvals(place.state).remember(AgentCommand(command.command, command.args, command.env))
         options = {
             "agents": {
@@ -159,7 +163,7 @@ def _suitable(path: str) -> bytes:
 
 
 def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) -> AgentCommand:
-    """The agent's entry in `agents`: the wiretap, and behind it the agent."""
+    """The agent's entry in `agents`: the wiretap, and the agent behind it."""
     if agent is None:
         pace = PACE_WATCHED if watched else PACE
         command = [sys.executable, "-P", "-m", "sidecar.demo.agent", "--pace", str(pace)]
@@ -172,7 +176,7 @@ def _agent_settings(agent: Sequence[str] | None, place: Place, watched: bool) ->
                 f'there is no program "{agent[0]}" on PATH; install the agent, or give its absolute path'
             )
         command = [os.path.abspath(found), *agent[1:]]
-        # it was started from this shell, so it gets the shell's environment, keys included; not our state folder
+        # it was started from this shell, so it gets the shell's environment including keys, but not our state folder
         state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         env = {**{name: f"${{env:{name}}}" for name in os.environ}, "XDG_STATE_HOME": state}
     args = [os.path.abspath(wiretap.__file__), str(place.log), *command]

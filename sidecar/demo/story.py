@@ -1,4 +1,4 @@
-"""Story: what is typed in the demo, where, and what the agent is asked. Plain text in, plain text out."""
+"""Story: what is typed in the demo, where, and the prompt for the agent. Plain text in, plain text out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidecar.demo.edits import comment
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """`text`, inserted at the code point `at` of the text as it is then."""
+    """`text`, to be inserted at the offset `at` (code points from 0) of the text at that moment."""
 
     at: int
     text: str
@@ -24,7 +24,7 @@ class Typing:
         return re.findall(r"\r\n|.", self.text, re.DOTALL)
 
     def into(self, text: str, count: int | None = None) -> str:
-        """`text` with the first `count` characters of it typed, or all."""
+        """Inserts the first `count` code points, or all, into `text`."""
         return text[: self.at] + self.text[:count] + text[self.at :]
 
 
@@ -33,9 +33,9 @@ class Story:
     name: str
     on_disk: str
     first: Typing
-    """Before the agent is asked."""
+    """Typed before the agent is asked."""
     meanwhile: Typing
-    """While it works: in the text with `first` in it."""
+    """Typed while it works, into the text that contains `first`."""
     prompt: str
 
     @property
@@ -45,25 +45,27 @@ class Story:
 
     @property
     def possible_ends(self) -> set[str]:
-        """The user's own text after any number of the keystrokes made meanwhile."""
+        """The user's own text after each number of keystrokes made meanwhile."""
         return {self.meanwhile.into(self.unsaved, count) for count in range(len(self.meanwhile.text) + 1)}
 
 
 class _Meanwhile(msgspec.Struct, frozen=True):
     before: str
-    """Of the unsaved text: it is typed in front of this."""
+    """A part of the unsaved text; the typing goes before it."""
     text: str
 
 
 class Script(msgspec.Struct, frozen=True):
-    """`script.json`: the demo of the sample. VS Code's *Try it* plays the same file, with a person in the place of `meanwhile`."""
+    """`script.json`: the demo of the sample. VS Code's *Try it* plays the same file, with the user in the role of
+    `meanwhile`.
+    """
 
     file: str
     unsaved: str
     """Typed at the end of the file, and not saved."""
     prompt: str
     mended: str
-    """What the agent's edit puts in the text."""
+    """The text that the agent's edit inserts."""
     meanwhile: _Meanwhile
 
 
@@ -71,14 +73,16 @@ SCRIPT = msgspec.json.decode(Path(__file__).with_name("script.json").read_bytes(
 
 
 def of_sample(text: str) -> Story:
-    """A function with a bug is typed; while the agent mends it, it gets its docstring. `text`: the sample as it is on disk."""
+    """Types a function with a bug, and its docstring while the agent fixes the bug. `text`: the sample as it is on
+    disk.
+    """
     at = len(text) + SCRIPT.unsaved.index(SCRIPT.meanwhile.before)
     first, meanwhile = Typing(len(text), SCRIPT.unsaved), Typing(at, SCRIPT.meanwhile.text)
     return Story(SCRIPT.file, text, first, meanwhile, SCRIPT.prompt)
 
 
 def of_file(name: str, text: str) -> Story:
-    """Any file: a remark in a new line below its first one, and then another between the two."""
+    """For any file: types a remark in a new line below the first one, and then another between the two."""
     end = "\r\n" if "\r\n" in text else "\n"
     at = len(lines_of(text)[0].rstrip("\r\n")) if text else 0
     first, meanwhile = (

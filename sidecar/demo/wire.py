@@ -1,8 +1,9 @@
-"""Endpoint: the client's side of an LSP connection — a server process, framed JSON, requests both ways. Nothing of an editor.
+"""Endpoint: the client's side of an LSP connection — a server process, framed JSON, requests both ways. It contains
+nothing of an editor.
 
-Raw bytes and the standard library on purpose: what drives the sidecar in the demo and in the tests must not share its
-protocol code. Messages are handled in the order in which they come. Every wait has a bound (`Silence`); a server that
-ends, or writes something that is not LSP, makes every wait raise `Gone`.
+It deliberately uses raw bytes and the standard library: what drives the sidecar in the demo and the tests must not
+share its protocol code. Messages are handled in the order of their arrival. Every wait has a limit (`Silence`). If the
+server ends or writes something that is not LSP, every wait raises `Gone`.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from typing import Any, Self, cast
 
 Json = dict[str, Any]
 WAIT = 30.0
-"""Seconds any single wait lasts before it is given up, unless the caller says otherwise."""
+"""The limit of any single wait in seconds, unless the caller gives another."""
 PATIENCE = 3.0
-"""Seconds a server has to end by itself when this side fails."""
+"""Seconds that a server has to exit by itself when this side fails."""
 METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_CANCELLED = -32601, -32603, -32800
 
 
 class Gone(Exception):
-    """The server ended, or closed its output, while something was waited for."""
+    """The server ended or closed its output during a wait."""
 
 
 class Silence(Exception):
-    """Nothing came within the bound."""
+    """Nothing arrived within the limit."""
 
 
 class ErrorAnswer(Exception):
-    """An error response: one that the server gave, or one to give to it."""
+    """An error response, from the server or to it."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -53,7 +54,7 @@ class Endpoint:
         self.folder = os.path.abspath(folder)
         self.environment = environment
         self.stderr: deque[str] = deque(maxlen=200)
-        """The last lines the server wrote there."""
+        """The last lines that the server wrote there."""
         self._process: asyncio.subprocess.Process | None = None
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
@@ -63,17 +64,17 @@ class Endpoint:
         self._gone: Gone | None = None
         self._stopping = False
 
-    # What a subclass says
+    # For subclasses
 
     async def initialize(self) -> None:
-        """The handshake, when the process has started."""
+        """The handshake, once the process has started."""
 
     def handle(self, method: str, params: Json) -> object:
-        """The result of a server's request, or an awaitable of it. ErrorAnswer for an error response."""
+        """The result of a server's request, or an awaitable of it. Raise ErrorAnswer for an error response."""
         raise ErrorAnswer(METHOD_NOT_FOUND, f"{method} is not handled here")
 
     def heard(self, method: str, params: Json) -> None:
-        """A server's notification."""
+        """Called for each notification from the server."""
 
     # Life
 
@@ -92,9 +93,7 @@ class Endpoint:
         if kind is None:
             await self.stop()
         else:
-            await self.kill(
-                PATIENCE
-            )  # the end of its input is enough for a good server to end its agents, too
+            await self.kill(PATIENCE)  # a good server also ends its agents when its input ends
 
     async def start(self) -> None:
         self._process = await asyncio.create_subprocess_exec(
@@ -108,7 +107,9 @@ class Endpoint:
         self._spawn(self._read_messages(self._spawn(self._read_stderr())))
 
     async def stop(self, timeout: float = 10.0) -> int:
-        """Shutdown, exit, and the exit code; the process is killed when it does not end within `timeout` seconds."""
+        """Sends shutdown and exit, and returns the exit code. Kills the process if it does not end within `timeout`
+        seconds.
+        """
         self._stopping = True
         try:
             await self.request("shutdown", None, timeout)
@@ -118,7 +119,7 @@ class Endpoint:
         return await self.kill(timeout)
 
     async def kill(self, patience: float = 0.0) -> int:
-        """Close its input, wait `patience` seconds, end it. The exit code."""
+        """Closes the process's input, waits `patience` seconds, then kills it. Returns the exit code."""
         self._stopping = True
         process = self._process
         if process is None:
@@ -146,7 +147,9 @@ class Endpoint:
     # Talking
 
     async def request(self, method: str, params: object, timeout: float = WAIT) -> Any:
-        """The result. Raises ErrorAnswer, Gone, Silence; silence and cancellation withdraw the request."""
+        """Sends a request and returns its result. Raises ErrorAnswer, Gone, Silence. Silence and cancellation withdraw
+        the request.
+        """
         number = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
@@ -166,10 +169,12 @@ class Endpoint:
         try:
             self.send(_message(method, params))
         except Gone:
-            pass  # whoever waits for something hears of it
+            pass  # everyone who waits for something is told
 
     async def wait_for(self, condition: Callable[[], object], timeout: float = WAIT) -> None:
-        """Until `condition()` is true; it is asked again after everything that happens here. Raises Gone, Silence."""
+        """Waits until `condition()` is true. It is checked again after everything that happens here. Raises Gone,
+        Silence.
+        """
         if condition():
             return
         if self._gone is not None:
@@ -185,25 +190,25 @@ class Endpoint:
             self._waiters.remove(waiter)
 
     def happened(self) -> None:
-        """Something changed: ask the conditions of `wait_for` again."""
+        """Something changed: checks the conditions of `wait_for` again."""
         for condition, reached in self._waiters:
             if reached.done():
                 continue
             try:
                 if condition():
                     reached.set_result(None)
-            except Exception as error:  # noqa: BLE001 - it belongs to whoever wrote the condition
+            except Exception as error:  # noqa: BLE001 - the error belongs to the author of the condition
                 reached.set_exception(error)
 
     def send(self, message: Json) -> None:
-        """Enqueue at once; a server that does not read never blocks this side. Raises Gone."""
+        """Queues a message at once. A server that does not read never blocks this side. Raises Gone."""
         if self._gone is not None:
             raise self._gone
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
         self.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def write(self, data: bytes) -> None:
-        """Raw bytes to the server."""
+        """Queues raw bytes for the server."""
         assert self._process is not None, "not started"
         assert self._process.stdin is not None
         self._process.stdin.write(data)
@@ -234,9 +239,8 @@ class Endpoint:
             self.stderr.append(line.decode("utf-8", "replace").rstrip())
 
     def _lost(self, why: str) -> None:
-        words = next(
-            (line for line in reversed(self.stderr) if line[:1].strip()), None
-        )  # no indented line of a traceback
+        # Skips the indented lines of a traceback.
+        words = next((line for line in reversed(self.stderr) if line[:1].strip()), None)
         self._gone = Gone(why if words is None else f"{why}; its last words: {words}")
         for answer in self._pending.values():
             if not answer.done():
@@ -270,10 +274,10 @@ class Endpoint:
             answer.set_result(message.get("result"))
 
     def _answer(self, number: object, method: str, params: Json) -> None:
-        """Up to its first wait a request is handled before anything that came after it is looked at."""
+        """Handles a request up to its first wait before anything that arrived later is looked at."""
         try:
             result = self.handle(method, params)
-        except Exception as error:  # noqa: BLE001 - every request is answered, whatever went wrong here
+        except Exception as error:  # noqa: BLE001 - every request is answered, even if its handler fails
             self._reply(number, error=error)
             return
         if isinstance(result, Awaitable):

@@ -1,8 +1,8 @@
-"""Wiretap: what really went over the wire between the sidecar and an agent, for those who check it.
+"""Wiretap: records what really went over the wire between the sidecar and an agent, as evidence.
 
-Run by its path (`python wiretap.py LOG COMMAND…`; standard library only) it stands in the agent's place, starts the agent and
-passes every byte on, while LOG gets a copy of each line: `>` before what the agent was sent, `<` before what it said. `Tap` reads that file as it
-grows. So the demo believes neither the sidecar's nor an agent's own account of what was read.
+It is run by its path in place of the agent (`python wiretap.py LOG COMMAND…`; standard library only). It starts the
+agent, passes on every byte, and copies each line to LOG: `>` before lines to the agent, `<` before lines from it. `Tap`
+reads that file as it grows. So the demo need not believe the sidecar's or the agent's own account of what was read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Read:
     line: int | None
     limit: int | None
     text: str | None = None
-    """None until answered, and when it was refused."""
+    """None until it is answered, and if it was refused."""
     error: str = ""
 
 
@@ -42,13 +42,13 @@ class Tap:
         self.reads: list[Read] = []
         self.writes: list[Write] = []
         self.embedded: list[tuple[str, str]] = []
-        """Texts that travelled inside prompts: URI, text."""
+        """Texts that were sent inside prompts: (URI, text)."""
         self._log = log
         self._offset = 0
         self._open: dict[object, Read | Write] = {}
 
     def poll(self) -> None:
-        """Take in what was logged since; nothing when there is no log yet."""
+        """Reads what was logged since the last call; nothing if there is no log yet."""
         for mark, message in self._lines():
             method, params = message.get("method"), cast("Json", message.get("params") or {})
             if mark == "<" and method == "fs/read_text_file":
@@ -85,7 +85,7 @@ class Tap:
                 log.seek(self._offset)
                 for line in log:
                     if not line.endswith(b"\n"):
-                        break  # half a line: the rest comes
+                        break  # half a line: the rest will come
                     self._offset += len(line)
                     try:
                         message: object = json.loads(line[1:])
@@ -107,7 +107,7 @@ def main(log_path: str, command: list[str]) -> int:
         threading.Thread(target=_copy, args=arguments, daemon=True).start()
         _copy(agent.stdout, sys.stdout.buffer, b"<", log, lock)
     code = agent.wait()
-    os._exit(code)  # the other thread may be inside a read of stdin, whose lock a normal exit would wait for
+    os._exit(code)  # the other thread may be blocked reading stdin, whose lock a normal exit would wait for
 
 
 def _copy(source: IO[bytes], sink: IO[bytes], mark: bytes, log: BinaryIO, lock: threading.Lock) -> None:
@@ -119,7 +119,7 @@ def _copy(source: IO[bytes], sink: IO[bytes], mark: bytes, log: BinaryIO, lock: 
             sink.write(line)
             sink.flush()
     except (OSError, ValueError):
-        pass  # one side is gone, or the log is closed: the end of the other follows
+        pass  # one side is gone or the log is closed: the other side will end too
     finally:
         try:
             sink.close()

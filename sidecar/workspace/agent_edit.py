@@ -1,4 +1,4 @@
-"""AgentEdit: the intent of an agent's write to a document that the editor has open. See door.py."""
+"""AgentEdit: the intent for an agent's write to a document that is open in the editor. See door.py."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteTask, conflict, misapplied, withdrawn
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
-"""Told of a write that is refused, and of what it could have been based on."""
+"""Called for a refused write, with the texts that it could have been based on."""
 
 
 class AgentEdit(Intent[Refusal | None]):
-    """The document is to say what an agent wants, merged with everybody else's work. None: it does."""
+    """Makes the document's text what an agent wants, merged with everybody else's work. Its end None means that the
+    document has that text.
+    """
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class AgentEdit(Intent[Refusal | None]):
         self._task = task
         self._place = place
         self._author: Author | None = None
-        """Of the newest attempt."""
+        """The author of the latest attempt."""
 
     def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
         task, place = self._task, self._place
@@ -101,7 +103,7 @@ class AgentEdit(Intent[Refusal | None]):
         return misapplied(self._place.requested)
 
     async def misplaced(self, door: Door, sent: Sent, entry: str) -> Stop[Refusal | None] | None:
-        """What an agent was shown is known, so that its edit is not only taken out but made where it belongs."""
+        """Takes the edit out and makes it at the right place, because the text that the agent was shown is known."""
         assert self._author is not None, "journalled first"
         candidates = self._candidates(sent.tracked)
         right = await self._put_right.put_right(self._task, self._place, sent, self._author, candidates)
@@ -110,7 +112,7 @@ class AgentEdit(Intent[Refusal | None]):
         return Stop(right if isinstance(right, Refusal) else None)
 
     async def misplaced_late(self, door: Door, sent: Sent, entry: str) -> None:
-        """The agent was told that nobody knows, so the edit goes."""
+        """Takes the edit out, because the agent was already told that the outcome is unknown."""
         assert self._author is not None, "journalled first"
         await self._put_right.take_back(self._task, self._place, sent, self._author)
 
@@ -120,5 +122,5 @@ class AgentEdit(Intent[Refusal | None]):
             self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
 
     def _candidates(self, tracked: Tracked) -> tuple[Candidate, ...]:
-        """What the write may be based on."""
+        """The texts that the write may be based on."""
         return self._state.candidates(self._task.session, tracked.document.uri, self._task.ticket.moment)

@@ -1,16 +1,15 @@
-"""Door: the one way in which an edit reaches a document that the editor has open, whoever asks for it.
+"""Door: the only way an edit reaches a document that is open in the editor, whoever requests it.
 
-    plan ─▶ journal ─▶ has the document moved? ─▶ send ─▶ judge ─▶ finish in the journal
-      ▲                        │ yes                        │ refused, or made at a wrong place and taken out again
-      └────────────────────────┴────────────────────────────┘
+    plan ─▶ journal ─▶ has the document changed? ─▶ send ─▶ judge ─▶ finish in the journal
+      ▲                        │ yes                          │ refused, or applied at a wrong place and taken out again
+      └────────────────────────┴──────────────────────────────┘
 
-An *intent* says what is to be done: the plan for the text as it is now, what goes into the journal, and what to do when the editor puts
-the edit at a wrong place. An agent's write (buffer_writes.py), a rejection (rejecting.py), a revert (applying.py) and a decided
-conflict (resolving.py) are intents; they differ in the plan, the author and the words, in nothing else.
+An *intent* describes the edit: the plan for the current text, the journal entry, and what to do if the editor applies
+the edit at a wrong place. An agent's write (buffer_writes.py), a rejection (rejecting.py), a revert (applying.py) and a
+decided conflict (resolving.py) are intents. They differ only in plan, author and wording.
 
-The edit that is sent is always the plan for the very text the document has in that moment: when the document moves while the
-journal is written, the plan is made again and the journal gets that one first. Nothing is planned while an edit of the document is
-unanswered.
+The edit sent is always the plan for the exact current text. If the document changes while the journal is written, the
+edit is planned and journalled again. Nothing is planned while an edit of the document is unanswered.
 """
 
 from __future__ import annotations
@@ -29,108 +28,110 @@ from sidecar.workspace.queues import Queues, Ticket
 from sidecar.workspace.sending import ANSWER_SECONDS, Applied, Outcome, Sender, Sent
 
 MAX_ATTEMPTS = 5
-"""Refusals of one edit before it is given up."""
+"""How often one edit may be refused before it is given up."""
 MAX_MOVES = 50
-"""How often a document may move while the journal is written, before the edit is given up."""
+"""How often a document may change while the journal is written before the edit is given up."""
 
 End = TypeVar("End")
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What is to be sent, for the text as it is now. All raw, as the editor has it."""
+    """An edit planned for the current text. All texts are raw, as the editor has them."""
 
     before: str
     changes: ChangeSet
-    """Of `before`."""
+    """Changes to `before`."""
     after: str
-    """What they lead to."""
+    """The text after the changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop(Generic[End]):
-    """Nothing more is to be sent. `end` is what the intent answers with."""
+    """Send nothing more. `end` is the intent's answer."""
 
     end: End
 
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """The document says it."""
+    """The document has the planned text."""
 
     tracked: Tracked
-    """The document it ended in: another one when it was closed and opened again on the way."""
+    """The document at the end. It is a different one if it was closed and opened again meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotTaken:
-    """The editor took none of the attempts; nothing was changed."""
+    """The editor refused every attempt; nothing was changed."""
 
     tracked: Tracked
     reason: str
-    """The editor's, or "" when it gives none."""
+    """The editor's reason, or "" if it gives none."""
     stood_still: bool = False
-    """The document did not move either: there was nothing that explains the refusals."""
+    """The document did not change either, so nothing explains the refusals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """The editor has not answered whether it made an edit of the document. It may still make it."""
+    """The editor has not said whether it applied an edit to the document. It may still apply it."""
 
     sent: Sent | None = None
-    """This edit; None when it was not sent, because an earlier one is unanswered."""
+    """This edit; None if it was not sent because an earlier one is unanswered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The document was closed, or the editor is gone."""
+    """The document was closed, or the editor has disconnected."""
 
     tracked: Tracked
     reason: str = ""
     sent: Sent | None = None
-    """The attempt that was under way."""
+    """The attempt that was in progress."""
 
 
 Result: TypeAlias = Stop[End] | Landed | NotTaken | Unanswered | Gone
 
 
 class Intent(ABC, Generic[End]):
-    """What somebody wants done to one document."""
+    """An edit that somebody wants made to one document."""
 
     label: str
-    """What the editor calls the undo step."""
+    """The editor's name for the undo step."""
     path: str
-    """The file, as it is named to the user."""
+    """The file, in the form shown to the user."""
 
     @abstractmethod
     def plan(self, tracked: Tracked) -> Planned | Stop[End]:
-        """The edit for the document's text as it is now. Synchronous."""
+        """Plans the edit for the document's current text. Synchronous."""
 
     @abstractmethod
     async def journal(self, planned: Planned) -> str | Stop[End]:
-        """Journals it; durable when this returns. → the entry's id."""
+        """Journals the edit; durable when this returns. Returns the entry's id."""
 
     @abstractmethod
     def applied(self, tracked: Tracked) -> Applied:
-        """What to call when the planned change was seen in the document. Asked for right before sending."""
+        """Returns the callback for when the planned change appears in the document. Called right before sending."""
 
     @abstractmethod
     def what(self) -> str:
-        """What the user is told came to a wrong place: "Claude's edit"."""
+        """What came to a wrong place, in words for the user: "Claude's edit"."""
 
     @abstractmethod
     def left_there(self) -> End:
-        """The answer when the edit stands at a wrong place and cannot be taken out for certain."""
+        """The answer if the edit is at a wrong place and cannot reliably be taken out."""
 
     def withdrawn(self) -> Stop[End] | None:
-        """Whether whoever asked is gone. Asked after journalling, right before sending."""
+        """Returns an answer if the requester is gone. Called after journalling, right before sending."""
         return None
 
     def taken_out(self, sent: Sent) -> None:
-        """An edit that the editor made at a wrong place is out again."""
+        """Called when an edit at a wrong place has been taken out again."""
 
     async def misplaced(self, door: Door, sent: Sent, entry: str) -> Stop[End] | None:
-        """The editor made the edit at a wrong place, or nobody can say where. Ends the journal's entry. None: plan again."""
+        """The editor applied the edit at a wrong place, or its place is unknown. Finishes the journal entry. Returns
+        None to plan again.
+        """
         if await door.take_back(self, sent):
             await door.journal.finish(entry, "failed")
             self.taken_out(sent)
@@ -139,11 +140,11 @@ class Intent(ABC, Generic[End]):
         return Stop(self.left_there())
 
     async def misplaced_late(self, door: Door, sent: Sent, entry: str) -> None:
-        """The same, after the answer was given up: there is nobody to plan it again for."""
+        """Like `misplaced`, but after the caller stopped waiting, so there is nobody to plan it again for."""
         await self.misplaced(door, sent, entry)
 
     async def ended_late(self, landed: Landed | None) -> None:
-        """What became of the edit after the answer was given up."""
+        """Called with the edit's result after the caller stopped waiting. `landed`: None if the edit was not applied."""
 
 
 class Door:
@@ -159,7 +160,9 @@ class Door:
         self._tasks = tasks
 
     async def edit(self, tracked: Tracked, intent: Intent[End], ticket: Ticket | None = None) -> Result[End]:
-        """`ticket`: its place in the document's queue, which stays shut for as long as the editor's answer is missing."""
+        """Carries out an intent. `ticket`: its place in the document's queue, which stays shut until the editor
+        answers.
+        """
         can = self._editor.capabilities
         refusals = moves = stood_still = 0
         reason = "it does not offer versioned workspace edits"
@@ -211,14 +214,16 @@ class Door:
         return NotTaken(tracked, reason, stood_still == refusals and not moves)
 
     async def take_back(self, intent: Intent[End], sent: Sent) -> bool:
-        """Whether an edit at a wrong place is out again, in a document that is still open. When it cannot be taken out for certain,
-        nothing more is tried and the user is told."""
+        """Takes an edit at a wrong place out again. True if it is out and the document is still open.
+
+        If it cannot reliably be taken out, nothing more is tried and the user is told.
+        """
         label = f"{intent.label}, taken back"
         taken_back = await self._sender.take_back_or_tell(sent, label, intent.what(), intent.path)
         return taken_back and not sent.tracked.closed
 
     def hold(self, ticket: Ticket | None, work: Callable[[], Awaitable[None]]) -> None:
-        """Does `work` in the background. The queue of the ticket's document stays shut meanwhile."""
+        """Runs `work` in the background. The ticket's document queue stays shut meanwhile."""
         hold = self._queues.hold(ticket) if ticket is not None else None
 
         async def held() -> None:
@@ -231,7 +236,7 @@ class Door:
         self._tasks.start_soon(held)
 
     async def _late(self, intent: Intent[End], sent: Sent, entry: str) -> None:
-        """The answer may still come, and the edit with it."""
+        """Waits for the late answer and finishes the edit, which may still be applied."""
         if sent.late is not None:
             await sent.late.wait()
         landed = None
@@ -244,6 +249,6 @@ class Door:
 
 
 def _moment(tracked: Tracked) -> tuple[int, int, bool]:
-    """Equal as long as nothing happened to the document."""
+    """A value that stays equal as long as nothing happens to the document."""
     document = tracked.document
     return document.incarnation, document.version, tracked.closed
