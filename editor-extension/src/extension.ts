@@ -1,4 +1,4 @@
-/** Composition: which parts there are, and what they share. */
+/** Composes the extension from its parts. */
 
 import * as vscode from "vscode";
 import * as commands from "./commands";
@@ -34,11 +34,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const { supervisor, disposable } = supervise(session);
   context.subscriptions.push(disposable);
   stop = () => supervisor.stop();
-  // Not awaited: an extension that is still looking for a Python counts as activated, and its commands work
+  // Not awaited: an extension that is still looking for a Python counts as activated, and its commands work.
   void supervisor.start();
 }
 
-/** The editor waits for this (about 4 s) before it ends the extension host: the server gets to stop its agents. */
+/** The editor waits for this (about 4 s) before it ends the extension host, so that the server can stop its agents. */
 export async function deactivate(): Promise<void> {
   await stop?.();
 }

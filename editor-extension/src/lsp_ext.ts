@@ -1,11 +1,11 @@
 /**
- * What acp-sidecar adds to LSP, as this extension uses it: the mirror of `sidecar/lsp/ext.py`. A test of the project keeps
- * names and flags of the two equal; shapes are described in docs/reference.md.
+ * What acp-sidecar adds to LSP, as far as this extension uses it; the counterpart of `sidecar/lsp/ext.py`. A test
+ * compares names and flags of the two. docs/reference.md describes the shapes.
  */
 
 import { NotificationType, RequestType, type Diagnostic, type Range, type TextEdit } from "vscode-languageclient/node";
 
-/** What `initializationOptions.client` announces: custom methods that a part of this extension handles. */
+/** Sent in `initializationOptions.client`: the custom methods that some part of this extension handles. */
 export interface ClientFlags {
   save: boolean;
   open: boolean;
@@ -24,7 +24,7 @@ export interface ClientFlags {
 
 /** A server command with the types of its argument and result. */
 export class ServerCommand<A, R> {
-  /** Never set: carries the types. */
+  /** Never set; it only carries the types. */
   declare readonly _types?: [A, R];
   constructor(readonly name: string) {}
 }
@@ -50,7 +50,7 @@ export interface PromptArguments {
   prompt: string | Record<string, unknown>[];
   sessionId?: string;
   wait?: boolean;
-  /** What it refers to: a selection in an open document, and its diagnostics (the server leaves out its own hints). */
+  /** What the prompt refers to: a selection in an open document, with its diagnostics (the server leaves out its own hints). */
   context?: { uri: string; range?: Range; diagnostics?: Diagnostic[] }[];
 }
 export interface PromptResult {
@@ -74,7 +74,7 @@ export interface AgentInfo {
   source: "configured" | "found" | "registry" | "demo";
   installed: boolean;
   version?: string;
-  /** What is missing, for a person. */
+  /** What is missing, in words for the user. */
   needs?: string;
 }
 export const listAgents = new ServerCommand<Record<string, never>, AgentInfo[]>("sidecar.listAgents");
@@ -87,7 +87,7 @@ export interface AuthMethod {
 }
 export interface AuthenticateResult {
   agent: string;
-  /** choose: again with a `methodId` · terminal: run it, then again with `finished` · env: `message` says what to set. */
+  /** choose: call again with a `methodId` · terminal: run it, then call again with `finished` · env: `message` says what to set. */
   state: "done" | "choose" | "terminal" | "env";
   methods?: AuthMethod[];
   terminal?: { command: string; args: string[]; env: Record<string, string>; cwd?: string };
@@ -114,9 +114,9 @@ export interface SessionRow {
   turn: number;
   /** The sidecar has a record of it. */
   transcript: boolean;
-  /** Its agent says that it keeps it. */
+  /** Its agent says that it keeps the conversation. */
   listed: boolean;
-  /** Its agent said that it can take conversations up again. */
+  /** Its agent said that it can resume conversations. */
   loads: boolean;
   modes?: unknown;
   configOptions?: unknown;
@@ -128,7 +128,7 @@ export interface LoadSessionResult {
   sessionId: string;
   agent: string;
   history: "agent" | "transcript" | "none";
-  /** False: the agent cannot take it up again; its next prompt opens a new conversation with it. */
+  /** False: the agent cannot resume it. The next prompt opens a new conversation with the agent. */
   remembers: boolean;
   note?: string;
   title?: string;
@@ -175,7 +175,7 @@ export interface ListChangesArguments {
   sessionId?: string;
   uri?: string;
 }
-/** A hunk of an agent's in the current text. */
+/** An agent's hunk in the current text. */
 export interface Change {
   changeId: string;
   uri: string;
@@ -184,15 +184,15 @@ export interface Change {
   newText: string;
   sessionId: string;
   turn: number;
-  /** The agent's name; "" where that is no longer known. */
+  /** The agent's name; "" if it is no longer known. */
   agent: string;
-  /** Other turns that changed the same lines before, oldest first. */
+  /** Other turns that changed the same lines earlier, oldest first. */
   earlier?: { sessionId: string; turn: number; agent: string }[];
   toolCallId?: string;
   state: string;
-  /** Of the document in which `range` lies, when it is open. */
+  /** The version of the document that `range` refers to, if it is open. */
   version?: number;
-  /** The agent made the file. */
+  /** The agent created the file. */
   created?: boolean;
 }
 export const listChanges = new ServerCommand<ListChangesArguments, Change[]>("sidecar.listChanges");
@@ -202,13 +202,13 @@ export interface TextBeforeArguments {
   sessionId?: string;
   turn?: number;
 }
-/** The document without its unreviewed work, or that of a session or turn; null when it has none. */
+/** The document without its unreviewed changes, or without those of a session or turn; null if there are none. */
 export const textBefore = new ServerCommand<TextBeforeArguments, { text: string | null }>("sidecar.textBefore");
 
 /** One hunk, one file, one session or turn, or everything. */
 export interface ChangesArguments {
   changeId?: string;
-  /** Those of one document are put back in one undo step. */
+  /** Hunks of one document are put back in one undo step. */
   changeIds?: string[];
   uri?: string;
   sessionId?: string;
@@ -227,9 +227,9 @@ export interface Rejected {
 export const reject = new ServerCommand<ChangesArguments, Rejected>("sidecar.reject");
 export const revertTurn = new ServerCommand<{ sessionId: string; turn: number }, Rejected>("sidecar.revertTurn");
 
-/** A place that the user and an agent both changed, as whole lines; each text may be empty, with "\n" as line ends. */
+/** A place that both the user and an agent changed, in whole lines. Each text may be empty; line ends are "\n". */
 export interface ConflictHunk {
-  /** Where `mine` lies in the document, of the conflict's version. */
+  /** The place of `mine` in the document, at the conflict's version. */
   range: Range;
   base: string;
   mine: string;
@@ -241,12 +241,12 @@ export interface Conflict {
   uri: string;
   version: number;
   state: "open" | "closed";
-  /** disk: the file says what the agent wants and the buffer does not; write: the agent's write was refused, and it was told. */
+  /** disk: the file has the agent's text and the buffer does not; write: the agent's write was refused, and the agent was told. */
   origin: "disk" | "write";
-  /** The agent was asked to do it again. */
+  /** The agent was asked to make its change again. */
   asked: boolean;
   hunks: ConflictHunk[];
-  /** Absent, as `agent`, when nobody knows whose change it is. */
+  /** Absent, like `agent`, if the author of the change is unknown. */
   sessionId?: string;
   agent?: string;
   outcome?: "mine" | "agent" | "saved" | "closed" | "gone";
@@ -259,13 +259,13 @@ export const resolveConflict = new ServerCommand<
 
 // Methods: server → client
 
-/** Announced by `sessionUpdates`; the update is in ACP's shape, `replay` is history. */
+/** Announced by `sessionUpdates`. The update has ACP's shape; `replay`: it is history. */
 export const sessionUpdate = new NotificationType<{
   sessionId: string;
   update: Record<string, unknown>;
   replay?: boolean;
 }>("sidecar/sessionUpdate");
-/** Announced by `sessionUpdates`: what an agent's command said since the last one. */
+/** Announced by `sessionUpdates`: new output of an agent's command. */
 export const terminalOutput = new NotificationType<{ sessionId: string; terminalId: string; output: string }>(
   "sidecar/terminalOutput",
 );
@@ -298,7 +298,7 @@ export interface PermissionParams {
   env?: string[];
   diff?: unknown;
 }
-/** Announced by `permissions`; withdrawn by its cancellation token. */
+/** Announced by `permissions`; withdrawn through its cancellation token. */
 export const requestPermission = new RequestType<
   PermissionParams,
   { optionId: string } | { cancelled: true },
@@ -308,19 +308,19 @@ export const requestPermission = new RequestType<
 export interface SaveParams {
   uri: string;
   version: number;
-  /** The text must stay exactly as it is: without what the user has done at every save, where that is possible. */
+  /** Keep the text exactly as it is, without the changes that the user's settings make on every save, if possible. */
   exact?: boolean;
 }
 export interface SaveAnswer {
   saved: boolean;
-  /** The user typed while the save was being prepared, so that not every change then came from what is done at a save. */
+  /** The user typed while the save was being prepared, so not every change comes from save participants. */
   typed?: boolean;
 }
 /** Announced by `save`. */
 export const save = new RequestType<SaveParams, SaveAnswer, void>("sidecar/save");
 /** Announced by `open`: opens the document without showing it. */
 export const open = new RequestType<{ uri: string }, { version: number }, void>("sidecar/open");
-/** Announced by `open`: closes what was opened so, unless somebody looks at it. */
+/** Announced by `open`: closes a document that was opened this way, unless somebody is looking at it. */
 export const close = new RequestType<{ uri: string }, null, void>("sidecar/close");
 
 export interface ReloadParams {
@@ -332,28 +332,28 @@ export type ReloadAnswer = { version: number } | { refused: "version" | "not-act
 /** Announced by `reload`: take the disk's text, then apply these edits. */
 export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 
-/** Announced by `changes`: the hunks of these documents moved; this client shows them itself. */
+/** Announced by `changes`: the hunks of these documents changed; this client displays them itself. */
 export const changes = new NotificationType<{ uris: string[] }>("sidecar/changes");
 
 /** Announced by `conflicts`: a conflict was found, changed or ended. */
 export const conflict = new NotificationType<Conflict>("sidecar/conflict");
 
-/** Announced by `agentState`: an agent's process. */
+/** Announced by `agentState`: the state of an agent's process. */
 export const agentState = new NotificationType<{
   agent: string;
   state: "starting" | "running" | "stopped" | "failed";
   name?: string;
   version?: string;
-  /** failed: why, and what to do. */
+  /** failed: why, and what the user can do. */
   message?: string;
-  /** failed: the open sessions that lost their conversation with it. */
+  /** failed: the open sessions whose conversation was lost. */
   sessions: string[];
 }>("sidecar/agentState");
 
 export interface ElicitationParams {
   requestId: string;
   agent: string;
-  /** Absent: it belongs to no session (a login). */
+  /** Absent if the question belongs to no session (a login). */
   sessionId?: string;
   toolCallId?: string;
   mode: "form" | "url";
@@ -366,9 +366,9 @@ export interface ElicitationAnswer {
   action: "accept" | "decline" | "cancel";
   content?: Record<string, unknown>;
 }
-/** Announced by `elicitation`; withdrawn by its cancellation token. */
+/** Announced by `elicitation`; withdrawn through its cancellation token. */
 export const elicitation = new RequestType<ElicitationParams, ElicitationAnswer, void>("sidecar/elicitation");
-/** Announced by `elicitation`: what happened at an elicitation's URL has ended. */
+/** Announced by `elicitation`: the interaction at an elicitation's URL has ended. */
 export const elicitationComplete = new NotificationType<{ agent: string; elicitationId: string }>(
   "sidecar/elicitationComplete",
 );
@@ -378,16 +378,16 @@ export interface Activity {
   turn: number;
   kind: "read" | "write";
   uri: string;
-  /** From 0: the first line that was read or changed, where that is known. */
+  /** The first line that was read or changed (from 0), if known. */
   line?: number;
-  /** `ok`, or the `errorKind` that the agent was told. */
+  /** `ok`, or the `errorKind` that the agent got. */
   outcome: string;
   toolCallId?: string;
 }
-/** Announced by `activity`: one read or write of an agent's, after it was answered. */
+/** Announced by `activity`: one read or write by an agent, after it was answered. */
 export const activity = new NotificationType<Activity>("sidecar/activity");
 
 // Methods: client → server
 
-/** A file that is open where text sync does not reach: notebooks, custom editors. */
+/** A file that is open where text sync does not reach: in a notebook or custom editor. */
 export const opaque = new NotificationType<{ uri: string; dirty: boolean }>("sidecar/opaque");

@@ -1,6 +1,6 @@
 /**
- * What a part of the extension gets, and what it is. A session here lasts from activation to deactivation and outlives
- * restarts of the server: parts register once.
+ * What a part of the extension is, and what it gets. A session lasts from activation to deactivation and outlives
+ * restarts of the server, so parts register once.
  */
 
 import type * as vscode from "vscode";
@@ -11,11 +11,11 @@ import type { Settings } from "./server/settings";
 
 export interface Session {
   readonly context: vscode.ExtensionContext;
-  /** The output channel "ACP Sidecar"; everything a person may need to understand goes there. */
+  /** The output channel "ACP Sidecar", for everything that a user may need to understand. */
   readonly log: vscode.LogOutputChannel;
   readonly protocolLog: ProtocolLog;
   readonly client: Client;
-  /** As they are now; machine scope, so a workspace cannot change them. */
+  /** The current settings. They have machine scope, so a workspace cannot change them. */
   readonly settings: () => Settings;
 }
 
@@ -23,6 +23,6 @@ export interface Session {
 export interface Part {
   /** The custom methods that this part handles. */
   readonly flags: Partial<ClientFlags>;
-  /** Called once, before the server is started for the first time; what it returns is disposed of at deactivation. */
+  /** Called once, before the server starts for the first time. The result is disposed of at deactivation. */
   register(session: Session): vscode.Disposable;
 }

@@ -1,4 +1,4 @@
-/** Commands to start a session, prompt, stop, and look after the server. */
+/** Commands to start a session, send a prompt, stop a turn, and manage the server. */
 
 import * as vscode from "vscode";
 import type { ClientFlags } from "../lsp_ext";

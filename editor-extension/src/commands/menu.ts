@@ -1,4 +1,4 @@
-/** What a click on the status bar item offers. */
+/** The menu of the status bar item. */
 
 import * as vscode from "vscode";
 import type { Session } from "../session";

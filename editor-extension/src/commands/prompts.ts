@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import * as ext from "../lsp_ext";
 import type { Session } from "../session";
 
-/** Asks for an agent and, with several folders, for the folder; undefined when the user went away. */
+/** Asks for an agent and, if there are several folders, for a folder. Undefined if the user dismissed it. */
 export async function newSession(session: Session): Promise<ext.NewSessionResult | undefined> {
   const cwd = await folder();
   if (cwd === undefined) {
@@ -20,7 +20,7 @@ export async function newSession(session: Session): Promise<ext.NewSessionResult
   return made;
 }
 
-/** Sends a prompt to the session used last; without one, to a new one with the default agent, or with an agent that is asked for. */
+/** Sends a prompt to the session used last. Without one, starts a session with the default agent or asks for an agent. */
 export async function prompt(session: Session, text: string | undefined): Promise<ext.PromptResult | undefined> {
   if ((await folder(false)) === undefined) {
     return undefined;
@@ -50,7 +50,7 @@ async function hasSession({ client }: Session): Promise<boolean> {
   return Array.isArray(sessions) && sessions.some((each: { alive?: unknown }) => each.alive !== false);
 }
 
-/** The folder that a session works in, as an absolute path. Agents work on folders of the disk, so an empty window has none to offer. */
+/** The folder that a session works in, as an absolute path. Agents work on folders on disk, so an empty window has none to offer. */
 async function folder(ask = true): Promise<string | undefined> {
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
   if (folders.length === 0) {

@@ -1,10 +1,10 @@
-/** The page of settings on which the extension's own are. */
+/** Opens the settings page of this extension. */
 
 import * as vscode from "vscode";
 
 /**
- * `name` is a setting's; without one all of the extension's are shown. Settings of the machine are on the page "Remote" of a remote
- * window and nowhere else: the page that opens by itself there says that there are none.
+ * Shows the setting `name`, or all of the extension's settings. In a remote window, machine settings appear only on the
+ * page "Remote"; the page that opens by default would say that there are none.
  */
 export async function openSettings(extension: string, name?: string): Promise<void> {
   const page = vscode.env.remoteName === undefined ? "workbench.action.openSettings" : "workbench.action.openRemoteSettings";

@@ -1,8 +1,8 @@
-/** Failures of commands, for the user: the server's messages are written for people, anything else goes to the log whole. */
+/** Shows failures of commands to the user. Messages from the server are written for people; anything else goes to the log in full. */
 
 import * as vscode from "vscode";
 
-/** Runs a command; an error becomes a message with its words and a way to the log. Never rejects. */
+/** Runs a command. An error becomes a message with a button that opens the log. Never rejects. */
 export async function withWords(log: vscode.LogOutputChannel, run: () => unknown): Promise<unknown> {
   try {
     return await run();

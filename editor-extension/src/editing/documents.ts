@@ -1,16 +1,16 @@
-/** Documents by the protocol's URIs. */
+/** Finds documents by the protocol's URIs. */
 
 import * as vscode from "vscode";
 
-/** The open document; undefined when there is none. Nothing is opened. */
+/** The open document; undefined if there is none. Opens nothing. */
 export function openDocument(uri: string): vscode.TextDocument | undefined {
   const wanted = vscode.Uri.parse(uri).toString();
   return vscode.workspace.textDocuments.find((document) => !document.isClosed && document.uri.toString() === wanted);
 }
 
 /**
- * Whether it has unsaved text. A key pressed while a save runs makes the document say it has none, until the next key; its tab knows
- * better.
+ * Whether the document has unsaved text. After a key is pressed during a save, the document says that it has none until
+ * the next key; its tab knows better.
  */
 export function isUnsaved(document: vscode.TextDocument): boolean {
   const name = document.uri.toString();
@@ -22,12 +22,12 @@ export function isUnsaved(document: vscode.TextDocument): boolean {
   );
 }
 
-/** Whether the workbench's commands that know no other document would work on this one. */
+/** Whether this document is the one that workbench commands without an argument would act on. */
 export function isActive(document: vscode.TextDocument): boolean {
   const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
   return (
     vscode.window.activeTextEditor?.document === document &&
-    // a diff's editor is active too, but the commands would take the diff
+    // a diff's editor is active too, but the commands would act on the diff
     tab?.input instanceof vscode.TabInputText &&
     tab.input.uri.toString() === document.uri.toString()
   );

@@ -1,4 +1,4 @@
-/** Saving, reloading, unopened files, and files that text sync does not reach. */
+/** Saving, reloading, unopened files, and files that text sync does not cover. */
 
 import * as vscode from "vscode";
 import * as ext from "../lsp_ext";

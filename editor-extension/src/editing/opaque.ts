@@ -1,6 +1,6 @@
 /**
- * `sidecar/opaque`: files that are open where text sync does not reach, in notebooks and custom editors. While one has unsaved
- * changes, its text on the disk is not what the user sees, and the server neither reads nor writes it.
+ * `sidecar/opaque`: files that are open in notebooks and custom editors, which text sync does not cover. While such a
+ * file has unsaved changes, its text on disk is not what the user sees, so the server neither reads nor writes it.
  */
 
 import * as vscode from "vscode";
@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 export type Tell = (uri: string, dirty: boolean) => void;
 
 export class Opaque implements vscode.Disposable {
-  /** What the server was told: URIs of files with unsaved changes. */
+  /** URIs of files with unsaved changes that the server was told about. */
   private told = new Set<string>();
   private readonly disposable: vscode.Disposable;
 
@@ -25,7 +25,7 @@ export class Opaque implements vscode.Disposable {
     this.disposable.dispose();
   }
 
-  /** A new server knows nothing. */
+  /** A new server knows nothing yet. */
   tellAll(): void {
     this.told = new Set();
     this.look();
@@ -58,7 +58,7 @@ function dirtyTabs(): string[] {
     );
 }
 
-/** Those without a tab, which another extension works on. Nothing tells when one becomes clean but its save. */
+/** Documents without a tab, which another extension works on. The only event that says that one is clean is its save. */
 function dirtyNotebooks(saved?: vscode.NotebookDocument): string[] {
   const tabs = notebookTabs();
   return vscode.workspace.notebookDocuments

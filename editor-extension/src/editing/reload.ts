@@ -1,8 +1,10 @@
 /**
- * `sidecar/reload`: the document takes the disk's text and gets the user's own changes on top, after which it can be saved
- * again. The workbench's revert works on the active editor and no other, whatever it is told (it has destroyed unsaved
- * text of the wrong one), so for another document the answer is "not-active": the server merges by an edit, the file is marked
- * as newer on disk, and the same is done when the user comes to it.
+ * `sidecar/reload`: the document takes the disk's text and gets the user's own changes on top, so that it can be saved
+ * again.
+ *
+ * The workbench's revert always acts on the active editor, whatever URI it is given, and has destroyed unsaved text in
+ * the wrong document. So for any other document the answer is "not-active": the server merges by an edit, the file is
+ * marked as newer on disk, and the reload follows when the user comes to the document.
  */
 
 import * as vscode from "vscode";
@@ -19,7 +21,7 @@ interface Stat {
 }
 
 export class Reloading implements vscode.Disposable, vscode.FileDecorationProvider {
-  /** Documents whose file was found to be newer while they were not active, and the file's state then. */
+  /** Documents whose file was found to be newer while they were not active, with the file's state at that time. */
   private readonly newer = new Map<vscode.TextDocument, Stat | undefined>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChangeFileDecorations = this.changed.event;
@@ -81,12 +83,12 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     });
   }
 
-  /** The user came to a document that was merged while they were elsewhere: its text stays, but stands on the disk's now. */
+  /** The user came to a document that was merged in the background. Its text stays, but is now based on the disk's text. */
   private async lookedAt(document: vscode.TextDocument): Promise<void> {
     const known = this.newer.get(document);
     const now = await stat(document.uri);
     if (known === undefined || now === undefined || known.mtime !== now.mtime || known.size !== now.size) {
-      return; // changed once more: the server finds that, and asks again
+      return; // it changed again: the server notices and asks again
     }
     if (!this.newer.has(document) || !isActive(document)) {
       return;
@@ -97,7 +99,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     }
   }
 
-  /** False when the document is not active any more. `onTop` is asked for its places in the disk's text. */
+  /** False if the document is no longer active. `onTop` returns edits with their places in the disk's text. */
   private async takeFromDisk(document: vscode.TextDocument, onTop: () => Replacement[]): Promise<boolean> {
     const others = vscode.workspace.textDocuments
       .filter((other) => other !== document && isUnsaved(other))
@@ -118,11 +120,11 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       taken = true;
       await this.restoreOthers(others);
       if (document.isDirty) {
-        return false; // another editor became active just then
+        return false; // another editor just became active
       }
       const edits = onTop();
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        // refused when something was typed meanwhile: the same edits, moved along
+        // refused if something was typed meanwhile: apply the same edits again, with their places moved
         const here = typed.reduce((all, made) => all.map((one) => moved(one, made)), edits);
         if (here.length === 0 || (await apply(document, here))) {
           return true;
@@ -136,7 +138,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     }
   }
 
-  /** Whatever lost its unsaved text to a revert that was not meant for it gets it back. */
+  /** Restores every other document that lost its unsaved text to a misdirected revert. */
   private async restoreOthers(others: readonly { other: vscode.TextDocument; text: string }[]): Promise<void> {
     for (const { other, text } of others) {
       if (!other.isClosed && !other.isDirty && other.getText() !== text) {
@@ -157,7 +159,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     }
   }
 
-  /** There is one active editor: what depends on it must not overlap. */
+  /** There is only one active editor, so work that depends on it must not overlap. */
   private oneByOne<T>(work: () => Promise<T>): Promise<T> {
     const result = this.working.then(work);
     this.working = result.catch(() => undefined);

@@ -1,13 +1,13 @@
-/** Replacing texts with as little change as a common start and end allow, so that cursors and folds elsewhere stay. Pure. */
+/** Replaces as little text as a common start and end allow, so that cursors and folds elsewhere stay. Pure. */
 
-/** A stretch of a text, in UTF-16 units, and what is there afterwards. */
+/** A range of a text, in UTF-16 units from 0, and its new content. */
 export interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** The one replacement that makes `before` into `after`; never between the halves of a character or of \r\n. */
+/** The single replacement that turns `before` into `after`. It never splits a surrogate pair or \r\n. */
 export function replacement(before: string, after: string): Replacement {
   const most = Math.min(before.length, after.length);
   let start = 0;
@@ -35,7 +35,7 @@ function isInside(text: string, at: number): boolean {
   );
 }
 
-/** Where a replacement lies after another one was made. One that clashes with it comes behind what was put there. */
+/** The place of a replacement after another one was made. If they overlap, it comes after the other's text. */
 export function moved(one: Replacement, made: Replacement): Replacement {
   const shift = made.text.length - (made.end - made.start);
   const place = (at: number): number => {

@@ -1,9 +1,10 @@
 /**
- * `sidecar/save`. A save runs the user's own participants (formatters, trimming, final newline), as any save does. After a
- * rejection the text must stay exact, and only the workbench's "save without formatting" leaves it so, for the active
- * editor alone. For any other document the participants are given a try. Where they change the text, the document is clean
- * by then, and the exact text is put into its file behind it: the workbench takes up what changed in the file of a clean
- * document by itself, and lets it be undone like any edit.
+ * `sidecar/save`. A save runs the user's own participants (formatters, trimming, final newline), like any save.
+ *
+ * After a rejection the text must stay exact. Only the workbench's "save without formatting" does that, and only for
+ * the active editor. For any other document, the participants run. If they change the text, the document is clean
+ * afterwards, and the exact text is written into its file: the workbench reloads a clean document by itself when its
+ * file changes, and that can be undone like any edit.
  */
 
 import * as vscode from "vscode";
@@ -11,11 +12,11 @@ import type { SaveAnswer, SaveParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument } from "./documents";
 import { replaceAll } from "./texts";
 
-/** Milliseconds in which the workbench takes up what changed in a file that it watches. */
+/** Milliseconds within which the workbench reloads a watched file that changed. */
 const TAKEN_UP = 5_000;
 const KEYBOARD = vscode.TextEditorSelectionChangeKind.Keyboard;
 
-/** What others of this folder know: whether the file is newer than the document, so that a save would fail, with a message. */
+/** Provided by other modules of this folder: whether the file is newer than the document, so that a save would fail with a message. */
 export type IsNewerOnDisk = (document: vscode.TextDocument) => boolean;
 
 export class Saving {
@@ -24,7 +25,7 @@ export class Saving {
     private readonly log: (words: string) => void,
   ) {}
 
-  /** Saves the document if it is still at that version. `typed`: somebody typed while the participants worked. */
+  /** Saves the document if it still has this version. `typed`: the user typed while the participants worked. */
   async save(params: SaveParams): Promise<SaveAnswer> {
     const document = openDocument(params.uri);
     if (document === undefined || document.version !== params.version || this.isNewerOnDisk(document)) {
@@ -61,8 +62,9 @@ export class Saving {
 }
 
 /**
- * The file has the text then, and the document as well, unless the workbench does not watch the file (`files.watcherExclude`):
- * there the document takes it when it is shown next, and the server, which looks at the file, brings it up to date before.
+ * Writes the text to the file, and the document follows. If the workbench does not watch the file
+ * (`files.watcherExclude`), the document takes the text when it is next shown; the server, which checks the file,
+ * brings the document up to date before that.
  */
 async function writeBehind(document: vscode.TextDocument, text: string, bytes: Uint8Array): Promise<void> {
   const watch: { disposable?: vscode.Disposable; timer?: NodeJS.Timeout } = {};
@@ -90,14 +92,14 @@ async function saveActive(document: vscode.TextDocument): Promise<boolean> {
   return !document.isDirty;
 }
 
-/** Until the client has sent its didSave, which takes it some steps after the event: the server counts on hearing that first. */
+/** Waits until the client has sent its didSave, which happens some steps after the event. The server expects it before the answer. */
 function said(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 async function saveAndWatch(document: vscode.TextDocument): Promise<SaveAnswer> {
   let typed = false;
-  // Typing moves the cursor by the keyboard; what participants change moves it by nobody
+  // typing moves the cursor with kind "keyboard"; changes by participants have no kind
   const watch = vscode.window.onDidChangeTextEditorSelection((event) => {
     typed ||= event.textEditor.document === document && event.kind === KEYBOARD;
   });

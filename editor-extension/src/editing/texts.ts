@@ -1,9 +1,9 @@
-/** Changing what a document says. */
+/** Changes the text of a document. */
 
 import * as vscode from "vscode";
 import { replacement, type Replacement } from "./replacements";
 
-/** One undo step. The editor refuses it when the text moved on meanwhile: then false. */
+/** Applies the edits as one undo step. False if the text changed meanwhile, because the editor then refuses. */
 export async function apply(document: vscode.TextDocument, replacements: readonly Replacement[]): Promise<boolean> {
   const edit = new vscode.WorkspaceEdit();
   for (const one of replacements) {
@@ -12,7 +12,7 @@ export async function apply(document: vscode.TextDocument, replacements: readonl
   return vscode.workspace.applyEdit(edit);
 }
 
-/** Makes the document say `text`. */
+/** Makes `text` the document's text. */
 export async function replaceAll(document: vscode.TextDocument, text: string): Promise<boolean> {
   return document.getText() === text || apply(document, [replacement(document.getText(), text)]);
 }

@@ -1,7 +1,7 @@
 /**
- * `sidecar/open` and `sidecar/close`: documents that are edited and saved without anybody looking at them. VS Code opens a tab by
- * itself for a document that stays unsaved for a moment; such a tab is closed again once it is clean, unless it was ever
- * looked at. Tabs of the user's own are never touched.
+ * `sidecar/open` and `sidecar/close`: documents that are edited and saved in the background. VS Code opens a tab for a
+ * document that stays unsaved for a moment. Such a tab is closed again once it is clean, unless somebody looked at it.
+ * The user's own tabs are never touched.
  */
 
 import * as vscode from "vscode";
@@ -11,13 +11,13 @@ import { openDocument } from "./documents";
 type Handle = NonNullable<NonNullable<Middleware["workspace"]>["handleApplyEdit"]>;
 const NEVER = new vscode.CancellationTokenSource().token;
 
-/** Milliseconds after the last work on a document within which a tab that appears for it is VS Code's own doing. */
+/** A tab that appears for a document within this many milliseconds after the last work on it was opened by VS Code itself. */
 const LATE = 10_000;
 
 export class Unopened implements vscode.Disposable {
-  /** Tabs that appeared without anybody's wish and that nobody looked at since. */
+  /** Tabs that nobody asked for and nobody has looked at. */
   private readonly unseen = new Set<vscode.Tab>();
-  /** Documents that the server works on, by URI. */
+  /** Documents that the server is working on, by URI. */
   private readonly worked = new Map<string, NodeJS.Timeout>();
   private readonly disposable: vscode.Disposable;
   private closing = false;
@@ -27,7 +27,7 @@ export class Unopened implements vscode.Disposable {
       vscode.window.tabGroups.onDidChangeTabs(({ opened, closed, changed }) => {
         closed.forEach((tab) => this.unseen.delete(tab));
         opened.filter(isItsOwn).forEach((tab) => this.unseen.add(tab));
-        // Of what closes, a neighbour becomes active without being looked at
+        // when a tab closes, its neighbour becomes active without anybody looking at it
         const seen = changed.filter((tab) => tab.isPinned || (tab.isActive && !this.closing && !isAlone(tab)));
         seen.forEach((tab) => this.unseen.delete(tab));
         void this.closeUnseen();
@@ -57,7 +57,7 @@ export class Unopened implements vscode.Disposable {
     return null;
   }
 
-  /** Takes the server's edits, but for the deletion of a file that is in a tab: there its text stays, and can be undone. */
+  /** Applies the server's edits, except the deletion of a file that is in a tab: its text stays and can be undone. */
   readonly handleApplyEdit: Handle = async (params, next) => {
     const deleted = (params.edit.documentChanges ?? []).flatMap((one) => ("kind" in one && one.kind === "delete" ? [one.uri] : []));
     if (deleted.some((uri) => this.isShown(uri))) {
@@ -66,7 +66,7 @@ export class Unopened implements vscode.Disposable {
     return next(params, NEVER);
   };
 
-  /** The server does something to the document. */
+  /** The server is doing something with the document. */
   works(uri: string): void {
     const name = vscode.Uri.parse(uri).toString();
     clearTimeout(this.worked.get(name));
@@ -112,7 +112,7 @@ export class Unopened implements vscode.Disposable {
   }
 }
 
-/** What somebody opens is clean at first, a preview, or active; but a tab in an empty group is active however it came there. */
+/** A tab that somebody opens is clean at first, a preview, or active. But a tab in an empty group is always active. */
 function isItsOwn(tab: vscode.Tab): boolean {
   return tab.isDirty && !tab.isPreview && (!tab.isActive || isAlone(tab));
 }

@@ -1,6 +1,6 @@
 /**
- * What a conversation is, for both sides of the panel. Schemas, so that what crosses the border can be checked; the types are
- * derived from them. Texts of agents are carried as they came and never as markup.
+ * The data of a conversation, for both sides of the panel. Schemas check what crosses the border, and the types are
+ * derived from them. Agents' texts are passed on unchanged and never used as markup.
  */
 
 import * as v from "valibot";
@@ -9,15 +9,15 @@ const id = v.pipe(v.string(), v.maxLength(256));
 const text = v.string();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** A place in a file: the path as the agent gave it, the line counted from 1. */
+/** A place in a file: the path as the agent gave it, the line from 1. */
 export const Location = v.object({ path: text, line: v.optional(count) });
 export type Location = v.InferOutput<typeof Location>;
 
-/** One line of a diff's preview: " " both, "-" before, "+" after, "@" a gap. */
+/** One line of a diff's preview: " " in both, "-" before, "+" after, "@" a gap. */
 export const DiffLine = v.object({ mark: v.picklist([" ", "-", "+", "@"]), text });
 export type DiffLine = v.InferOutput<typeof DiffLine>;
 
-/** A change that a tool call tells of. The texts stay with the extension; `index` names them there. */
+/** A change that a tool call reports. The texts stay in the extension, where `index` identifies them. */
 export const FileDiff = v.object({
   index: count,
   path: text,
@@ -25,20 +25,20 @@ export const FileDiff = v.object({
   removed: count,
   created: v.boolean(),
   lines: v.array(DiffLine),
-  /** Lines of the preview that were left out. */
+  /** How many lines the preview leaves out. */
   more: count,
 });
 export type FileDiff = v.InferOutput<typeof FileDiff>;
 
-/** A part of the prompt that is no text: what was mentioned, selected or added. */
+/** An attachment of the prompt: something mentioned, selected or added. */
 export const Attachment = v.object({
   id,
   kind: v.picklist(["file", "folder", "selection", "symbol", "problem", "terminal", "image", "conversation"]),
   label: v.pipe(text, v.maxLength(400)),
   uri: v.pipe(text, v.maxLength(8192)),
-  /** Lines counted from 1, both included. */
+  /** Line numbers from 1, both inclusive. */
   range: v.optional(v.object({ start: count, end: count })),
-  /** What goes with the prompt instead of the file's text: a problem's words, an image's data in base64. */
+  /** Sent with the prompt instead of the file's text: a problem's message, or an image's data in base64. */
   text: v.optional(v.pipe(text, v.maxLength(8_000_000))),
   mimeType: v.optional(v.pipe(text, v.maxLength(100))),
 });
@@ -56,7 +56,7 @@ export type PlanItem = v.InferOutput<typeof PlanItem>;
 export const Option = v.object({ optionId: text, kind: text, label: text });
 export type Option = v.InferOutput<typeof Option>;
 
-/** What will be done when it is allowed: made by the server from the request itself, never from a title. */
+/** What will be done if it is allowed. The server derives it from the request itself, never from a title. */
 export const Question = v.object({
   requestId: id,
   action: v.picklist(["read", "write", "execute", "start", "other"]),
@@ -93,7 +93,7 @@ export const Entry = v.variant("kind", [
     kind: v.literal("user"),
     text,
     attachments: v.array(Attachment),
-    /** Known once the server has taken the prompt. */
+    /** Known once the server has accepted the prompt. */
     turn: v.optional(count),
     undo: v.picklist(["no", "yes", "working", "done"]),
   }),
@@ -109,7 +109,7 @@ export const Entry = v.variant("kind", [
     locations: v.array(Location),
     diffs: v.array(FileDiff),
     text,
-    /** The end of what its commands said. */
+    /** The end of its commands' output. */
     output: text,
   }),
   v.object({ ...base, kind: v.literal("plan"), items: v.array(PlanItem) }),
@@ -126,9 +126,9 @@ export const Entry = v.variant("kind", [
     requestId: id,
     message: text,
     fields: v.array(Field),
-    /** Instead of fields: an address to be opened after consent. */
+    /** Instead of fields: an address to open after consent. */
     url: v.optional(text),
-    /** "finished": the agent said that what happened at the address has ended. */
+    /** "finished": the agent said that the interaction at the address has ended. */
     state: v.picklist(["open", "answered", "finished", "withdrawn"]),
   }),
   v.object({
@@ -152,9 +152,9 @@ export const Entry = v.variant("kind", [
 export type Entry = v.InferOutput<typeof Entry>;
 export type EntryOf<K extends Entry["kind"]> = Extract<Entry, { kind: K }>;
 
-/** What changed in a conversation since the last message about it, in order. */
+/** The changes of a conversation since the last message about it, in order. */
 export const Op = v.variant("op", [
-  /** A new entry comes last, or before the one that `before` names. */
+  /** A new entry goes to the end, or before the entry `before`. */
   v.object({ op: v.literal("put"), entry: Entry, before: v.optional(id) }),
   v.object({ op: v.literal("append"), id, text }),
   v.object({ op: v.literal("remove"), id }),
@@ -164,15 +164,15 @@ export type Op = v.InferOutput<typeof Op>;
 export const Choice = v.object({ id: text, name: text, description: v.optional(text) });
 export type Choice = v.InferOutput<typeof Choice>;
 
-/** A picker beneath the prompt: the session's mode, or one of the agent's own options. */
+/** A picker below the prompt: the session's mode, or one of the agent's own options. */
 export const Picker = v.object({
   id: text,
   label: text,
-  /** mode and model come first; others after them */
+  /** mode and model come first, others after them */
   category: v.picklist(["mode", "model", "thought_level", "other"]),
   current: text,
   choices: v.array(Choice),
-  /** An option of on and off. */
+  /** An on/off option. */
   toggle: v.optional(v.boolean()),
 });
 export type Picker = v.InferOutput<typeof Picker>;
@@ -188,9 +188,9 @@ export const Summary = v.object({
   title: text,
   agent: text,
   state: SessionState,
-  /** Nothing can be sent to it: a conversation from the record. */
+  /** A recorded conversation that nothing can be sent to. */
   recorded: v.boolean(),
-  /** Something ended or asks, and the user has not looked since. */
+  /** Something ended or asks a question, and the user has not looked since. */
   unseen: v.boolean(),
   /** Milliseconds since 1970. */
   used: v.optional(v.number()),
@@ -204,7 +204,7 @@ export const Current = v.object({
   slashes: v.array(Slash),
   usage: v.optional(v.object({ used: v.number(), size: v.number(), cost: v.optional(text) })),
   queue: v.array(v.object({ id, text })),
-  /** The agent can go on with a recorded conversation. */
+  /** The agent can resume a recorded conversation. */
   resumable: v.boolean(),
   images: v.boolean(),
   stopping: v.boolean(),
@@ -218,7 +218,7 @@ export const Agent = v.object({
   installed: v.boolean(),
   version: v.optional(text),
   description: v.optional(text),
-  /** One sentence: what is missing. */
+  /** One sentence about what is missing. */
   needs: v.optional(text),
   /** What the one button does about it. */
   remedy: v.optional(v.object({ id: text, label: text })),
@@ -230,12 +230,12 @@ export const Overview = v.object({
   defaultAgent: v.optional(text),
   sessions: v.array(Summary),
   current: v.optional(Current),
-  /** The sidecar's own trouble, in words, with the one thing to do about it. */
+  /** A problem of the sidecar itself, in words, with the one thing to do about it. */
   trouble: v.optional(v.object({ text, action: v.optional(v.object({ id: text, label: text })) })),
   connected: v.boolean(),
-  /** Prompts sent before, the newest last. */
+  /** Earlier prompts, newest last. */
   history: v.array(text),
-  /** Whose draft it is: stays the same while a session has no id yet. */
+  /** Identifies the draft's session. Stays the same while the session gets its id. */
   draftKey: text,
   draft: text,
   attachments: v.array(Attachment),

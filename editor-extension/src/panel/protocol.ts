@@ -1,13 +1,13 @@
 /**
- * Messages between the extension and its webview. Both sides check what they receive against these schemas and drop what does
- * not fit: the webview shows agents' text, so it is treated as if it could be taken over.
+ * Messages between the extension and its webview. Both sides check what they receive against these schemas and drop
+ * anything else. The webview shows agents' text, so it is treated as if it could be compromised.
  */
 
 import * as v from "valibot";
 import { Attachment, Entry, Op, Overview } from "./model";
 
 const id = v.pipe(v.string(), v.maxLength(256));
-/** What a person may type at once: 1 MiB. */
+/** The most text that a user may send at once: 1 MiB. */
 const typed = v.pipe(v.string(), v.maxLength(1 << 20));
 const short = v.pipe(v.string(), v.maxLength(8192));
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -16,7 +16,7 @@ export const Candidate = v.object({
   label: v.string(),
   detail: v.optional(v.string()),
   icon: v.string(),
-  /** What the chosen one puts in the text instead of what was typed. */
+  /** The text that replaces what was typed when this candidate is chosen. */
   insert: v.string(),
   attachment: v.optional(Attachment),
 });
@@ -24,11 +24,11 @@ export type Candidate = v.InferOutput<typeof Candidate>;
 
 export const ToWebview = v.variant("type", [
   v.object({ type: v.literal("overview"), overview: Overview }),
-  /** All of the conversation that is shown; `null` shows the start page. */
+  /** The whole conversation to show; `null` shows the start page. */
   v.object({ type: v.literal("conversation"), sessionId: v.nullable(id), entries: v.array(Entry) }),
   v.object({ type: v.literal("ops"), sessionId: id, ops: v.array(Op) }),
   v.object({ type: v.literal("candidates"), request: count, candidates: v.array(Candidate) }),
-  /** Puts words in the prompt box; only ever after a command of the user's. */
+  /** Inserts words into the prompt box; only in response to a command by the user. */
   v.object({ type: v.literal("compose"), text: v.string(), attachments: v.array(Attachment), focus: v.boolean() }),
   v.object({ type: v.literal("show"), what: v.picklist(["sessions", "conversation", "agents", "question"]) }),
   v.object({ type: v.literal("strings"), bundle: v.record(v.string(), v.string()) }),
@@ -82,7 +82,7 @@ export const FromWebview = v.variant("type", [
 ]);
 export type FromWebview = v.InferOutput<typeof FromWebview>;
 
-/** The message, or null for anything else. Unknown keys are dropped. */
+/** The message, or null if it is invalid. Unknown keys are dropped. */
 export function parse<S extends v.GenericSchema>(schema: S, data: unknown): v.InferOutput<S> | null {
   const result = v.safeParse(schema, data);
   return result.success ? result.output : null;

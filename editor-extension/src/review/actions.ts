@@ -1,4 +1,4 @@
-/** Keep and Reject as code actions: by keyboard, by light bulb, and for whoever has no lenses. */
+/** Keep and Reject as code actions: by keyboard, by light bulb, and for users without lenses. */
 
 import * as vscode from "vscode";
 import { isOn } from "./block";

@@ -1,25 +1,25 @@
 /**
- * A block: hunks of one document that lie on the same or on neighbouring lines, which a person sees as one change and keeps or
- * rejects as one. Lines are counted from 0. Nothing here knows the editor.
+ * A block: hunks of one document on the same or neighbouring lines. Users see a block as one change and keep or reject
+ * it as one. Lines are counted from 0. Nothing here knows the editor.
  */
 
 import type { Change } from "../lsp_ext";
 
 export interface Block {
   readonly uri: string;
-  /** In the order of their place; never empty. */
+  /** In the order of their places; never empty. */
   readonly changes: readonly Change[];
   readonly ids: readonly string[];
-  /** The first line that an agent wrote, or the line before which it removed some. */
+  /** The first line that an agent wrote, or the line before which it removed lines. */
   readonly line: number;
-  /** One past the last line that it wrote; `line` when it only removed some. */
+  /** One past the last line that the agent wrote; equal to `line` if it only removed lines. */
   readonly end: number;
-  /** Lines that it wrote, and lines that were there instead. */
+  /** Lines that the agent wrote, and the lines that they replaced. */
   readonly added: number;
   readonly removed: number;
 }
 
-/** What one hunk says, in whole lines. */
+/** The whole lines that one hunk changed. */
 interface Extent {
   line: number;
   end: number;
@@ -27,7 +27,7 @@ interface Extent {
   removed: number;
 }
 
-/** The blocks of one document's hunks. */
+/** Groups one document's hunks into blocks. */
 export function blocks(changes: readonly Change[]): Block[] {
   const sorted = [...changes].sort(byPlace);
   const found: Block[] = [];
@@ -43,7 +43,7 @@ export function blocks(changes: readonly Change[]): Block[] {
   return found;
 }
 
-/** Whether the block is on this line. One that only removed lines is on the line that follows them. */
+/** Whether the block is on this line. A block that only removed lines is on the line after them. */
 export function isOn(block: Block, line: number): boolean {
   return line === block.line || (block.line <= line && line < block.end);
 }
@@ -72,14 +72,15 @@ function joined(block: Block, change: Change, extent: Extent): Block {
   };
 }
 
-/** Lines that both count: two words changed in one line are one line changed. */
+/** Lines that both hunks count: two words changed in one line are one changed line. */
 function sharedLines(block: Block, extent: Extent): number {
   return Math.max(0, Math.min(block.end, extent.end) - extent.line);
 }
 
 /**
- * Hunks are as small as the server can make them: whole lines with their ends where lines came or went, words where a line was
- * modified. A hunk of whole lines may also begin with a line end, at the end of a text whose last line has none.
+ * The server makes hunks as small as it can: whole lines with their ends where lines were added or removed, words where
+ * a line was modified. A hunk of whole lines may also start with a line end, at the end of a text whose last line has
+ * none.
  */
 function extentOf(change: Change): Extent {
   const { start, end } = change.range;
@@ -121,8 +122,8 @@ function startsOrEmpty(text: string): boolean {
 }
 
 /**
- * What a block's lines said before, for showing. `lineAt` gives a line of the document without its end; lines past the last are
- * not asked for.
+ * The text of a block's lines before the change, for display. `lineAt` returns a line of the document without its end;
+ * it is never called for lines past the last.
  */
 export function oldLines(block: Block, lineAt: (line: number) => string, lineCount: number): string[] {
   const starts: number[] = [];

@@ -1,4 +1,4 @@
-/** The commands of the review. The server decides what can be kept or put back; here is only who asks, and what is said. */
+/** The commands of the review. The server decides what can be kept or put back; these commands collect the choice and report the result. */
 
 import * as vscode from "vscode";
 import { type ChangesArguments, type Impossible, keep, reject, resolveConflict, revertTurn } from "../lsp_ext";
@@ -124,7 +124,7 @@ export function registerCommands(review: Review): vscode.Disposable {
   );
 }
 
-/** Told once, when a conflict appears; the lenses, the title bar and the view offer the same for as long as it is one. */
+/** Announces a conflict once, when it appears. While it lasts, the lenses, the title bar and the view offer the same choices. */
 export async function announce(review: Review, conflictId: string): Promise<void> {
   const conflict = review.conflicts.get(conflictId);
   if (conflict === undefined) {
@@ -180,8 +180,9 @@ async function show(block: Block): Promise<void> {
 }
 
 /**
- * The editor's own diff, side by side or inline as the user has it set (`diffEditor.renderSideBySide`): every command and menu that
- * switches it writes that setting, and no interface asks for one diff alone. Its revert arrow is an edit like any other: a rejection.
+ * Opens the editor's own diff, side by side or inline as in the user's settings (`diffEditor.renderSideBySide`). Every
+ * command and menu that switches between the two writes that setting, and no API chooses for a single diff. The diff's
+ * revert arrow is an edit like any other, which means a rejection.
  */
 async function openDiff(uri: string, line: number, turn: Turn | undefined): Promise<void> {
   const left = beforeUri(turn === undefined ? { uri } : { uri, sessionId: turn.sessionId, turn: turn.turn });
@@ -189,7 +190,7 @@ async function openDiff(uri: string, line: number, turn: Turn | undefined): Prom
   await vscode.commands.executeCommand("vscode.diff", left, vscode.Uri.parse(uri), title, at(line));
 }
 
-/** Every file of a turn, or of all turns, in one multi-file diff. */
+/** Opens every file of a turn, or of all turns, in one multi-file diff. */
 async function openChanges(review: Review, turn: { sessionId: string; turn: number } | undefined): Promise<void> {
   const turns = review.model.turns();
   const wanted = turn === undefined ? turns : turns.filter((one) => one.sessionId === turn.sessionId && one.turn === turn.turn);

@@ -1,4 +1,4 @@
-/** Conflicts as the server tells them, by document; and the whole texts of each side, for showing. Nothing here knows the editor. */
+/** Conflicts from the server, by document, and the whole text of each side for display. Nothing here knows the editor. */
 
 import type { Conflict } from "../lsp_ext";
 
@@ -8,7 +8,7 @@ export class Conflicts {
   private readonly open = new Map<string, Conflict>();
   private readonly listeners = new Set<(uris: readonly string[]) => void>();
 
-  /** Told the documents whose conflicts are others now. */
+  /** Called with the documents whose conflicts changed. */
   onDidChange(listener: (uris: readonly string[]) => void): { dispose(): void } {
     this.listeners.add(listener);
     return { dispose: () => this.listeners.delete(listener) };
@@ -30,7 +30,7 @@ export class Conflicts {
     return this.open.get(conflictId);
   }
 
-  /** `sidecar/conflict`. Whether it is one that was not known yet. */
+  /** Handles `sidecar/conflict`. Returns whether the conflict is new. */
   told(conflict: Conflict): boolean {
     const known = this.open.get(conflict.conflictId);
     if (conflict.state === "closed") {
@@ -42,7 +42,7 @@ export class Conflicts {
     return known === undefined && conflict.state === "open";
   }
 
-  /** The open conflicts of one document, or of all, are these now. */
+  /** Replaces the open conflicts of one document, or of all. */
   reset(conflicts: readonly Conflict[], uri?: string): void {
     const moved = new Set(conflicts.map((conflict) => conflict.uri));
     for (const known of this.all) {
@@ -66,7 +66,7 @@ export class Conflicts {
   }
 }
 
-/** `text`, the document at the conflict's version, with the other side's lines in the places where both changed the same. */
+/** `text` (the document at the conflict's version) with the other side's lines where both changed the same lines. */
 export function sideOf(text: string, conflict: Conflict, side: Side): string {
   const ends = lineStarts(text);
   const offset = (line: number, character: number): number => Math.min(text.length, (ends[line] ?? text.length) + character);

@@ -1,4 +1,4 @@
-/** Hunks under review, and conflicts, in the text and in the overview ruler. The editor moves them along with typing. */
+/** Marks hunks under review, and conflicts, in the text and the overview ruler. The editor moves the marks along with typing. */
 
 import * as vscode from "vscode";
 import { type Block } from "./block";
@@ -6,7 +6,7 @@ import type { Review } from "./state";
 
 type Kind = "added" | "modified" | "removed" | "removedAtEnd" | "conflict";
 
-/** The colours of lines and borders are package.json's (`colors`): borders show in high contrast, where backgrounds do not. */
+/** package.json defines the colours of lines and borders (`colors`). Borders show in high contrast themes, where backgrounds do not. */
 function styles(): Record<Kind, vscode.TextEditorDecorationType> {
   const line = (ruler: string, border: string, more: vscode.DecorationRenderOptions): vscode.TextEditorDecorationType =>
     vscode.window.createTextEditorDecorationType({
@@ -42,7 +42,7 @@ export function decorations(review: Review): vscode.Disposable {
   const types = styles();
   const draw = (editor: vscode.TextEditor): void => {
     if (editor.viewColumn === undefined) {
-      return; // inside a diff, which has marks of its own
+      return; // inside a diff, which has its own marks
     }
     const uri = editor.document.uri.toString();
     const ranges: Record<Kind, vscode.Range[]> = { added: [], modified: [], removed: [], removedAtEnd: [], conflict: [] };

@@ -1,31 +1,32 @@
 /**
- * Keeps the model equal to what the server says: everything when a server starts, and the documents that it names when their
- * hunks came, went or were reviewed. The server does not tell of hunks that only move along with typing: while the user types
- * in a document with changes, it is asked again a moment later. Nothing here knows the editor.
+ * Keeps the model in step with the server: loads everything when a server starts, then the documents that the server
+ * names when hunks appear, disappear or are reviewed. The server does not report hunks that only move along with
+ * typing. So while the user types in a document with changes, it is asked again a moment later. Nothing here knows the
+ * editor.
  */
 
 import type { Change } from "../lsp_ext";
 import type { Model } from "./model";
 
-/** From this many documents on, everything is asked for at once. */
+/** From this many documents on, one request asks for everything. */
 const MANY = 4;
-/** Milliseconds after the last keystroke; decorations move along by themselves meanwhile. */
+/** Milliseconds after the last keystroke. Decorations move by themselves meanwhile. */
 export const AFTER_TYPING = 120;
 
 export interface Source {
-  /** The changes of one document, or of all; fails in words when there is no server. */
+  /** The changes of one document, or of all. Rejects with a message in words if there is no server. */
   list(uri?: string): Promise<readonly Change[]>;
-  /** The version that a document is at; undefined when it is not open. */
+  /** The current version of a document; undefined if it is not open. */
   version(uri: string): number | undefined;
-  /** The form of a URI by which the editor's documents are known. */
+  /** Converts a URI to the form that the editor uses for its documents. */
   canonical(uri: string): string;
-  /** Calls `run` after so many milliseconds; what it returns calls that off. */
+  /** Calls `run` after this many milliseconds. The returned function cancels it. */
   later(run: () => void, milliseconds: number): () => void;
   failed(error: unknown): void;
 }
 
 export class Feed {
-  /** Of the newest question; an older one's answer is of no use any more. */
+  /** The number of the newest question. Answers to older ones are ignored. */
   private asked = 0;
   private readonly askedOf = new Map<string, number>();
   private readonly waiting = new Map<string, () => void>();
@@ -35,7 +36,7 @@ export class Feed {
     private readonly source: Source,
   ) {}
 
-  /** A new server runs, or nothing is known for certain. */
+  /** A new server is running, or nothing is known for certain. */
   async all(): Promise<void> {
     const mine = ++this.asked;
     this.askedOf.clear();
@@ -49,14 +50,14 @@ export class Feed {
     }
   }
 
-  /** There is no server: nothing can be kept or rejected. */
+  /** There is no server, so nothing can be kept or rejected. */
   none(): void {
     this.asked++;
     this.askedOf.clear();
     this.model.reset([]);
   }
 
-  /** `sidecar/changes`. */
+  /** Handles `sidecar/changes`. */
   async moved(uris: readonly string[]): Promise<void> {
     if (uris.length >= MANY) {
       return this.all();
@@ -100,7 +101,7 @@ export class Feed {
       }
       const version = this.source.version(uri);
       if (rows.some((row) => row.version !== undefined && version !== undefined && row.version < version)) {
-        return this.soon(uri); // the user went on typing: these places are not where the hunks are now
+        return this.soon(uri); // the user typed meanwhile, so these places are out of date
       }
       this.model.set(uri, rows.map((row) => this.canonical(row)));
     } catch (error) {

@@ -1,11 +1,11 @@
-/** What an agent replaced, in the hover of the lines that it wrote, or of the line below those that it removed. */
+/** Shows what an agent replaced, in the hover of the lines that it wrote or of the line below those that it removed. */
 
 import * as vscode from "vscode";
 import { oldLines } from "./block";
 import { commands, pathOf, type Review } from "./state";
 import { agentOf, conflictWords, whatAndWho } from "./words";
 
-/** A hover shows the beginning of a long text; the diff shows all of it. */
+/** A hover shows only the start of a long text. The diff shows all of it. */
 const MAX_LINES = 40;
 
 export function hovers(review: Review): vscode.Disposable {
@@ -54,7 +54,7 @@ function words(text: string): vscode.MarkdownString {
   return made.appendText(text).appendMarkdown("\n\n");
 }
 
-/** Whatever an agent wrote stays inside the fence. */
+/** A fence that the agent's text cannot close. */
 function code(to: vscode.MarkdownString, title: string, lines: readonly string[], language: string): void {
   const shown = lines.slice(0, MAX_LINES);
   to.appendText(title).appendMarkdown("\n");

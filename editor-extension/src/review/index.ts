@@ -1,4 +1,4 @@
-/** Hunks under review and conflicts: decorations, lenses, hovers, code actions, the view of agents' changes, their commands. */
+/** Hunks under review and conflicts: decorations, lenses, hovers, code actions, the view of agents' changes, and their commands. */
 
 import * as vscode from "vscode";
 import { changes, type ClientFlags, conflict, listChanges, listConflicts } from "../lsp_ext";
@@ -16,7 +16,7 @@ import { canonical, openDocument, type Review } from "./state";
 import { texts } from "./texts";
 import { view } from "./view";
 
-/** With these the server shows nothing of the kind itself: no lenses, hints, actions or messages. */
+/** With these flags, the server itself shows none of this: no lenses, hints, actions or messages. */
 export const flags: Partial<ClientFlags> = { changes: true, conflicts: true };
 
 export function register(session: Session): vscode.Disposable {

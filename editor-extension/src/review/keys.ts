@@ -1,6 +1,6 @@
 /**
- * Context keys: what `when` clauses of package.json ask. They are about the active tab: `resource in …` would compare the
- * window's URIs with this host's, which differ where the window is remote.
+ * Context keys for the `when` clauses of package.json. They describe the active tab. `resource in …` would compare the
+ * window's URIs with this host's, and the two differ in a remote window.
  */
 
 import * as vscode from "vscode";

@@ -1,4 +1,4 @@
-/** Lenses above blocks and conflicts. A convenience: keys, code actions, the title bar and the view do the same without them. */
+/** Lenses above blocks and conflicts. They are a convenience: keys, code actions, the title bar and the view do the same. */
 
 import * as vscode from "vscode";
 import type { Conflict } from "../lsp_ext";
@@ -6,13 +6,14 @@ import type { Block } from "./block";
 import { commands, type Review } from "./state";
 import { agentOf, removedLines, whatAndWho } from "./words";
 
-/** From this many blocks on, the first lens offers all of them at once. */
+/** From this many blocks on, the first lens offers to keep or reject all of them. */
 const FEW = 3;
 
 /**
- * The editor asks for lenses a moment after it was told that there are others (a quarter of a second, or much more on a busy machine),
- * and not at all when it loses the focus within that moment, as by a click into the panel: what it shows then stays as it was. Nobody
- * tells an extension of that, so it is told again after these times, in milliseconds; far apart, because being told starts its moment anew.
+ * The editor asks for lenses a moment after it was told that they changed (a quarter of a second, or much more on a
+ * busy machine). If it loses the focus within that moment, for example by a click into the panel, it does not ask at
+ * all and shows the old ones. No event reports this. So the extension announces the change again after these times, in
+ * milliseconds. They are far apart because each announcement restarts the editor's delay.
  */
 const AGAIN = [1_000, 5_000, 20_000] as const;
 

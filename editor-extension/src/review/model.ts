@@ -1,16 +1,16 @@
 /**
- * What the server says is under review, by document, and where to go from here. The server decides; this remembers its last
- * answer, so that lenses, keys and the view can be drawn without asking. Nothing here knows the editor.
+ * What is under review, by document, and the way from one change to the next. The server decides; this remembers its
+ * last answer, so that lenses, keys and the view can be drawn without a request. Nothing here knows the editor.
  */
 
 import type { Change } from "../lsp_ext";
 import { type Block, blocks, byPlace, isOn } from "./block";
 
-/** Everything that one turn of a session left to review, by file. */
+/** Everything from one turn of a session that is still to be reviewed, by file. */
 export interface Turn {
   readonly sessionId: string;
   readonly turn: number;
-  /** The agent's name; "" where the server no longer knows it. */
+  /** The agent's name; "" if the server no longer knows it. */
   readonly agent: string;
   readonly files: readonly TurnFile[];
   readonly added: number;
@@ -22,7 +22,7 @@ export interface TurnFile {
   readonly blocks: readonly Block[];
   readonly added: number;
   readonly removed: number;
-  /** The agent made the file: without this work it would not be there. */
+  /** The agent created the file, so without this work it would not exist. */
   readonly created: boolean;
 }
 
@@ -33,17 +33,17 @@ export interface Place {
 
 export class Model {
   private readonly documents = new Map<string, readonly Change[]>();
-  /** In the order in which they were heard of. */
+  /** In the order in which they first appeared. */
   private readonly sessions = new Set<string>();
   private readonly listeners = new Set<(uris: readonly string[]) => void>();
 
-  /** Told the documents whose changes are others now. */
+  /** Called with the documents whose changes changed. */
   onDidChange(listener: (uris: readonly string[]) => void): { dispose(): void } {
     this.listeners.add(listener);
     return { dispose: () => this.listeners.delete(listener) };
   }
 
-  /** The documents with changes, in the order of their names. */
+  /** The documents with changes, ordered by name. */
   get uris(): readonly string[] {
     return [...this.documents.keys()].sort();
   }
@@ -60,19 +60,19 @@ export class Model {
     return blocks(this.of(uri));
   }
 
-  /** How many blocks there are in all. */
+  /** The number of blocks in all documents. */
   get size(): number {
     return this.uris.reduce((sum, uri) => sum + this.blocks(uri).length, 0);
   }
 
-  /** The changes of one document are these now. */
+  /** Replaces the changes of one document. */
   set(uri: string, changes: readonly Change[]): void {
     if (this.put(uri, changes)) {
       this.tell([uri]);
     }
   }
 
-  /** The changes of all documents are these now; `changes` have the URIs that documents are asked for by. */
+  /** Replaces the changes of all documents. `changes` have URIs in the editor's form. */
   reset(changes: readonly Change[]): void {
     const now = new Map<string, Change[]>();
     for (const change of changes) {
@@ -88,7 +88,7 @@ export class Model {
     return this.blocks(uri).find((block) => isOn(block, line));
   }
 
-  /** The first block after `from`, in this document or the next one; after the last one the first. */
+  /** The first block after `from`, in this document or the next one. After the last block comes the first. */
   next(from?: Place): Block | undefined {
     return this.from(from, (block, place) => block.line > place.line, 1);
   }
@@ -97,7 +97,7 @@ export class Model {
     return this.from(from, (block, place) => Math.max(block.line, block.end - 1) < place.line, -1);
   }
 
-  /** The last turn first, and the session first that was heard of last. A change of several turns is in each of them. */
+  /** The latest turn first, and the session first that appeared last. A change by several turns is in each of them. */
   turns(): Turn[] {
     const found = new Map<string, { whose: Whose; changes: Change[] }>();
     for (const uri of this.uris) {

@@ -11,22 +11,22 @@ export interface Review {
   readonly conflicts: Conflicts;
 }
 
-/** The form of a URI by which the editor's documents are known. */
+/** Converts a URI to the form that the editor uses for its documents. */
 export function canonical(uri: string): string {
   return vscode.Uri.parse(uri).toString();
 }
 
-/** A file's path as people of this workspace say it. */
+/** A file's path in the form that users of this workspace know. */
 export function pathOf(uri: string): string {
   return vscode.workspace.asRelativePath(vscode.Uri.parse(uri)).replaceAll("\\", "/");
 }
 
-/** The document, where it is open. */
+/** The document, if it is open. */
 export function openDocument(uri: string): vscode.TextDocument | undefined {
   return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
 }
 
-/** The commands of this part by short name, for lenses, hovers and actions that the code makes. */
+/** The commands of this part by short name, for lenses, hovers and actions. */
 export const commands = {
   next: "acpSidecar.review.next",
   previous: "acpSidecar.review.previous",

@@ -1,6 +1,6 @@
 /**
- * What a command is about. Commands come from lenses and hovers (a block, or its URI and ids), the view (a node), the title bar
- * (the editor's URI), and from keys and the palette (nothing: where the cursor is).
+ * Finds out what a command is about. Commands come from lenses and hovers (a block, or its URI and ids), the view (a
+ * node), the title bar (the editor's URI), and from keys and the palette (no argument: the cursor's place).
  */
 
 import * as vscode from "vscode";
@@ -30,7 +30,7 @@ export function cursor(): Where | undefined {
   return editor === undefined ? undefined : { uri: editor.document.uri.toString(), line: editor.selection.active.line };
 }
 
-/** A URI as a string, from any argument that has one; else the active editor's. */
+/** A URI as a string, from any argument that has one; otherwise the active editor's. */
 export function uriOf(argument: unknown): string | undefined {
   if (argument instanceof vscode.Uri) {
     return argument.toString();
@@ -42,7 +42,7 @@ export function uriOf(argument: unknown): string | undefined {
   return (argument as Fields | undefined)?.uri ?? activeUri();
 }
 
-/** The changes that belong to a block, or those under the cursor. */
+/** The changes of a block, or those under the cursor. */
 export function idsOf(review: Review, argument: unknown): readonly string[] | undefined {
   const node = argument as Node | undefined;
   if (node?.kind === "block") {
@@ -56,13 +56,13 @@ export function idsOf(review: Review, argument: unknown): readonly string[] | un
   return where === undefined ? undefined : review.model.at(where.uri, where.line)?.ids;
 }
 
-/** In the view, a file or a place below a turn is about that turn's part, also where another turn changed the same lines. */
+/** In the view, a file or place below a turn means that turn's part, even if another turn changed the same lines. */
 export function turnPart(argument: unknown): { sessionId?: string; turn?: number } {
   const node = argument as Node | undefined;
   return node?.kind === "file" || node?.kind === "block" ? { sessionId: node.turn.sessionId, turn: node.turn.turn } : {};
 }
 
-/** The changes of one file; of one turn's only, when the argument is a node of the view. */
+/** The changes of one file. If the argument is a node of the view, only those of its turn. */
 export function fileIdsOf(review: Review, argument: unknown): readonly string[] {
   const node = argument as Node | undefined;
   if (node?.kind === "file") {
@@ -82,7 +82,7 @@ export function blockOf(review: Review, argument: unknown): Block | undefined {
   return where === undefined ? undefined : review.model.at(where.uri, where.line);
 }
 
-/** A turn by node, by `{sessionId, turn}`, the only one, or the one the user picks. */
+/** A turn: by node, by `{sessionId, turn}`, the only one, or the one that the user picks. */
 export async function turnOf(
   review: Review,
   argument: unknown,
@@ -105,7 +105,7 @@ export async function turnOf(
   return picked?.turn;
 }
 
-/** A conflict by node, by id, by file, or the active editor's nearest to the cursor. */
+/** A conflict: by node, by id, by file, or the one in the active editor that is nearest to the cursor. */
 export function conflictOf(review: Review, argument: unknown): Conflict | undefined {
   const node = argument as Node | undefined;
   if (node?.kind === "conflict") {
@@ -122,7 +122,7 @@ export function conflictOf(review: Review, argument: unknown): Conflict | undefi
   return on ?? here[0] ?? (uri === undefined ? review.conflicts.all[0] : undefined);
 }
 
-/** The active tab's document; of a diff editor the right side. */
+/** The active tab's document. For a diff editor, the right side. */
 export function activeUri(): string | undefined {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (input instanceof vscode.TabInputTextDiff) {

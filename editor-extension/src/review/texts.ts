@@ -1,4 +1,4 @@
-/** Read-only documents for the left side of diffs: a file before agents' unreviewed work, and the other sides of a conflict. */
+/** Read-only documents for the left side of diffs: a file without agents' unreviewed work, and the other sides of a conflict. */
 
 import * as vscode from "vscode";
 import { textBefore } from "../lsp_ext";
@@ -19,12 +19,12 @@ interface ConflictQuery {
   readonly side: Side;
 }
 
-/** The file without agents' unreviewed work, or without that of one turn. The path says the language to the editor. */
+/** The file without agents' unreviewed work, or without that of one turn. The editor chooses the language by the path. */
 export function beforeUri(query: BeforeQuery): vscode.Uri {
   return vscode.Uri.from({ scheme: BEFORE, path: vscode.Uri.parse(query.uri).path, query: JSON.stringify(query) });
 }
 
-/** The file as the agent wants it, or as both began with it, in the places that are in conflict. */
+/** The file with the agent's lines, or with the lines that both sides started from, in the places that are in conflict. */
 export function conflictUri(query: ConflictQuery): vscode.Uri {
   return vscode.Uri.from({ scheme: CONFLICT, path: vscode.Uri.parse(query.uri).path, query: JSON.stringify(query) });
 }
@@ -41,7 +41,7 @@ export function texts(review: Review): vscode.Disposable {
   const before = async (uri: vscode.Uri): Promise<string> => {
     const query = JSON.parse(uri.query) as BeforeQuery;
     const { text } = await review.session.client.command(textBefore, query);
-    return text ?? (await nowOf(query.uri)); // all of it was reviewed: there is no difference any more
+    return text ?? (await nowOf(query.uri)); // everything was reviewed: there is no difference any more
   };
   const ofConflict = async (uri: vscode.Uri): Promise<string> => {
     const query = JSON.parse(uri.query) as ConflictQuery;
@@ -62,6 +62,6 @@ async function nowOf(uri: string): Promise<string> {
   try {
     return (openDocument(uri) ?? (await vscode.workspace.openTextDocument(vscode.Uri.parse(uri)))).getText();
   } catch {
-    return ""; // the file is gone
+    return ""; // the file does not exist any more
   }
 }

@@ -1,4 +1,4 @@
-/** The view "Agent Changes": conflicts, then turns, files and places, with what is said of each. Pure but for the words. */
+/** The view "Agent Changes": conflicts, then turns, files and places, with their labels. Pure except for the words. */
 
 import { l10n } from "vscode";
 import type { Conflict } from "../lsp_ext";
@@ -13,14 +13,14 @@ export type Node =
   | { readonly kind: "file"; readonly turn: Turn; readonly file: TurnFile }
   | { readonly kind: "block"; readonly turn: Turn; readonly file: TurnFile; readonly block: Block };
 
-/** How a node looks. `id` is the same while the node stands for the same thing, so that it stays expanded. */
+/** How a node looks. `id` stays the same while the node stands for the same thing, so that it stays expanded. */
 export interface Look {
   readonly id: string;
   readonly label: string;
   readonly description: string;
   readonly accessible: string;
   readonly icon?: string;
-  /** The icon is this file's. */
+  /** Use the icon of this file. */
   readonly uri?: string;
   readonly state: "expanded" | "collapsed" | "leaf";
 }
@@ -44,7 +44,7 @@ export function children(node: Node): Node[] {
   }
 }
 
-/** `path` gives a file's path as people of this workspace say it, with `/`. */
+/** `path` converts a file's path to the form that users of this workspace know, with `/`. */
 export function look(node: Node, path: (uri: string) => string): Look {
   switch (node.kind) {
     case "conflicts":
@@ -115,7 +115,7 @@ export function titleOf(turn: { readonly agent: string; readonly turn: number })
   return l10n.t("{0} · turn {1}", turn.agent === "" ? l10n.t("Agent") : turn.agent, turn.turn);
 }
 
-/** Counts as words, for screen readers. */
+/** Counts in words, for screen readers. */
 export function spoken(of: { readonly added: number; readonly removed: number }): string {
   return l10n.t("lines: {0} added, {1} removed", of.added, of.removed);
 }

@@ -1,4 +1,4 @@
-/** The view "Agent Changes", beside those of source control. */
+/** The view "Agent Changes", next to the views of source control. */
 
 import * as vscode from "vscode";
 import { children, look, type Node, roots } from "./tree";

@@ -1,4 +1,4 @@
-/** What is said of blocks and conflicts in lenses, code actions and hovers: the same everywhere. */
+/** The words for blocks and conflicts in lenses, code actions and hovers, so that they are the same everywhere. */
 
 import { l10n } from "vscode";
 import type { Conflict } from "../lsp_ext";

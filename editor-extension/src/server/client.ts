@@ -1,6 +1,7 @@
 /**
- * The connection to the server as the parts see it: handlers are registered once and survive restarts of the server; requests
- * fail in words while there is none. Each start makes a new LanguageClient, because one that failed to start cannot start again.
+ * The connection to the server, as the parts see it. Handlers are registered once and survive restarts of the server.
+ * Requests fail with a message in words while no server is running. Each start creates a new LanguageClient, because
+ * one that failed to start cannot start again.
  */
 
 import * as vscode from "vscode";
@@ -25,14 +26,14 @@ import { merge } from "./middleware";
 
 export type ServerState = "stopped" | "starting" | "running" | "failed";
 
-/** No server is running; the message says so to a person. */
+/** No server is running; the message tells the user so. */
 export class NotRunning extends Error {
   constructor() {
     super(vscode.l10n.t("acp-sidecar is not running. Start it with the command “ACP Sidecar: Restart Server”."));
   }
 }
 
-/** The server went away with the question; the message says so to a person. */
+/** The server ended before it answered; the message tells the user so. */
 export class WentAway extends Error {
   constructor() {
     super(vscode.l10n.t("acp-sidecar ended before it answered. It restarts automatically. Try again when it is running."));
@@ -63,24 +64,24 @@ export class Client implements vscode.Disposable {
     return this.state_;
   }
 
-  /** Fires with the new state. At "running" a new server runs that knows nothing of what the last one told. */
+  /** Fires with the new state. At "running", a new server is running that does not know what the last one was told. */
   readonly onDidChangeState = this.states.event;
 
-  /** The server went away without being asked to. */
+  /** The server ended without being asked to. */
   readonly onDidClose = this.closings.event;
 
-  /** What the server said of itself; undefined while none runs. */
+  /** The server's description of itself; undefined while none is running. */
   get initializeResult(): InitializeResult | undefined {
     return this.current?.initializeResult;
   }
 
-  /** To be called by a part's `register`: it holds for servers started later. */
+  /** Call it in a part's `register`. Takes effect for servers that start later. */
   use(middleware: Middleware): void {
     this.middleware.push(middleware);
-    merge([...this.middleware, textsInOrder()]); // a clash is loud at once
+    merge([...this.middleware, textsInOrder()]); // two parts with the same hook fail at once
   }
 
-  /** Throws NotRunning, WentAway, or the server's ResponseError, whose message is for people. */
+  /** Throws NotRunning, WentAway, or the server's ResponseError, whose message is for the user. */
   async request<P, R, E>(type: RequestType<P, R, E>, params: P, token?: vscode.CancellationToken): Promise<R> {
     return inWords(this.running().sendRequest<R>(type.method, params, token));
   }
@@ -91,7 +92,7 @@ export class Client implements vscode.Disposable {
     return (await inWords(this.running().sendRequest(ExecuteCommandRequest.type, params, token))) as R;
   }
 
-  /** Dropped while no server runs: parts tell the state again at "running". */
+  /** Dropped while no server is running: parts send their state again at "running". */
   async notify<P>(type: NotificationType<P>, params: P): Promise<void> {
     if (this.state_ === "running") {
       await this.running().sendNotification(type.method, params);
@@ -105,7 +106,7 @@ export class Client implements vscode.Disposable {
     return this.attach((client) => client.onRequest(type.method, handler as GenericRequestHandler<R, E>));
   }
 
-  /** Several parts may listen to one notification; the library would forget all but the last. */
+  /** Several parts may listen to the same notification; the library would keep only the last listener. */
   onNotification<P>(type: NotificationType<P>, handler: (params: P) => void): vscode.Disposable {
     let handlers = this.listeners.get(type.method);
     if (handlers === undefined) {
@@ -118,7 +119,7 @@ export class Client implements vscode.Disposable {
     return new vscode.Disposable(() => handlers.delete(own));
   }
 
-  /** Conversions between the protocol's and the editor's types. They need no server. */
+  /** Conversions between the protocol's and the editor's types. They work without a server. */
   readonly fromProtocol = {
     uri: (uri: string): vscode.Uri => vscode.Uri.parse(uri),
     range: (range: import("vscode-languageclient/node").Range): vscode.Range =>
@@ -128,7 +129,7 @@ export class Client implements vscode.Disposable {
     uri: (uri: vscode.Uri): string => uri.toString(),
   };
 
-  /** Resolves when the server has answered `initialize`; rejects when it cannot be started. */
+  /** Resolves when the server has answered `initialize`. Rejects if it cannot be started. */
   async start(server: ServerOptions): Promise<void> {
     await this.stop();
     const client = new LanguageClient(
@@ -143,7 +144,7 @@ export class Client implements vscode.Disposable {
         initializationOptions: this.options.initializationOptions,
         initializationFailedHandler: () => false,
         middleware: merge([...this.middleware, textsInOrder()]),
-        // Restarting is the supervisor's, which knows of back-off and asks the user
+        // the supervisor restarts servers: it knows the back-off and asks the user
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
           closed: () => {
@@ -179,7 +180,7 @@ export class Client implements vscode.Disposable {
     this.set("running");
   }
 
-  /** Asks the server to end; a server that does not is ended. Never rejects. */
+  /** Asks the server to end, and ends it by force if it does not. Never rejects. */
   async stop(): Promise<void> {
     const client = this.current;
     this.current = undefined;
@@ -223,7 +224,7 @@ export class Client implements vscode.Disposable {
   }
 }
 
-/** The library's own words for a connection that ended are about connections. */
+/** Replaces the library's own messages for a lost connection, which only speak of connections. */
 async function inWords<R>(answer: Promise<R>): Promise<R> {
   try {
     return await answer;
@@ -233,7 +234,7 @@ async function inWords<R>(answer: Promise<R>): Promise<R> {
   }
 }
 
-/** Of one connection. */
+/** The state of one connection. */
 function textsInOrder(): Middleware {
   const order = new InOrder();
   const of = (kind: Kind) => (document: vscode.TextDocument, next: (document: vscode.TextDocument) => Promise<void>) =>

@@ -1,11 +1,11 @@
-/** Whether the server that answered is the one this extension was made for. */
+/** Checks whether this extension was made for the server that answered. */
 
 import * as vscode from "vscode";
 import type { InitializeResult } from "vscode-languageclient/node";
 
 const NAME = "acp-sidecar";
 
-/** A sentence for the user, or undefined when all is well. Before 1.0, minor versions may break (semver). */
+/** A sentence for the user, or undefined if the versions fit. Before 1.0, minor versions may be incompatible (semver). */
 export function mismatch(told: InitializeResult["serverInfo"], own: string, command: string): string | undefined {
   if (told?.name !== NAME) {
     return vscode.l10n.t("{0} is not acp-sidecar. Check the setting acpSidecar.serverPath.", command);

@@ -1,10 +1,10 @@
 /**
- * What happens to a document is told in the order in which it happened. The library tells of an edit some steps after its event and
- * of a closing at once, so that in "revert and close" the closing overtakes the edit: the server then hears of an edit in a document
- * that is not open, and its file cannot be read until somebody opens it again. Nothing here knows the editor.
+ * Sends the events of a document in the order in which they happened. The library sends an edit some steps after its
+ * event, but a close at once. So in "revert and close" the close overtakes the edit: the server then gets an edit for a
+ * document that is not open, and its file cannot be read until somebody opens it again. Nothing here knows the editor.
  */
 
-/** What is told of one document, by the name of the middleware's hook. */
+/** The events of one document, by the name of the middleware's hook. */
 export type Kind = "didOpen" | "didChange" | "didSave" | "didClose";
 
 const METHODS: Readonly<Record<string, Kind>> = {
@@ -16,26 +16,26 @@ const METHODS: Readonly<Record<string, Kind>> = {
 
 interface Event {
   readonly kind: Kind;
-  /** Sends it; set when it could be sent but for those before it. */
+  /** Sends the event. Set when it is ready to be sent, but earlier ones are not. */
   ready?: () => void;
 }
 
 export class InOrder {
-  /** By URI: events that happened and are not sent yet, oldest first. */
+  /** By URI: events that happened and have not been sent, oldest first. */
   private readonly events = new Map<string, Event[]>();
 
-  /** An event happened; `tell` leads to `send` sooner or later, or fails. */
+  /** An event happened. `tell` eventually leads to `send`, or fails. */
   async happened(kind: Kind, uri: string, tell: () => Promise<void>): Promise<void> {
     const event: Event = { kind };
     this.events.set(uri, [...(this.events.get(uri) ?? []), event]);
     try {
       await tell();
     } finally {
-      this.done(uri, event); // sent, or it never will be
+      this.done(uri, event); // it was sent, or never will be
     }
   }
 
-  /** A message is on its way out; it waits for those of its document that happened before it. */
+  /** A message is ready to be sent. It waits for earlier events of its document. */
   send(method: string, uri: string | undefined, pass: () => Promise<void>): Promise<void> {
     const kind = METHODS[method];
     const events = uri === undefined || kind === undefined ? [] : (this.events.get(uri) ?? []);

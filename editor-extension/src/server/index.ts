@@ -7,7 +7,7 @@ import { offerPython } from "./python/get";
 import { statusBar } from "./status";
 import { Supervisor } from "./supervisor";
 
-/** Starts the server; it is supervised until the returned object is disposed of. Stopping is the client's and its own affair. */
+/** Starts the server and supervises it until the returned object is disposed of. The client stops it. */
 export function supervise(session: Session): { supervisor: Supervisor; disposable: vscode.Disposable } {
   const supervisor = new Supervisor(session);
   const disposable = vscode.Disposable.from(
@@ -16,7 +16,7 @@ export function supervise(session: Session): { supervisor: Supervisor; disposabl
     vscode.commands.registerCommand("acpSidecar.restart", () => supervisor.restart()),
     vscode.commands.registerCommand("acpSidecar.getPython", () => offerPython(session, () => supervisor.restart())),
     onDidChooseAnother(() => {
-      // A server that runs goes on: which Python it runs on makes no difference to it
+      // a running server continues, because it does not matter which Python it runs on
       if (supervisor.phase.kind === "failed") {
         void supervisor.restart();
       }

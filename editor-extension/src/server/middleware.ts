@@ -1,10 +1,10 @@
-/** Middleware of several parts as one. */
+/** Merges the middleware of several parts. */
 
 import type { Middleware } from "vscode-languageclient/node";
 
 type Table = Record<string, unknown>;
 
-/** One table of all hooks. Two parts may not both take one hook: neither could know of the other. */
+/** One table of all hooks. Two parts may not use the same hook, because neither would know of the other. */
 export function merge(all: readonly Middleware[]): Middleware {
   return all.reduce<Table>((merged, one) => mergeInto(merged, one as Table, ""), {});
 }

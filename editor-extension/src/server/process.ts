@@ -1,4 +1,4 @@
-/** The server's process: started apart from the workspace, its stderr in the log, and gone when it should be. */
+/** The server's process: starts it outside the workspace, logs its stderr, and makes sure that it ends. */
 
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import * as readline from "node:readline";
@@ -10,13 +10,13 @@ export interface Command {
   readonly args: readonly string[];
 }
 
-/** Milliseconds between the end of the connection and the end by force: the server needs up to 5 s to end its agents. */
+/** Milliseconds from the end of the connection until the process is killed. The server needs up to 5 s to end its agents. */
 const GRACE = 6_000;
 
 export class ServerProcess {
-  /** In words, once it has ended. */
+  /** How it ended, in words. */
   ending: string | undefined;
-  /** The last line it wrote on stderr, "" when there was none. */
+  /** The last line that it wrote to stderr; "" if there was none. */
   lastWords = "";
   private readonly gone: Promise<void>;
 
@@ -37,7 +37,7 @@ export class ServerProcess {
     });
   }
 
-  /** Rejects when the program cannot be run. `cwd` must not be the workspace; `env` is added to the editor's own. */
+  /** Rejects if the program cannot be run. `cwd` must not be the workspace; `env` is added to the editor's own environment. */
   static start(
     command: Command,
     cwd: string,
@@ -53,7 +53,7 @@ export class ServerProcess {
       });
       child.once("error", reject);
       child.once("spawn", () => {
-        // A server that went away: said by the end of its process, not by an unhandled error of its input
+        // the end of the process reports a dead server, not an unhandled error of its stdin
         child.stdin.on("error", () => undefined);
         resolve(new ServerProcess(child, log));
       });
@@ -68,7 +68,7 @@ export class ServerProcess {
     return this.child.stdout;
   }
 
-  /** Resolves when it is gone, by force after a while. */
+  /** Resolves when the process has ended. Kills it after a while. */
   async end(): Promise<void> {
     this.child.stdin.end();
     const timer = setTimeout(() => this.child.kill("SIGKILL"), GRACE);
@@ -76,7 +76,7 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
-  /** Resolves at its end or after that many milliseconds: the connection may close a little before the process does. */
+  /** Resolves when the process ends, or after this many milliseconds: the connection may close a little before the process ends. */
   async ended(limit: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([this.gone, new Promise((resolve) => (timer = setTimeout(resolve, limit)))]);

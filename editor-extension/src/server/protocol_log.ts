@@ -1,7 +1,7 @@
 /**
- * The protocol log: every message between editor and server, in an output channel of its own, when it is switched on. The client
- * library logs them at the level "trace" and only while the channel is at that level; one command is easier than finding
- * that level, so it is shown such a channel, whose lines appear whatever level the real one has.
+ * The protocol log: every message between editor and server, in its own output channel, when it is switched on. The
+ * client library logs them only at the level "trace" and only while the channel has that level. One command is easier
+ * than finding that level, so the library gets a channel that pretends to have it and always writes its lines.
  */
 
 import * as vscode from "vscode";
@@ -11,7 +11,7 @@ export class ProtocolLog implements vscode.Disposable {
   private readonly real: vscode.LogOutputChannel;
   private readonly levels = new vscode.EventEmitter<vscode.LogLevel>();
 
-  /** What the client library gets. */
+  /** The channel that the client library gets. */
   readonly channel: vscode.LogOutputChannel;
 
   constructor(name: string) {
@@ -36,7 +36,7 @@ export class ProtocolLog implements vscode.Disposable {
       // eslint-disable-next-line @typescript-eslint/no-deprecated -- the interface has both overloads under this name
       show: () => real.show(true),
       hide: () => real.hide(),
-      dispose: () => undefined, // the client's end is not the log's
+      dispose: () => undefined, // the log outlives the client
     };
   }
 
@@ -44,7 +44,7 @@ export class ProtocolLog implements vscode.Disposable {
     return this.isOn;
   }
 
-  /** Switches it; shown when it goes on. */
+  /** Switches the log. Shows it when it is switched on. */
   toggle(): void {
     this.isOn = !this.isOn;
     this.levels.fire(this.level);

@@ -1,4 +1,4 @@
-/** Which command is the server: the one of the settings, or the bundled one with a Python found for it. */
+/** The command of the server: the one in the settings, or the bundled one with a Python found for it. */
 
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -38,7 +38,10 @@ export async function resolve(session: Session): Promise<Resolution> {
   return { kind: "command", command: bundled(found.python, boot, storage), python: found.python };
 }
 
-/** -I: neither the workspace nor PYTHON* variables have a say. Byte code goes to `storage`: the extension's folder may be read-only. */
+/**
+ * -I: neither the workspace nor PYTHON* variables have an effect. Byte code goes to `storage`, because the extension's
+ * folder may be read-only.
+ */
 function bundled(python: Python, boot: string, storage: string): Command {
   const cache = `pycache_prefix=${path.join(storage, "pycache")}`;
   return { program: python.executable, args: ["-I", "-X", cache, boot, "lsp"] };

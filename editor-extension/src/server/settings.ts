@@ -1,4 +1,4 @@
-/** The user's settings as the server wants them (`initializationOptions`), and those that only this extension reads. */
+/** The user's settings in the form that the server expects (`initializationOptions`), and those that only this extension reads. */
 
 import type { ClientFlags } from "../lsp_ext";
 
@@ -11,26 +11,26 @@ export interface AgentCommand {
 
 export interface Settings {
   readonly agents: Readonly<Record<string, AgentCommand>>;
-  /** "" when none is chosen. */
+  /** "" if none is chosen. */
   readonly defaultAgent: string;
   readonly writes: string;
   readonly afterWrite: string;
   readonly beforePrompt: string;
-  /** In the server's own shape, which it checks. */
+  /** In the server's own shape; the server checks it. */
   readonly mcpServers: Readonly<Record<string, unknown>>;
   readonly allowedRoots: readonly string[];
   readonly secretPatterns: readonly string[];
   readonly protectedPatterns: readonly string[];
   readonly maxFileBytes: number;
-  /** A Python interpreter, "" to look for one. */
+  /** A Python interpreter; "" to search for one. */
   readonly python: string;
-  /** An `acp-sidecar` command to run instead of the bundled server, "" for the bundled one. */
+  /** An `acp-sidecar` command to run instead of the bundled server; "" for the bundled one. */
   readonly serverPath: string;
-  /** Environment variables of the server's process, beside the editor's own. */
+  /** Environment variables of the server's process, in addition to the editor's own. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What is passed on to the server, in its names. */
+/** Settings that are passed on to the server, by the server's names. */
 const FOR_THE_SERVER = [
   "agents",
   "defaultAgent",
@@ -63,7 +63,7 @@ export function read(get: <T>(name: string) => T | undefined): Settings {
   };
 }
 
-/** The server's `initializationOptions`. An empty `defaultAgent` is left out: to the server it would be a wrong name. */
+/** The server's `initializationOptions`. Leaves out an empty `defaultAgent`, because the server would take it for a wrong name. */
 export function initializationOptions(settings: Settings, flags: Partial<ClientFlags>): Record<string, unknown> {
   const options: Record<string, unknown> = { client: flags };
   for (const name of FOR_THE_SERVER) {

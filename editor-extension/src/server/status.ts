@@ -1,4 +1,4 @@
-/** The status bar item: how the server is, and a menu of what can be done. */
+/** The status bar item: the server's state, and a menu of actions. */
 
 import * as vscode from "vscode";
 import type { Phase, Supervisor } from "./supervisor";

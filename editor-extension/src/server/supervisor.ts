@@ -1,6 +1,7 @@
 /**
- * Keeps one server running: finds out which, starts it, shakes hands, starts another when the settings change, and after a
- * crash starts it again with growing waits, until it is better to ask the user. What goes wrong is one sentence with a button.
+ * Keeps one server running: decides which, starts it, shakes hands, and restarts it when the settings change. After a
+ * crash it restarts the server with growing waits, until it is better to ask the user. Each failure is one sentence
+ * with a button.
  */
 
 import * as vscode from "vscode";
@@ -17,12 +18,12 @@ export type Phase =
   | { readonly kind: "looking" }
   | { readonly kind: "starting" }
   | { readonly kind: "running"; readonly python: Python | undefined; readonly command: string }
-  /** It went away and is started again in a moment. */
+  /** It ended and will be started again in a moment. */
   | { readonly kind: "waiting"; readonly why: string }
-  /** Nothing happens until the user does something. */
+  /** Nothing happens until the user acts. */
   | { readonly kind: "failed"; readonly why: string };
 
-/** Milliseconds for the process to be gone after its connection is, so that its last words are all there. */
+/** Milliseconds to wait for the process to end after its connection, so that its last words are complete. */
 const LAST_WORDS = 1_000;
 
 export class Supervisor implements vscode.Disposable {
@@ -32,7 +33,7 @@ export class Supervisor implements vscode.Disposable {
   private readonly backoff = new Backoff();
   private readonly subscriptions: vscode.Disposable[] = [];
   private process: ServerProcess | undefined;
-  /** What the running server was started with, to see whether a change of settings concerns it. */
+  /** What the running server was started with, to see whether a change of settings affects it. */
   private inForce = "";
   private startedAt = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -51,7 +52,7 @@ export class Supervisor implements vscode.Disposable {
     );
   }
 
-  /** Ends the server that runs, if any, and starts one. One at a time: what is asked for meanwhile is one more start after it. */
+  /** Ends the running server, if any, and starts one. One start at a time: all requests during a start become one more start after it. */
   start(): Promise<void> {
     if (!this.queued) {
       this.queued = true;
@@ -63,7 +64,7 @@ export class Supervisor implements vscode.Disposable {
     return this.work;
   }
 
-  /** By the user: earlier crashes do not count any more. */
+  /** Started by the user: earlier crashes no longer count. */
   restart(): Promise<void> {
     this.backoff.reset();
     return this.start();
@@ -172,7 +173,7 @@ export class Supervisor implements vscode.Disposable {
     this.fail(resolution.message, resolution.kind === "none" ? [getPython, chooseIt, showLog] : [openSettings, showLog]);
   }
 
-  /** Settings that concern the server changed. A running turn is not ended without asking. */
+  /** Settings that affect the server changed. Asks before a running turn is ended. */
   private async changed(): Promise<void> {
     if (this.wanted() === this.inForce) {
       return;

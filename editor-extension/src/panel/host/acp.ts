@@ -1,19 +1,19 @@
-/** From ACP's shapes to what the panel shows: pickers, commands, forms, prompts. Pure. */
+/** Converts ACP's shapes to what the panel shows: pickers, commands, forms, prompts. Pure. */
 
 import type { Attachment, Choice, Field, Picker, Slash } from "../model";
 import { list, object } from "./conversation";
 
 type Json = Record<string, unknown>;
 
-/** The id of the picker that stands for a session's mode; options of the agent's have their own. */
+/** The id of the picker for a session's mode. An agent's options have ids of their own. */
 export const MODE = "$mode";
 
-/** Characters of an earlier conversation that go along: the last ones. */
+/** How many characters of an earlier conversation are sent along: the last ones. */
 const EARLIER_LIMIT = 100_000;
 
 const words = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Modes, then models, then the rest. An option of category `mode` is the mode, newer agents' way. */
+/** Modes, then models, then the rest. In newer agents, an option of category `mode` is the mode. */
 export function pickers(modes: unknown, configOptions: unknown, modeLabel: string): Picker[] {
   const found = list(configOptions).flatMap((raw) => option(object(raw)));
   const { currentModeId, availableModes } = object(modes);
@@ -69,7 +69,7 @@ export function usage(update: Json): { used: number; size: number; cost?: string
   return { used, size, ...spent };
 }
 
-/** The fields of a form, of ACP's restricted JSON Schema; what is not in it is left out. */
+/** The fields of a form in ACP's restricted JSON Schema. Anything outside it is left out. */
 export function fields(schema: unknown): Field[] {
   const { properties, required } = object(schema);
   const needed = new Set(list(required));
@@ -124,16 +124,16 @@ function values(row: Json): { value: string; label: string }[] {
   );
 }
 
-/** How a conversation begins that the agent does not remember, in the prompt that gives it what was said. For agents: not translated. */
+/** Introduces a conversation that the agent does not remember, in the prompt that contains it. Written for agents, so not translated. */
 const EARLIER = "This is the earlier conversation between the user and you, or another agent. You may not remember it:";
 
-/** What was said until now, as it goes along with a prompt. */
+/** The conversation so far, in the form in which it is sent with a prompt. */
 export function earlier(label: string, text: string): Attachment {
   const kept = text.length > EARLIER_LIMIT ? `…${text.slice(-EARLIER_LIMIT)}` : text;
   return { id: "earlier", kind: "conversation", label, uri: "", text: kept };
 }
 
-/** What is sent: the text, then what was added to it. Texts of selections travel as text, which every agent takes. */
+/** The blocks to send: the text, then the attachments. Selections are sent as text, which every agent accepts. */
 export function promptOf(text: string, attachments: readonly Attachment[]): Json[] {
   const blocks: Json[] = [{ type: "text", text }];
   for (const one of attachments) {
@@ -160,7 +160,7 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** The words of a prompt of the record, and the names of what went along. */
+/** The text of a recorded prompt, and the names of its attachments. */
 export function promptWords(blocks: unknown, earlierLabel = ""): { text: string; attachments: Attachment[] } {
   const texts: string[] = [];
   const attachments: Attachment[] = [];
@@ -170,7 +170,7 @@ export function promptWords(blocks: unknown, earlierLabel = ""): { text: string;
     if (block["type"] === "text") {
       const text = words(block["text"]);
       if (text.startsWith(EARLIER)) attachments.push({ id: "earlier", kind: "conversation", label: earlierLabel, uri: "" });
-      else if (!linked) texts.push(text); // a text after a link is what the link quotes
+      else if (!linked) texts.push(text); // a text after a link is the quoted content of the link
     } else if (block["type"] === "resource_link") {
       linked = true;
       const uri = words(block["uri"]);

@@ -1,4 +1,4 @@
-/** Agents for a person: what is missing and the one button for it, adding one, signing in. */
+/** Agents as the user sees them: what is missing with a button to fix it, adding an agent, signing in. */
 
 import { accessSync, constants } from "node:fs";
 import * as path from "node:path";
@@ -22,7 +22,7 @@ export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {
   });
 }
 
-/** What the button of an agent's row does. */
+/** What the button in an agent's row does. */
 export async function remedy(id: string): Promise<void> {
   if (id === "node") await vscode.env.openExternal(vscode.Uri.parse("https://nodejs.org/en/download"));
   else if (id === "uv") await vscode.env.openExternal(vscode.Uri.parse("https://docs.astral.sh/uv/getting-started/installation/"));
@@ -33,7 +33,7 @@ interface Choice extends vscode.QuickPickItem {
   agent?: RegistryAgent;
 }
 
-/** Shows the exact command and asks before it is written to the settings; downloads nothing. */
+/** Shows the exact command and asks before writing it to the settings. Downloads nothing. */
 export async function addAgent(session: Session, done: () => Promise<void>): Promise<void> {
   const known = session.settings().agents;
   const choices: Choice[] = registry
@@ -106,7 +106,7 @@ function onPath(command: string): boolean {
   );
 }
 
-/** As the agent wants it: by itself, in a terminal that the user sees, or by variables in the settings. */
+/** Signs in the way the agent requires: by itself, in a visible terminal, or through variables in the settings. */
 export async function signIn({ client }: Session, agent: string, name: string): Promise<boolean> {
   let answer = await client.command(lsp.authenticate, { agent });
   if (answer.state === "choose") {
@@ -132,7 +132,7 @@ export async function signIn({ client }: Session, agent: string, name: string): 
   return answer.state === "done";
 }
 
-/** The exit code; undefined when the user closed it. */
+/** The exit code; undefined if the user closed the terminal. */
 function inTerminal({ command, args, env, cwd }: NonNullable<lsp.AuthenticateResult["terminal"]>, name: string): Promise<number | undefined> {
   const terminal = vscode.window.createTerminal({ name, shellPath: command, shellArgs: args, env, ...(cwd ? { cwd } : {}), isTransient: true });
   terminal.show();

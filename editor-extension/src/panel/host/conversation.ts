@@ -1,6 +1,6 @@
 /**
- * One session's conversation: ACP updates and the user's own doings in, entries out. Pure: no VS Code, no clock, no wire.
- * What agents get wrong is tolerated (repeated ids, missing states, unknown kinds); every text has a bound.
+ * One session's conversation: takes ACP updates and the user's actions, and produces entries. Pure: no VS Code, no
+ * clock, no wire. Tolerates agents' mistakes (repeated ids, missing states, unknown kinds), and limits every text.
  */
 
 import type { Attachment, ChangedFile, Entry, EntryOf, Field, Location, Op, PlanItem, Question, ToolStatus } from "../model";
@@ -8,7 +8,7 @@ import { preview } from "./preview";
 
 type Json = Record<string, unknown>;
 
-/** The texts of a diff, which stay on this side. */
+/** The texts of a diff. They are not sent to the page. */
 export interface DiffTexts {
   path: string;
   oldText: string | null;
@@ -30,11 +30,11 @@ export class Conversation {
   private readonly texts = new Map<string, DiffTexts[]>();
   private pending: Op[] = [];
   private serial = 0;
-  /** The entry that chunks are added to, and the message it belongs to. */
+  /** The entry that chunks are appended to, and the message it belongs to. */
   private open: { id: string; messageId: string | null } | null = null;
   private plan: string | null = null;
 
-  /** The operations since the last call, joined: one `append` an entry between two others. */
+  /** The operations since the last call. Consecutive `append`s to one entry are joined. */
   take(): Op[] {
     const ops = this.pending;
     this.pending = [];
@@ -62,7 +62,7 @@ export class Conversation {
     });
   }
 
-  /** A prompt that was sent elsewhere and became known late: before the entries from `index` on, which are its turn's. */
+  /** Adds a prompt that was sent elsewhere and became known late. It goes before the entries from `index` on, which belong to its turn. */
   userAt(index: number, text: string, attachments: Attachment[], turn: number): EntryOf<"user"> {
     const before = this.entries[index];
     const entry: EntryOf<"user"> = { id: this.next(), kind: "user", text, attachments, turn, undo: "yes" };
@@ -78,7 +78,7 @@ export class Conversation {
     return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}) });
   }
 
-  /** `diffs`: what it is about, of which the card shows the first lines. */
+  /** `diffs`: the changes that the question is about; the card shows their first lines. */
   question(question: Question, diffs: DiffTexts[] = []): EntryOf<"question"> {
     this.close();
     const id = this.next();
@@ -92,7 +92,7 @@ export class Conversation {
     return this.add({ id: this.next(), kind: "form", requestId, message, fields, state: "open", ...(url ? { url } : {}) });
   }
 
-  /** What was asked under this id is settled: `answer` are the words of what was chosen, null means withdrawn. */
+  /** Closes the question with this id. `answer`: the label of the chosen option; null: withdrawn. */
   settle(requestId: string, answer: string | null): boolean {
     for (const entry of this.entries) {
       if (entry.kind === "question" && entry.question.requestId === requestId && entry.state === "open") {
@@ -107,7 +107,7 @@ export class Conversation {
     return false;
   }
 
-  /** The agent said that what a form's address was for has ended. */
+  /** The agent said that the interaction at a form's address has ended. */
   finished(requestId: string): void {
     const entry = this.entries.findLast((one) => one.kind === "form" && one.requestId === requestId);
     if (entry?.kind === "form" && entry.state === "answered") this.put({ ...entry, state: "finished" });
@@ -117,7 +117,7 @@ export class Conversation {
     return this.entries.filter((one) => (one.kind === "question" || one.kind === "form") && one.state === "open").length;
   }
 
-  /** The turn is over: nothing streams any more, and what had not finished says so. */
+  /** Ends the turn: nothing streams any more, and unfinished tool calls are marked as such. */
   ended(end: {
     turn?: number;
     reason: string;
@@ -159,7 +159,7 @@ export class Conversation {
     this.pending.push({ op: "remove", id });
   }
 
-  /** One `session/update` in ACP's shape. `replayed`: told from a record, so the user's own words are in it too. */
+  /** Handles one `session/update` in ACP's shape. `replayed`: from a record, so it also contains the user's own messages. */
   update(update: Json, replayed = false): void {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
@@ -286,7 +286,7 @@ export class Conversation {
     this.plan = this.add({ id: this.next(), kind: "plan", items }).id;
   }
 
-  /** What streamed is complete. */
+  /** Marks streamed texts as complete. */
   private close(): void {
     const entry = this.open ? this.byId.get(this.open.id) : undefined;
     this.open = null;
@@ -300,7 +300,7 @@ export class Conversation {
     return entry;
   }
 
-  /** From the end: what changes is nearly always near it. */
+  /** Searches from the end, because changes are nearly always there. */
   private indexOf(id: string): number {
     return this.entries.findLastIndex((one) => one.id === id);
   }
@@ -326,12 +326,12 @@ export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What an agent sends as text may be anything; what is none counts as empty. */
+/** An agent may send anything where a text belongs; anything that is not a string counts as empty. */
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The words of a content block; links and files become markdown links that open after a click, like any other. */
+/** The text of a content block. Links and files become markdown links that open on a click, like any other. */
 export function textOf(content: Json): string {
   if (content.type === "text") return text(content.text);
   if (content.type === "resource_link") return `[${label(content.title ?? content.name)}](<${text(content.uri)}>)`;

@@ -1,4 +1,4 @@
-/** A conversation as markdown, for a file of the user's. */
+/** Exports a conversation as markdown to a file of the user's choice. */
 
 import type { Entry } from "../model";
 

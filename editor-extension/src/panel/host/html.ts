@@ -1,9 +1,9 @@
-/** The page of the webview. Nothing is loaded but our own script, style and icons; nothing is sent anywhere; no image but inline ones. */
+/** The page of the webview. It loads only our own script, style and icons, sends nothing anywhere, and shows only inline images. */
 
 export interface Sources {
   script: string;
   style: string;
-  /** What `webview.cspSource` says: where the style and the icons come from. */
+  /** From `webview.cspSource`: the origin of the style and the icons. */
   csp: string;
   nonce: string;
   language: string;

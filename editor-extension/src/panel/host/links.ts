@@ -1,4 +1,4 @@
-/** Opening what a conversation points at: places in files, diffs, pages. Everything here was asked for by a click. */
+/** Opens what a conversation refers to: places in files, diffs, pages. Always in response to a click. */
 
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -8,11 +8,11 @@ import type { DiffTexts } from "./conversation";
 
 export const SCHEME = "acp-sidecar-told";
 
-/** An agent's path, absolute or beneath a folder of the workspace. */
+/** Resolves an agent's path, absolute or relative to a workspace folder. */
 export function uriOf(given: string): vscode.Uri | undefined {
   if (/^file:/i.test(given)) {
     const uri = vscode.Uri.parse(given);
-    return uri.authority === "" ? uri : undefined; // a file on another machine would be asked for with the user's name
+    return uri.authority === "" ? uri : undefined; // opening a file on another machine would send the user's name there
   }
   if (/^[\\/]{2}/.test(given)) return undefined;
   if (path.isAbsolute(given)) return vscode.Uri.file(given);
@@ -55,7 +55,7 @@ function decoded(href: string): string {
   }
 }
 
-/** The two texts that an agent told of a change, in VS Code's own diff. */
+/** Shows the two texts of a change that an agent reported, in VS Code's own diff. */
 export class Told implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
@@ -83,7 +83,7 @@ export class Told implements vscode.TextDocumentContentProvider, vscode.Disposab
   }
 }
 
-/** At the cursor of the editor that was used last, as one undo step. */
+/** Inserts at the cursor of the last used editor, as one undo step. */
 export async function insert(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
   if (!editor) {
@@ -98,7 +98,7 @@ export function fileAttachment(uri: vscode.Uri, folder = false): Attachment {
   return { id: uri.toString().slice(-256), kind: folder ? "folder" : "file", label: label(uri), uri: uri.toString() };
 }
 
-/** As people name it: in the workspace its path there, elsewhere the name and the folder. */
+/** The file as people name it: inside the workspace its path there, elsewhere the name and the folder. */
 export function label(uri: vscode.Uri): string {
   const relative = vscode.workspace.asRelativePath(uri);
   const short = path.isAbsolute(relative) ? relative.split(/[\\/]/).slice(-2).join("/") : relative;

@@ -1,4 +1,4 @@
-/** One session as the panel has it: its conversation, and what stands around it. */
+/** One session in the panel: its conversation and its state. */
 
 import type { Current, SessionState, Slash, Summary } from "../model";
 import { pickers, slashes, usage } from "./acp";
@@ -15,29 +15,29 @@ export interface Queued {
 export class Live {
   readonly conversation = new Conversation();
   title = "";
-  /** The user gave the title; the agent's is not taken any more. */
+  /** The user set the title, so titles from the agent are ignored. */
   renamed = false;
   state: SessionState = "idle";
-  /** The turn was asked to end, and has not yet. */
+  /** The turn was asked to end but has not ended yet. */
   stopping = false;
   recorded = false;
   resumable = false;
   unseen = false;
   used: number | undefined;
-  /** The turn that runs, once the server told its number. */
+  /** The number of the running turn, once the server has sent it. */
   turn: number | null = null;
   startedAt = 0;
-  /** The folder it was asked to begin in; undefined: the workspace's. */
+  /** The folder that the session was to start in; undefined: the workspace's. */
   cwd: string | undefined;
   modes: unknown;
   configOptions: unknown;
-  /** ACP's `promptCapabilities`, as far as the server tells them. */
+  /** ACP's `promptCapabilities`, as far as the server passes them on. */
   promptCapabilities: { image?: boolean } | undefined;
   queue: Queued[] = [];
   private commands: Slash[] = [];
   private usage: Current["usage"];
 
-  /** What stays the same when it gets its id. */
+  /** An identifier that does not change when the session gets its id. */
   readonly key: string;
 
   constructor(
@@ -52,7 +52,7 @@ export class Live {
     return this.state === "running" || this.state === "waiting";
   }
 
-  /** One update in ACP's shape: states are kept here, everything else is the conversation's. */
+  /** Handles one update in ACP's shape: keeps states here and passes everything else to the conversation. */
   update(update: Json, replayed: boolean): void {
     switch (update["sessionUpdate"]) {
       case "available_commands_update":
@@ -75,7 +75,7 @@ export class Live {
     }
   }
 
-  /** Waiting is running with a question open. */
+  /** A running turn with an open question is waiting. */
   settleState(): void {
     if (!this.running) return;
     this.state = this.conversation.openQuestions() > 0 ? "waiting" : "running";

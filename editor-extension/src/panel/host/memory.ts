@@ -1,4 +1,4 @@
-/** What the panel keeps beyond a reload of the window: which conversation was shown, titles, drafts, the prompts sent before. */
+/** What the panel keeps when the window reloads: the shown conversation, titles, drafts, earlier prompts. */
 
 import type { Memento } from "vscode";
 import type { Attachment } from "../model";
@@ -15,7 +15,7 @@ export interface Draft {
 interface Kept {
   current?: string;
   titles: Record<string, string>;
-  /** By session; "" is the start page's. */
+  /** By session; "" is the start page. */
   drafts: Record<string, Draft>;
   history: string[];
 }

@@ -1,4 +1,4 @@
-/** What `@` offers, and what the menus "Add to Agent" make of an editor, a file or a problem. */
+/** The candidates for `@`, and the attachments that the menus "Add to Agent" make from an editor, a file or a problem. */
 
 import * as vscode from "vscode";
 import type { Attachment } from "../model";
@@ -7,12 +7,12 @@ import { fileAttachment, label } from "./links";
 
 const FILES = 30;
 const SYMBOLS = 10;
-/** How long files wait for symbols: a language's server that is still starting answers much later, or never. */
+/** How long file candidates wait for symbols. A language server that is still starting answers much later, or never. */
 const SYMBOLS_MS = 500;
-/** Characters of a selection that go along. */
+/** The most characters of a selection that are sent along. */
 const SELECTION_LIMIT = 200_000;
 
-/** `token`: more was typed since, and nobody waits for these any more. */
+/** `token`: cancelled when the user typed more and these candidates are no longer needed. */
 export async function candidates(query: string, token: vscode.CancellationToken): Promise<Candidate[]> {
   const found: Candidate[] = [];
   const editor = vscode.window.activeTextEditor;
@@ -28,13 +28,13 @@ export async function candidates(query: string, token: vscode.CancellationToken)
   return [...found, ...symbols];
 }
 
-/** What was found in time; nothing when that fails. */
+/** What was found in time; nothing if the search fails. */
 function soon(symbols: Promise<Candidate[]>): Promise<Candidate[]> {
   const late = new Promise<Candidate[]>((done) => setTimeout(() => done([]), SYMBOLS_MS));
   return Promise.race([symbols.catch(() => []), late]);
 }
 
-/** Open files first, then those of the workspace; any part of the path, in any case. */
+/** Open files first, then other files of the workspace. Matches any part of the path, ignoring case. */
 async function filesLike(query: string, token: vscode.CancellationToken): Promise<vscode.Uri[]> {
   const wanted = query.toLowerCase();
   const open = vscode.window.tabGroups.all
@@ -64,7 +64,7 @@ async function symbolsLike(query: string): Promise<Candidate[]> {
   });
 }
 
-/** The selected lines with their text: unsaved as it may be. */
+/** The selected lines with their current text, which may be unsaved. */
 export function selection(editor: vscode.TextEditor): Attachment {
   const { document, selection: selected } = editor;
   const start = selected.start.line + 1;
@@ -103,7 +103,7 @@ export class Fixes implements vscode.CodeActionProvider {
   static readonly kinds = [vscode.CodeActionKind.QuickFix];
 
   provideCodeActions(document: vscode.TextDocument, _range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
-    // our own hints are about the agent's changes, not about the code
+    // our own hints describe the agent's changes, not the code
     const found = context.diagnostics.filter((one) => !/sidecar/i.test(one.source ?? ""));
     if (found.length === 0) return [];
     const action = (title: string, fix: boolean): vscode.CodeAction => {

@@ -1,4 +1,4 @@
-/** Messages to the page, collected for a moment: many updates of an agent are one message, and one drawing. */
+/** Messages to the page. They are collected for a moment, so that many updates by an agent become one message and one repaint. */
 
 import type { ToWebview } from "../protocol";
 import type { Live } from "./live";
@@ -15,7 +15,7 @@ export interface Out {
 
 export class Outbox {
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** The session whose conversation the page has, and goes on getting the operations of. */
+  /** The session whose conversation the page shows. The page keeps receiving its operations. */
   private shown: Live | null = null;
   private shownId: string | null = null;
   private stale = true;
@@ -24,7 +24,7 @@ export class Outbox {
 
   constructor(private readonly out: Out) {}
 
-  /** The page is there, or there anew: it knows nothing. */
+  /** The page has loaded, or reloaded, and knows nothing. */
   opened(): void {
     this.open = true;
     this.stale = true;
@@ -37,7 +37,10 @@ export class Outbox {
     this.timer = undefined;
   }
 
-  /** `page`: what the user turned to. Without it a list that is open stays open, and the conversation is there when it is closed. */
+  /**
+   * `page`: the page that the user navigated to. Without it an open list stays open, and the conversation appears when
+   * the list is closed.
+   */
   show(live: Live | null, page?: Page): void {
     this.shown = live;
     this.stale = true;
@@ -50,7 +53,7 @@ export class Outbox {
     this.soon();
   }
 
-  /** At once, before what is posted next. */
+  /** Sends what is waiting at once, before the next message. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

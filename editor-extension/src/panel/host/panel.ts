@@ -1,4 +1,4 @@
-/** The panel: the view in the side bar, its page, and what the page's messages do. */
+/** The panel: the view in the side bar, its page, and the handlers for the page's messages. */
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
@@ -19,7 +19,7 @@ import { message, Sessions } from "./sessions";
 import { Tour } from "./tour";
 
 export const VIEW = "acpSidecar.panel";
-/** Sessions whose hunks are looked at when documents change are looked at this often at most, in milliseconds. */
+/** When documents change, the hunks of their sessions are checked at most this often, in milliseconds. */
 const LOOK_AFTER = 300;
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
@@ -32,7 +32,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly tour: Tour;
   private readonly disposables: vscode.Disposable[] = [];
   private restored = false;
-  /** The page has asked for everything; it is made anew whenever the panel was hidden. */
+  /** The page has asked for everything. It is created again whenever the panel was hidden. */
   private ready = false;
   private later: ToWebview[] = [];
   private looking: ReturnType<typeof setTimeout> | undefined;
@@ -152,7 +152,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     void this.view?.webview.postMessage(one);
   }
 
-  /** After everything that was said before; a page that is only being made gets it when it is there. */
+  /** Posts a message after all earlier ones. A page that is still loading gets it when it is ready. */
   private tell(one: ToWebview): void {
     if (!this.ready) {
       this.later.push(one);
@@ -193,7 +193,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return agentRows(this.sessions.agents);
   }
 
-  /** The one of the settings; else the only one there is. The demo is never taken by itself. */
+  /** The agent in the settings, or else the only one there is. The demo agent is never chosen by default. */
   private defaultAgent(): string | undefined {
     const wanted = this.session.settings().defaultAgent;
     const usable = this.sessions.agents.filter((one) => one.installed && one.source !== "demo");
@@ -271,7 +271,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  /** What `@` offers. A search that is overtaken by the next letter is ended: a large folder has room for one at a time. */
+  /** The candidates for `@`. The next keystroke cancels a search, because a large folder has room for only one at a time. */
   private async complete(request: number, query: string): Promise<void> {
     this.completing?.cancel();
     const mine = (this.completing = new vscode.CancellationTokenSource());
@@ -372,7 +372,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return begun;
   }
 
-  /** `page`: none where it is not the user who turns to it: a list that is open is not pulled away. */
+  /** `page`: null if the user did not ask for it, so that an open list stays open. */
   private show(live: Live | null, page: Page | null = "conversation"): void {
     this.current = live;
     if (live) live.unseen = false;
@@ -381,7 +381,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.look();
   }
 
-  /** Joins what is in the session's prompt box, or will be when it is shown. */
+  /** Adds to the session's prompt box, now or when it is shown. */
   private intoBox(live: Live, { text, attachments }: Draft): void {
     if (live === this.current) return this.tell({ type: "compose", text, attachments, focus: false });
     const draft = this.memory.draft(live.id);
@@ -395,7 +395,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.memory.keepTitles(this.sessions.titles);
   }
 
-  /** What the server knows; after a reload of the window also the conversation that was shown. */
+  /** Loads what the server knows and, after a reload of the window, the conversation that was shown. */
   private async refresh(): Promise<void> {
     try {
       await this.sessions.refresh();
@@ -404,7 +404,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.restored = true;
         if (last !== undefined && this.current === null && this.sessions.rows.some((row) => row.sessionId === last)) {
           const opened = await this.sessions.open(last);
-          if (this.current === null) this.show(opened, null); // else the user has begun another one meanwhile
+          if (this.current === null) this.show(opened, null); // otherwise the user started another one meanwhile
         }
       }
     } catch (error) {
@@ -417,7 +417,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.badge();
   }
 
-  /** The user looks at the panel now: what it shows is no news any more. */
+  /** The user is looking at the panel, so what it shows is no longer unseen. */
   private look(): void {
     if (this.view?.visible && vscode.window.state.focused && this.current) {
       this.current.unseen = false;
@@ -438,7 +438,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         : { value, tooltip: waiting > 0 ? vscode.l10n.t("An agent is waiting for you") : vscode.l10n.t("An agent has finished") };
   }
 
-  /** Only those who look elsewhere are told, by a message that answers nothing: it brings them here. */
+  /** Tells the user if they are looking elsewhere. The message only leads to the panel; it does not answer the question. */
   private news(live: Live, what: "ended" | "asks"): void {
     const looking = this.view?.visible === true && vscode.window.state.focused && live === this.current;
     if (looking) return;
@@ -446,7 +446,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.badge();
     const wanted = vscode.workspace.getConfiguration("acpSidecar").get<boolean>("notify", true);
     const hidden = this.view?.visible !== true;
-    // a question that nobody sees would hold the turn up for ever
+    // a question that nobody sees would block the turn for ever
     if (!(what === "asks" && hidden) && !(wanted && (hidden || !vscode.window.state.focused))) return;
     const show = vscode.l10n.t("Show");
     const words =
@@ -533,7 +533,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     );
   }
 
-  /** From the editor: its selection, else the file. From the explorer: the files chosen. */
+  /** From the editor: its selection, or else its file. From the explorer: the selected files. */
   private async add(target: unknown, more: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor && (!(target instanceof vscode.Uri) || target.toString() === editor.document.uri.toString()) && !editor.selection.isEmpty) {
@@ -549,14 +549,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return this.compose("", attachments, true);
   }
 
-  /** Into the prompt box; what is sent is the user's to say. */
+  /** Puts it into the prompt box; the user decides what is sent. */
   private async compose(text: string, attachments: Parameters<Memory["keepDraft"]>[1]["attachments"], focus: boolean): Promise<void> {
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     this.tell({ type: "compose", text, attachments, focus });
   }
 }
 
-/** Where a session works in a window without a folder: beside the file that is open. */
+/** The folder for a session in a window without a folder: that of the open file. */
 function homeless(): string | undefined {
   if (vscode.workspace.workspaceFolders?.length) return undefined;
   const uri = vscode.window.activeTextEditor?.document.uri;

@@ -1,4 +1,4 @@
-/** What the panel's sessions need of the server and of the editor, so that tests can be both. */
+/** What the panel's sessions need from the server and the editor. Tests supply both. */
 
 import type { AgentInfo, AuthenticateResult, Rejected, SessionRow, TranscriptResult } from "../../lsp_ext";
 import type { Attachment } from "../model";
@@ -11,7 +11,7 @@ export interface Hunk {
   newText: string;
 }
 
-/** The server's commands, as the panel uses them. Every one rejects with an error whose message is for people. */
+/** The server's commands, as the panel uses them. Each rejects with an error whose message is for the user. */
 export interface Server {
   newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
   prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
@@ -19,7 +19,7 @@ export interface Server {
   close(sessionId: string): Promise<unknown>;
   listAgents(): Promise<AgentInfo[]>;
   listSessions(): Promise<SessionRow[]>;
-  /** `replay`: the agent's own record is told as updates, for a conversation that has no record here. */
+  /** `replay`: the agent's own record arrives as updates, for a conversation that has no record here. */
   load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
   remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
   transcript(sessionId: string): Promise<TranscriptResult>;
@@ -32,36 +32,36 @@ export interface Server {
   authenticate(agent: string, methodId?: string, finished?: boolean): Promise<AuthenticateResult>;
 }
 
-/** What the sessions need of the editor. */
+/** What the sessions need from the editor. */
 export interface Editor {
-  /** Something of this session changed: what is shown around it, or with `content` the conversation itself. */
+  /** Something about this session changed: its state or, with `content`, the conversation itself. */
   changed(session: Live | null): void;
-  /** A turn ended, or an agent asks: for those who look elsewhere. */
+  /** A turn ended or an agent asks something, for users who are looking elsewhere. */
   news(session: Live, what: "ended" | "asks"): void;
-  /** A session that was not begun in the panel is told of. */
+  /** The server reported a session that was not started in the panel. */
   adopted(session: Live): void;
-  /** What was queued is not sent after all: back to the user. */
+  /** A queued message will not be sent; give it back to the user. */
   returned(session: Live, text: string): void;
-  /** Goes into the session's prompt box, where the user sees it and may take it out. */
+  /** Adds this to the session's prompt box, where the user sees it and may remove it. */
   attached(session: Live, attachment: Attachment): void;
   label(uri: string): string;
   words: Words;
-  /** What lasts longer than the window. */
+  /** Storage that outlives the window. */
   remember(): void;
   now(): number;
 }
 
 export interface Words {
   mode: string;
-  /** {0} is the number of changes that could not be put back, {1} why. */
+  /** {0} is the number of changes that could not be put back, {1} the reason. */
   undoIncomplete(count: number, reason: string): string;
   allowed(label: string): string;
   cancelled: string;
   signIn: string;
   signInFirst: (agent: string) => string;
   lost: string;
-  /** Said after why it was lost. */
+  /** Follows the reason why the conversation was lost. */
   given: string;
-  /** The name of what was said before a session was begun anew. */
+  /** The name of the attachment with the conversation before the session was started again. */
   earlier: string;
 }

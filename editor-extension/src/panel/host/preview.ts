@@ -1,4 +1,4 @@
-/** A tool call's diff as a person sees it in the conversation: counts and the first lines. The editor's own diff shows the rest. */
+/** A tool call's diff as it appears in the conversation: counts and the first lines. The editor's own diff shows the rest. */
 
 import { structuredPatch } from "diff";
 import type { DiffLine, FileDiff } from "../model";
@@ -6,7 +6,7 @@ import type { DiffTexts } from "./conversation";
 
 const LINES = 60;
 const LINE_LENGTH = 400;
-/** Milliseconds after which two texts count as wholly different. */
+/** Milliseconds after which two texts count as entirely different. */
 const PATIENCE = 40;
 
 export function preview(texts: DiffTexts, index: number): FileDiff {
@@ -35,7 +35,7 @@ export function preview(texts: DiffTexts, index: number): FileDiff {
   return { index, path, added, removed, created: oldText === null, lines: lines.slice(0, LINES), more };
 }
 
-/** As a person counts them: what follows the last line end is a line unless it is empty. */
+/** Lines as people count them: text after the last line end is a line unless it is empty. */
 export function countLines(text: string): number {
   if (!text) return 0;
   return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);

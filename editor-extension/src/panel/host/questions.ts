@@ -1,4 +1,4 @@
-/** What agents ask the user: permissions, forms and addresses. Each is answered once, by the user or by being taken back. */
+/** Questions from agents: permissions, forms and addresses. Each is answered once, by the user or by withdrawal. */
 
 import type { ElicitationAnswer, ElicitationParams, PermissionParams } from "../../lsp_ext";
 import { fields } from "./acp";
@@ -8,18 +8,18 @@ import type { Editor } from "./ports";
 
 type Answer = { optionId: string } | { cancelled: true };
 
-/** Whose question it is. */
+/** Finds the session that a question belongs to. */
 export interface Asking {
-  /** By its id, known or not. */
+  /** By its id, whether known or not. */
   session(id: string): Live;
-  /** Of a question that names no session: the one that begins, or the agent's newest. */
+  /** For a question that names no session: the session that is starting, or the agent's newest. */
   ofAgent(agent: string): Live | undefined;
 }
 
 export class Questions {
   private readonly permissions = new Map<string, { session: Live; options: Map<string, string>; answer: (answer: Answer) => void }>();
   private readonly forms = new Map<string, { session: Live; answer: (answer: ElicitationAnswer) => void }>();
-  /** Addresses whose end the agent may tell of, by agent and its own id of them. */
+  /** Addresses whose end the agent may report, by agent and the agent's own id for each. */
   private readonly pages = new Map<string, { session: Live; requestId: string }>();
 
   constructor(
@@ -42,7 +42,7 @@ export class Questions {
     return asked;
   }
 
-  /** Only an option that was offered, of a question that is open, in the session that asked. */
+  /** Accepts only an option that was offered, for an open question, in the session that asked. */
   answer(sessionId: string, requestId: string, optionId: string): boolean {
     const asked = this.permissions.get(requestId);
     const label = asked?.options.get(optionId);
@@ -78,7 +78,7 @@ export class Questions {
     return asked;
   }
 
-  /** The address that the form asks to open; undefined for one with fields. */
+  /** The address that the form asks to open; undefined for a form with fields. */
   address(sessionId: string, requestId: string): string | undefined {
     const form = this.forms.get(requestId);
     if (!form || form.session.id !== sessionId) return undefined;
@@ -86,7 +86,7 @@ export class Questions {
     return entry?.kind === "form" ? entry.url : undefined;
   }
 
-  /** What happened at an address has ended. */
+  /** The interaction at an address has ended. */
   finished(agent: string, elicitationId: string): void {
     const key = `${agent}\0${elicitationId}`;
     const page = this.pages.get(key);
@@ -107,7 +107,7 @@ export class Questions {
     return true;
   }
 
-  /** Nobody waits for any answer. */
+  /** Withdraws all questions. */
   withdrawAll(): void {
     for (const id of [...this.permissions.keys()]) this.withdraw(id);
     for (const id of [...this.forms.keys()]) this.submit(id, { action: "cancel" }, true);

@@ -1,6 +1,7 @@
 /**
- * Agents to choose from, in the format of the public ACP registry: a file of this extension, so that looking costs no request. What
- * is added is a command with its version; nothing is downloaded before the agent is started for the first time.
+ * Agents to choose from, in the format of the public ACP registry. The list is a file of this extension, so looking at
+ * it sends no request. Adding an agent stores a command with its version; nothing is downloaded until the agent first
+ * starts.
  */
 
 import * as v from "valibot";
@@ -28,7 +29,7 @@ export type RegistryAgent = v.InferOutput<typeof Entry>;
 
 export const registry: readonly RegistryAgent[] = v.parse(Registry, bundled).agents;
 
-/** What the entry is started with, its version in it; undefined for kinds that this extension does not install. */
+/** The command that starts the entry, version included. Undefined for kinds that this extension does not install. */
 export function commandOf(agent: RegistryAgent): AgentCommand | undefined {
   const { npx, uvx } = agent.distribution;
   if (npx) {
@@ -44,12 +45,12 @@ export function commandOf(agent: RegistryAgent): AgentCommand | undefined {
   return undefined;
 }
 
-/** A package that names a version already keeps it. */
+/** Keeps the version of a package that already names one. */
 function versioned(name: string, version: string, sign: string): string {
   return name.slice(1).includes(sign[0]!) ? name : `${name}${sign}${version}`;
 }
 
-/** A line of words, as typed: quotes hold blanks together, nothing else is special. */
+/** Splits a typed command line into words. Quotes keep blanks; nothing else is special. */
 export function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
 }

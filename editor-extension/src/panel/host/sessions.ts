@@ -1,6 +1,7 @@
 /**
- * The sessions of the panel, kept equal to the server's: prompts, turns, records; what agents ask is questions.ts. Knows no VS Code,
- * so that its rules can be tested against a server of the test's own; what needs the editor goes through `Editor`.
+ * The panel's sessions, kept in step with the server: prompts, turns, records. Questions from agents are in
+ * questions.ts. Imports no VS Code, so that its rules can be tested with a fake server; everything that needs the
+ * editor goes through `Editor`.
  */
 
 import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded } from "../../lsp_ext";
@@ -13,24 +14,24 @@ import { Live } from "./live";
 import type { Editor, Hunk, Server } from "./ports";
 import { Questions } from "./questions";
 
-/** Milliseconds between two looks for a prompt that was sent elsewhere. */
+/** Milliseconds between attempts to find a prompt that was sent elsewhere. */
 const READ_AGAIN = 500;
-/** Updates that only a turn has. Modes and commands change at any time. */
+/** Updates that occur only in a turn. Modes and commands may change at any time. */
 const OF_A_TURN = new Set(["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]);
 
 export class Sessions {
   readonly all = new Map<string, Live>();
-  /** What the record has beside those. */
+  /** Entries of the record other than updates. */
   rows: SessionRow[] = [];
   agents: AgentInfo[] = [];
-  /** Titles that the user gave. */
+  /** Titles that the user set. */
   titles: Record<string, string> = {};
   readonly questions: Questions;
-  /** What went along with prompts, by the entry: pictures are not carried to the page again. */
+  /** The attachments of prompts, by entry, so that pictures are not sent to the page again. */
   private readonly sent = new WeakMap<Live, Map<string, Attachment[]>>();
-  /** Sessions whose record is being read for a prompt; true: and once more afterwards. */
+  /** Sessions whose record is being read for a prompt. True: read it once more afterwards. */
   private readonly reading = new Map<Live, boolean>();
-  /** When that was done last: what an agent says after its turn must not be a request each. */
+  /** When the record was last read, so that output after a turn does not cause a request each time. */
   private readonly read = new WeakMap<Live, number>();
   private serial = 0;
 
@@ -56,7 +57,7 @@ export class Sessions {
     return agent ? nameOf(agent) : id;
   }
 
-  /** The last used first: those that are open, then the record's. */
+  /** Most recently used first: the open ones, then those from the record. */
   summaries(): Summary[] {
     const open = [...this.all.values()].filter((one) => one.conversation.entries.length > 0 || !one.recorded).map((one) => one.summary());
     const known = new Set(open.map((one) => one.sessionId));
@@ -79,7 +80,7 @@ export class Sessions {
 
   // --- Beginning, opening, ending
 
-  /** Starts at once to show something; the server's id comes later. Never rejects: what went wrong is in the conversation. */
+  /** Starts at once so that there is something to show; the server's id comes later. Never rejects: errors appear in the conversation. */
   begin(agent: string, cwd?: string): { live: Live; ready: Promise<boolean> } {
     this.serial += 1;
     const live = new Live(`starting-${this.serial}`, agent, this.agentName(agent));
@@ -91,7 +92,7 @@ export class Sessions {
     return { live, ready: this.start(live) };
   }
 
-  /** One that did not start tries again, after a sign-in say. */
+  /** A session that failed to start tries again, for example after a sign-in. */
   async again(live: Live): Promise<boolean> {
     if (live.state !== "failed") return false;
     for (const entry of [...live.conversation.entries]) live.conversation.remove(entry.id);
@@ -123,7 +124,7 @@ export class Sessions {
     }
   }
 
-  /** The session with this id, from the record if it is not open. */
+  /** The session with this id, loaded from the record if it is not open. */
   async open(sessionId: string): Promise<Live> {
     const known = this.all.get(sessionId);
     if (known) return known;
@@ -166,11 +167,11 @@ export class Sessions {
     conversation.take();
   }
 
-  /** A recorded conversation goes on. */
+  /** Resumes a recorded conversation. */
   async resume(live: Live): Promise<void> {
     live.state = "starting";
     const unseen = live.conversation.entries.length === 0;
-    if (unseen) live.recorded = false; // what is replayed counts
+    if (unseen) live.recorded = false; // the replay will be shown
     this.editor.changed(live);
     try {
       const loaded = await this.server.load(live.id, unseen);
@@ -189,7 +190,7 @@ export class Sessions {
     this.editor.remember();
   }
 
-  /** The agent does not remember the conversation: the user's next message gives it what was said. */
+  /** The agent does not remember the conversation, so the user's next message includes it. */
   private anew(live: Live, why: string | undefined): void {
     const { lost, given, earlier: name } = this.editor.words;
     const said = exported(live.title, live.agentName, live.conversation.entries);
@@ -222,7 +223,7 @@ export class Sessions {
 
   // --- Prompts
 
-  /** Sends it, or queues it while a turn runs. */
+  /** Sends the message, or queues it while a turn runs. */
   async send(live: Live, text: string, attachments: Attachment[]): Promise<void> {
     if (live.running || live.state === "starting") {
       this.serial += 1;
@@ -258,12 +259,12 @@ export class Sessions {
     if (live.running) live.turn = turn;
   }
 
-  /** What waits is sent, one turn at a time. */
+  /** Sends the queued messages, one turn at a time. */
   next(live: Live): void {
     if (!live.running && live.state !== "starting" && !live.recorded) live.queue.shift()?.send();
   }
 
-  /** What was queued was meant for after a success. */
+  /** queued messages were meant for after a success */
   private giveBack(live: Live): void {
     const text = live.queue.map((one) => one.text).join("\n\n");
     live.queue = [];
@@ -276,7 +277,7 @@ export class Sessions {
   }
 
   async stop(live: Live): Promise<void> {
-    live.stopping = true; // an agent may take its time; the server ends those that never do
+    live.stopping = true; // the agent may take its time; the server ends agents that never stop
     this.editor.changed(live);
     try {
       await this.server.cancel(live.id);
@@ -285,7 +286,7 @@ export class Sessions {
     }
   }
 
-  /** Everything the agent did in that turn is put back; a running turn is cancelled first, by the server. */
+  /** Puts back everything that the agent did in this turn. The server cancels a running turn first. */
   async undoTurn(live: Live, turn: number): Promise<boolean> {
     const entry = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
     if (entry?.kind !== "user" || entry.undo !== "yes") return false;
@@ -329,7 +330,10 @@ export class Sessions {
     this.editor.changed(live);
   }
 
-  /** Hunks moved somewhere: which turns have something left to review? The list of them is the truth, the turn's end only told it. */
+  /**
+   * Hunks changed somewhere. The list from the server decides which turns still have something to review; the turn's
+   * end only announced it.
+   */
   async look(live: Live): Promise<void> {
     const open = grouped(await this.server.changes(live.id), (one) => one.turn);
     for (const entry of [...live.conversation.entries]) {
@@ -407,7 +411,7 @@ export class Sessions {
     this.editor.changed(live);
   }
 
-  /** The server is gone, and with it every agent. */
+  /** The server is gone, and every agent with it. */
   gone(): void {
     for (const live of this.all.values()) {
       if (live.recorded) continue;
@@ -421,7 +425,7 @@ export class Sessions {
     this.questions.withdrawAll();
   }
 
-  /** An agent's process failed; its sessions have lost their conversations. */
+  /** An agent's process failed, so its sessions have lost their conversations. */
   agentFailed(sessions: readonly string[], words: string | undefined): void {
     for (const id of sessions) {
       const live = this.all.get(id);
@@ -435,7 +439,7 @@ export class Sessions {
     return [...this.all.values()].filter((one) => one.conversation.openQuestions() > 0);
   }
 
-  /** What went wrong, in the conversation it went wrong in. */
+  /** Shows the error in the conversation where it happened. */
   explain(live: Live, error: unknown): void {
     live.conversation.notice("error", message(error));
     this.editor.changed(live);
@@ -448,8 +452,8 @@ export class Sessions {
   }
 
   /**
-   * A turn that was not begun in the panel: by a command, or in the chat of another editor's window. Its prompt is in the record; it
-   * is put before what the turn told until that is read.
+   * A turn that was started outside the panel: by a command, or in the chat of another window. Its prompt is in the
+   * record. When it has been read, it is placed before the turn's updates.
    */
   private elsewhere(live: Live, index = live.conversation.entries.length): void {
     const again = this.reading.has(live);
@@ -470,7 +474,7 @@ export class Sessions {
         if (!over && live.running) live.turn = prompt.turn;
         live.settleState();
       })
-      .catch(() => undefined) // what it tells is shown all the same
+      .catch(() => undefined) // the updates are shown anyway
       .finally(() => {
         const once = this.reading.get(live) === true;
         this.reading.delete(live);
@@ -480,7 +484,10 @@ export class Sessions {
       });
   }
 
-  /** The session with this id; one that begins and has no id yet; else one that was begun elsewhere, by a command say. */
+  /**
+   * The session with this id; or one that is starting and has no id yet; or else one that was started elsewhere, for
+   * example by a command.
+   */
   private find(sessionId: string): Live {
     const known = this.all.get(sessionId) ?? this.starting();
     if (known) return known;
@@ -501,14 +508,14 @@ export class Sessions {
         if (!row.running && live.state === "running") live.state = "idle";
         this.editor.changed(live);
       },
-      () => undefined, // what it tells is shown all the same
+      () => undefined, // the updates are shown anyway
     );
     this.editor.adopted(live);
     this.elsewhere(live);
     return live;
   }
 
-  /** A session whose id is not known yet: what is asked meanwhile with an unknown id is about it. */
+  /** A session whose id is not known yet. A question with an unknown id meanwhile belongs to it. */
   private starting(): Live | undefined {
     return [...this.all.values()].findLast((one) => one.state === "starting");
   }
@@ -528,7 +535,7 @@ function sum(hunks: readonly Hunk[], text: (hunk: Hunk) => string): number {
   return hunks.reduce((count, one) => count + countLines(text(one)), 0);
 }
 
-/** What it is called. One of the settings has its name there: what it says of itself may be the same for several of them. */
+/** The agent's name. An agent from the settings has its name there, because several may report the same name for themselves. */
 export function nameOf({ id, name, source }: AgentInfo): string {
   return source === "configured" ? id : name;
 }
@@ -537,7 +544,7 @@ export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The first line of what was asked. */
+/** The first line of the prompt. */
 export function titleOf(text: string): string {
   const line = text.trim().split("\n")[0]?.trim() ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;

@@ -1,6 +1,6 @@
 /**
- * *Try it*: the main job in a minute, on a sample in the extension's own storage, with the agent that has no AI. The script is the
- * one that `make demo` plays in a terminal; here the person types what is typed meanwhile.
+ * *Try it*: the main job in a minute, on a sample in the extension's own storage, with the agent without AI. It uses
+ * the script of `make demo`; here the user types what the script calls `meanwhile`.
  */
 
 import * as vscode from "vscode";
@@ -11,7 +11,7 @@ import type { Attachment } from "../model";
 import { fileAttachment } from "./links";
 import type { Live } from "./live";
 
-/** Inserted at the end of an open document. */
+/** Inserts at the end of an open document. */
 async function insertAtEnd(document: vscode.TextDocument, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   edit.insert(document.uri, document.positionAt(document.getText().length), text);
@@ -60,7 +60,7 @@ export class Tour implements vscode.Disposable {
     };
   }
 
-  /** A fresh sample every time; no folder is opened, so the window does not reload. */
+  /** Starts with a fresh sample each time. Opens no folder, so the window does not reload. */
   async start(): Promise<void> {
     this.step = null;
     const folder = vscode.Uri.joinPath(this.context.globalStorageUri, "try-it");
@@ -79,7 +79,7 @@ export class Tour implements vscode.Disposable {
     if (!live) this.around.log("the demo agent did not start");
   }
 
-  /** The sample as it is on the disk, also when it was played with before. */
+  /** The sample as it is on disk, even if it was played with before. */
   private async opened(folder: vscode.Uri): Promise<vscode.TextDocument> {
     const uri = vscode.Uri.joinPath(folder, script.file);
     await vscode.workspace.fs.createDirectory(folder);

@@ -116,8 +116,9 @@ function Tour({ tour, store }: { tour: NonNullable<Overview["tour"]>; store: Sto
 }
 
 /**
- * Says each thing once, politely. The region exists from the start: one that appears with its words is often not read. Each is an
- * element of its own, or the same words a second time would change nothing.
+ * Announces each thing once, politely. The region exists from the start, because a region that appears together with
+ * its words is often not read. Each announcement has its own element; otherwise repeating the same words would change
+ * nothing.
  */
 function Voice({ all }: { all: Store["announcements"] }) {
   return (

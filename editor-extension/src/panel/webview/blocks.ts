@@ -1,33 +1,34 @@
 /**
- * Cuts a growing markdown text into blocks that are drawn, and kept, one by one: only the last is parsed again when a chunk arrives,
- * and each is a row of the list, so that an answer of 5,000 lines costs what is in sight. Long code, lists and tables are cut too.
+ * Cuts a growing markdown text into blocks that are rendered and kept one by one. Only the last block is parsed again
+ * when a chunk arrives. Each block is a row of the list, so an answer of 5,000 lines costs only what is in sight. Long
+ * code, lists and tables are cut too.
  *
- * A block is markdown that stands by itself. What does not survive cutting: link definitions used in another block.
+ * Each block is valid markdown by itself. Cutting breaks only link definitions that another block uses.
  */
 
 import MarkdownIt from "markdown-it";
 
 export interface Block {
-  /** Stable over the life of a message. */
+  /** Does not change during the life of a message. */
   key: string;
   kind: "markdown" | "code";
-  /** markdown: its source · code: the lines, without the fence. */
+  /** markdown: its source · code: the lines without the fence. */
   text: string;
   /** code: the fence's language. */
   language: string;
-  /** code: where in the whole this piece is; a short one is both first and last. */
+  /** code: the position of this piece in the whole; a short one is both first and last. */
   first: boolean;
   last: boolean;
-  /** code: number of the fence within the message: pieces of one share it. */
+  /** code: the number of the fence within the message. All its pieces share it. */
   fence: number;
 }
 
 /** Lines of code in one block. */
 export const CODE_LINES = 100;
-/** Lines of anything else that are one block at most. */
+/** The most lines of anything else in one block. */
 export const TEXT_LINES = 60;
 
-/** Characters without an end of a block after which one is made: a table or line without end is not parsed again for ever. */
+/** A block ends after this many characters at the latest, so that an endless table or line is not parsed again for ever. */
 const REST_LIMIT = 64 << 10;
 
 const parser = new MarkdownIt({ html: false, linkify: false });
@@ -40,7 +41,7 @@ interface Fence {
 }
 
 export class Blocks {
-  /** Complete ones. */
+  /** The complete blocks. */
   private readonly done: Block[] = [];
   private rest = "";
   private fence: Fence | null = null;
@@ -53,7 +54,7 @@ export class Blocks {
     this.cut();
   }
 
-  /** In order; the objects of complete blocks stay the same. */
+  /** In order. The objects of complete blocks never change. */
   all(): Block[] {
     return this.tail.length ? [...this.done, ...this.tail] : this.done.slice();
   }
@@ -65,11 +66,11 @@ export class Blocks {
 
   private cut(): void {
     while (this.fence ? this.cutFence(this.fence) : this.cutMarkdown()) {
-      // until nothing is complete any more
+      // until nothing more is complete
     }
   }
 
-  /** Inside an open fence: whole pieces go, its end too. True when the fence ended. */
+  /** Inside an open fence: takes whole pieces, and the end of the fence. True if the fence ended. */
   private cutFence(fence: Fence): boolean {
     const lines = this.rest.split("\n");
     const end = lines.findIndex((line, index) => index < lines.length - 1 && closes(line, fence.marker));
@@ -82,7 +83,7 @@ export class Blocks {
     if (end < 0) {
       this.rest = lines.slice(at).join("\n");
       const shown = lines.slice(at);
-      // the last line may be the beginning of the closing fence
+      // the last line may be the start of the closing fence
       if (/^\s*(`+|~+)\s*$/.test(shown.at(-1) ?? "") || shown.at(-1) === "") shown.pop();
       this.tail = [this.piece(fence, shown, true)];
       return false;
@@ -111,10 +112,10 @@ export class Blocks {
     };
   }
 
-  /** Outside a fence: every top-level block but the last is complete. True when a fence opened. */
+  /** Outside a fence: every top-level block except the last is complete. True if a fence opened. */
   private cutMarkdown(): boolean {
     const lines = this.rest.split("\n");
-    // a line that is not complete may still become anything, so it ends no block
+    // an incomplete line may still become anything, so it ends no block
     const starts = boundaries(lines.slice(0, -1).join("\n"));
     const opening = starts.find((one) => one.fence !== null);
     const upTo = opening ? opening.line : (starts.at(-1)?.line ?? 0);
@@ -158,7 +159,7 @@ interface Start {
   fence: Omit<Fence, "number"> | null;
 }
 
-/** The lines at which a block may begin, ascending. List items and every TEXT_LINES-th line of a long paragraph count. */
+/** The lines where a block may start, ascending. List items count, and every TEXT_LINES-th line of a long paragraph. */
 function boundaries(source: string): Start[] {
   const starts: Start[] = [];
   for (const token of parser.parse(source, {})) {

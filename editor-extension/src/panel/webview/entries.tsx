@@ -1,4 +1,4 @@
-/** How each kind of entry looks. */
+/** Renders each kind of entry. */
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
@@ -15,7 +15,7 @@ interface RowProps {
   row: Row;
   store: Store;
   sessionId: string;
-  /** Nothing may be undone or sent: a conversation from the record, of an agent that is gone. */
+  /** Nothing can be undone or sent: a recorded conversation whose agent is gone. */
   recorded: boolean;
 }
 
@@ -206,7 +206,7 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
   );
 }
 
-/** The file's name and line; the title says the name already where this is not shown. */
+/** The file's name and line. Leave it out where the title already contains the name. */
 function place({ path, line }: Location): string {
   const { name } = split(readable(path, 1000));
   return line === undefined ? name : `${name}:${line}`;

@@ -1,4 +1,4 @@
-/** What an agent asks the user to fill in, or an address it asks to open: sent after a click of the user's only. */
+/** A form that an agent asks the user to fill in, or an address that it asks to open. Sent only after the user clicks. */
 
 import { useState } from "preact/hooks";
 import type { EntryOf, Field } from "../model";

@@ -1,6 +1,6 @@
 /**
- * A list of rows of unknown heights of which only those near the view exist. While the end is in sight it stays in sight; when
- * the reader scrolled up, nothing moves under their eyes.
+ * A list of rows with unknown heights. Only rows near the view exist. While the end is in sight, it stays in sight.
+ * When the user has scrolled up, nothing moves.
  */
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
@@ -10,17 +10,17 @@ import type { Row } from "./rows";
 import { t } from "./strings";
 
 const OVERSCAN = 6;
-/** Pixels from the end that still count as being there. */
+/** Pixels from the end that still count as the end. */
 const NEAR_END = 32;
-/** Frames that a row is waited for before it is focused: a second or more. */
+/** The most frames to wait for a row before it is focused: a second or more. */
 const REVEAL_FRAMES = 90;
 
 interface Props {
   rows: Row[];
   draw: (row: Row) => ComponentChildren;
-  /** Counts up to bring the row with this key into sight and focus it. */
+  /** Incremented to bring the row with this key into sight and focus it. */
   reveal: { key: string; serial: number } | null;
-  /** Another conversation: starts at its end. */
+  /** Identifies the conversation. A new one starts at its end. */
   conversation: string | null;
   /** Shown while there are no rows. */
   empty: ComponentChildren;
@@ -33,7 +33,7 @@ export function List({ rows, draw, reveal, conversation, empty }: Props) {
   const current = useRef(rows);
   current.current = rows;
   const holder = useRef<Virtualizer<HTMLDivElement, HTMLElement> | null>(null);
-  // the same functions every time: other ones make the list forget where every row is
+  // always the same functions, because new ones make the list forget the position of every row
   const estimateSize = useCallback((index: number) => current.current[index]?.guess ?? 40, []);
   const getItemKey = useCallback((index: number) => current.current[index]?.key ?? index, []);
   const options = {
@@ -62,7 +62,7 @@ export function List({ rows, draw, reveal, conversation, empty }: Props) {
   }, [conversation]);
   useLayoutEffect(() => {
     const element = scroller.current;
-    if (element && pinned.current) element.scrollTop = height; // beyond the end: the end
+    if (element && pinned.current) element.scrollTop = height; // beyond the end means the end
   }, [height, conversation, pinned.current, virtual.scrollRect?.height]);
   useEffect(() => {
     if (!reveal) return;
@@ -70,7 +70,7 @@ export function List({ rows, draw, reveal, conversation, empty }: Props) {
     if (index < 0) return;
     pinned.current = false;
     virtual.scrollToIndex(index, { align: "center" });
-    // the row exists only once the list has scrolled there, and drawn
+    // the row exists only once the list has scrolled there and rendered
     let left = REVEAL_FRAMES;
     let frame = requestAnimationFrame(function look() {
       const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${reveal.key}"]`);

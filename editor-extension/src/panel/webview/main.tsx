@@ -1,4 +1,4 @@
-/** The panel's own page: a second bundle, which knows no `vscode` module. */
+/** The panel's page: a separate bundle without the `vscode` module. */
 
 import { render } from "preact";
 import "@vscode/codicons/dist/codicon.css";

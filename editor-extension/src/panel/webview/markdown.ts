@@ -1,7 +1,9 @@
 /**
- * Agents' markdown to safe HTML: no raw HTML (markdown-it `html: false`), then DOMPurify with a list of allowed tags, then links
- * and images made harmless. An image would be fetched from wherever the text says, with whatever the agent put in its address:
- * none is; its address is shown as a link. Links carry no href, so nothing opens without our click handler.
+ * Converts agents' markdown to safe HTML: no raw HTML (markdown-it `html: false`), then DOMPurify with a list of
+ * allowed tags, then links and images are made harmless.
+ *
+ * An image would be fetched from any address in the text, and the agent could put anything into that address. So no
+ * image is loaded; its address appears as a link. Links have no href, so nothing opens without our click handler.
  */
 
 import DOMPurify from "dompurify";
@@ -12,10 +14,10 @@ import { t } from "./strings";
 const TAGS =
   "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul span".split(" ");
 const ATTRIBUTES = ["start", "align", "data-href", "title", "class", "tabindex", "role"];
-/** Characters of code beyond which it is shown without colours. */
+/** Code longer than this (in characters) is shown without colours. */
 const HIGHLIGHT_LIMIT = 20_000;
 
-/** Where the link that is being rendered leads; rendering is synchronous. */
+/** The target of the link that is being rendered; rendering is synchronous. */
 let target = "";
 
 const md = new MarkdownIt({ html: false, linkify: true, breaks: false });
@@ -59,11 +61,11 @@ function purify(html: string): string {
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
-    ALLOWED_URI_REGEXP: /.*/s, // data-href is a text, no address to the browser
+    ALLOWED_URI_REGEXP: /.*/s, // data-href is plain text; the browser does not treat it as an address
   });
 }
 
-/** Where a link leads when its own words do not say so; "" when they do. */
+/** The target of a link if its text does not show it; otherwise "". */
 export function elsewhere(href: string, text: string): string {
   const shown = readable(href);
   let host = "";
@@ -77,7 +79,7 @@ export function elsewhere(href: string, text: string): string {
   return host || shown;
 }
 
-/** Controls, bidi and invisible characters made visible: what is shown is what is there. */
+/** Makes control, bidi and invisible characters visible, so that users see what is really there. */
 export function visible(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu,
@@ -85,7 +87,7 @@ export function visible(text: string): string {
   );
 }
 
-/** The same, and of a long one head and tail. */
+/** The same, but shows only head and tail of a long text. */
 export function readable(text: string, length = 160): string {
   const plain = visible(text);
   const head = Math.ceil(length * 0.65);

@@ -1,4 +1,4 @@
-/** Where a person starts: the demo, the agents of this machine, and the conversations there were. */
+/** The start page: the demo, the agents on this machine, and earlier conversations. */
 
 import { useState } from "preact/hooks";
 import type { Agent, Overview, Summary } from "../model";
@@ -72,7 +72,7 @@ export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
   );
 }
 
-/** Which agent a new conversation is to be with. */
+/** The choice of an agent for a new conversation. */
 export function Choose({ store, overview }: { store: Store; overview: Overview }) {
   return (
     <div class="start">

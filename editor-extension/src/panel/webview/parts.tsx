@@ -1,4 +1,4 @@
-/** Small pieces of the page that several others use. */
+/** Small components that several others use. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -19,7 +19,7 @@ interface IconButtonProps {
   class?: string;
 }
 
-/** A button that is only an icon; its label is its name and its tooltip. */
+/** An icon button. Its label is both its name and its tooltip. */
 export function IconButton({ icon, label, onClick, disabled, class: extra }: IconButtonProps) {
   return (
     <button class={`icon ${extra ?? ""}`} title={label} aria-label={label} disabled={disabled} onClick={onClick}>
@@ -28,7 +28,7 @@ export function IconButton({ icon, label, onClick, disabled, class: extra }: Ico
   );
 }
 
-/** Sanitised markdown. Clicks on its links go to the extension, which shows and checks where they lead. */
+/** Sanitised markdown. Clicks on its links go to the extension, which checks and shows where they lead. */
 export function Markdown({ source, store }: { source: string; store: Store }) {
   const html = useMemo(() => render(source), [source]);
   return (
@@ -57,7 +57,7 @@ interface CodeProps {
   language: string;
   first: boolean;
   last: boolean;
-  /** The whole of it, of which `text` may be a piece. */
+  /** The whole text, of which `text` may be a part. */
   whole: () => string;
   store: Store;
 }
@@ -120,7 +120,7 @@ export function DiffLines({ lines, more }: { lines: DiffLine[]; more: number }) 
   );
 }
 
-/** A file as a button: its name, then its folder; the whole path is the tooltip. */
+/** A file as a button: its name, then its folder. The tooltip is the whole path. */
 export function FileButton({ path, line, onClick, children }: { path: string; line?: number | undefined; onClick: () => void; children?: ComponentChildren }) {
   const { name, folder } = split(readable(path, 1000));
   return (
@@ -152,7 +152,7 @@ export function DiffCard({ diff, open, onOpen }: { diff: FileDiff; open: boolean
   );
 }
 
-/** Height follows the text, up to what the style sheet allows. */
+/** The height follows the text, up to the limit in the style sheet. */
 export function useGrowing(text: string) {
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {

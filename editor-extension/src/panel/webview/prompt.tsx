@@ -1,4 +1,4 @@
-/** The prompt box: text, what was added to it, completion of `@` and `/`, history, queue, pickers, send and stop. */
+/** The prompt box: text, attachments, completion of `@` and `/`, history, queue, pickers, send and stop. */
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Attachment, Current, Overview, Picker } from "../model";
@@ -8,26 +8,26 @@ import { Icon, IconButton, useGrowing } from "./parts";
 import { added, merged, type Store } from "./store";
 import { t } from "./strings";
 
-/** Milliseconds after the last keystroke until the draft is kept. */
+/** Milliseconds after the last keystroke before the draft is stored. */
 const DRAFT_AFTER = 300;
-/** Bytes of a picture. */
+/** The largest picture, in bytes. */
 const IMAGE_LIMIT = 5 << 20;
-/** Pictures in one message. */
+/** The most pictures in one message. */
 const IMAGES_AT_MOST = 8;
-/** Requests for candidates so far, of every prompt box this page had: answers are told apart by it. */
+/** The number of candidate requests so far, over all prompt boxes of this page. Answers are matched by it. */
 let requests = 0;
 
 interface Props {
   store: Store;
   overview: Overview;
   current: Current | undefined;
-  /** The agent that a new session would be with. */
+  /** The agent for a new session. */
   agent: string | undefined;
 }
 
 interface Menu {
   kind: "mention" | "slash";
-  /** Offsets in the text of what a choice replaces. */
+  /** The offsets in the text that a choice replaces (UTF-16 units from 0). */
   from: number;
   to: number;
   query: string;
@@ -58,7 +58,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
   }, [compose?.serial]);
 
   useEffect(() => {
-    if (!compose) return; // nothing was restored yet: an empty box must not replace the draft
+    if (!compose) return; // nothing was restored yet, and an empty box must not overwrite the draft
     const key = overview.draftKey;
     const timer = setTimeout(() => store.send({ type: "draft", key, text, attachments }), DRAFT_AFTER);
     return () => clearTimeout(timer);
@@ -92,7 +92,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
     const next = text.slice(0, menu.from) + candidate.insert + text.slice(menu.to);
     const caret = menu.from + candidate.insert.length;
     if (box.current) {
-      // at once, not with the next drawing: what is typed until then would come before it, or be torn apart
+      // at once, not at the next render: text typed until then would land before it or be torn apart
       box.current.value = next;
       box.current.focus();
       box.current.setSelectionRange(caret, caret);
@@ -220,12 +220,12 @@ export function Prompt({ store, overview, current, agent }: Props) {
           onClick={(event) => look(event.currentTarget.value, event.currentTarget.selectionStart)}
           onBlur={() => {
             setMenu(null);
-            store.send({ type: "draft", key: overview.draftKey, text, attachments }); // the page may be taken away now
+            store.send({ type: "draft", key: overview.draftKey, text, attachments }); // the page may be removed at any time
           }}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
             const files = [...(event.clipboardData?.files ?? [])].filter((one) => IMAGES.test(one.type));
-            // what is copied from a document may be both: its words are meant
+            // content copied from a document may be both; its text is what the user means
             if (files.length === 0 || event.clipboardData?.getData("text/plain")) return setRefused("");
             event.preventDefault();
             const room = IMAGES_AT_MOST - attachments.filter((one) => one.kind === "image").length;
@@ -295,7 +295,7 @@ function Usage({ usage }: { usage: NonNullable<Current["usage"]> }) {
   );
 }
 
-/** What is being completed at the caret: a word with `@`, or the command that the text begins with. */
+/** What is being completed at the caret: a word with `@`, or the command at the start of the text. */
 export function menuAt(text: string, caret: number, slashes: boolean): Menu | null {
   const before = text.slice(0, caret);
   const slash = slashes ? /^\/(\S*)$/.exec(before) : null;
@@ -307,7 +307,7 @@ export function menuAt(text: string, caret: number, slashes: boolean): Menu | nu
 
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 
-/** A pasted picture as it goes along with the prompt. */
+/** A pasted picture as an attachment of the prompt. */
 async function picture(file: File): Promise<Attachment> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   let binary = "";

@@ -1,6 +1,7 @@
 /**
- * A permission card: what will be executed, in the server's words, and its options. It never takes focus. It can be answered once
- * it was in sight for half a second; a click counts only when the pointer came to the button, not the button to the pointer.
+ * A permission card: what will be executed, in the server's words, and the options. It never takes focus. It can be
+ * answered after it was in sight for half a second. A click counts only if the pointer moved to the button, not if the
+ * button moved under the pointer.
  */
 
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -12,11 +13,11 @@ import { t } from "./strings";
 
 /** Milliseconds in sight before an answer counts. */
 export const ARMED_AFTER = 500;
-/** Characters of a name that are shown; of a longer one head and tail. A command is shown whole: it scrolls. */
+/** The most characters of a name that are shown; a longer one shows head and tail. A command is shown in full and scrolls. */
 const LONG = 4000;
 const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
-/** True once the element has been in sight, without a break, for ARMED_AFTER. */
+/** True once the element has been in sight for ARMED_AFTER without interruption. */
 export function useArmed(open: boolean) {
   const card = useRef<HTMLDivElement>(null);
   const [armed, setArmed] = useState(false);
@@ -42,7 +43,7 @@ export function useArmed(open: boolean) {
   return { card, armed };
 }
 
-/** Where the pointer was seen last, and whether the last event of it was a movement: browsers send events too when only the page moved. */
+/** Where the pointer last was, and whether its last event was a real movement. Browsers also send events when only the page moved. */
 const pointer = { x: Number.NaN, y: Number.NaN, moved: false };
 document.addEventListener(
   "pointermove",
@@ -54,7 +55,7 @@ document.addEventListener(
   { capture: true },
 );
 
-/** False while the thing under the pointer slid there by itself. */
+/** False while an element slid under the pointer by itself. */
 export function useArrived() {
   const arrived = useRef(true);
   return {
@@ -98,7 +99,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
   const answer = (option: Option, event: MouseEvent) => {
     const byKey = event.detail === 0;
     if (!armed || (!byKey && !arrived.current)) return;
-    card.current?.closest<HTMLElement>("[data-row]")?.focus(); // the next card's button must not be what Enter hits
+    card.current?.closest<HTMLElement>("[data-row]")?.focus(); // Enter must not hit the next card's button
     store.send({ type: "answer", sessionId, requestId: question.requestId, optionId: option.optionId });
   };
   const options = [...question.options].sort((a, b) => rank(a) - rank(b));
@@ -150,7 +151,7 @@ function rank(option: Option): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** Words as a person can tell them apart; nothing is ever run from this. */
+/** A command's words, with clear boundaries. Nothing is ever run from this text. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word}'`;
 }

@@ -1,4 +1,4 @@
-/** The conversation as rows of the list: an entry each, and of an agent's message a row for every block. */
+/** The conversation as rows of the list: one per entry, and for an agent's message one per block. */
 
 import type { Entry } from "../model";
 import type { Block } from "./blocks";
@@ -8,7 +8,7 @@ export interface Row {
   key: string;
   entry: Entry;
   block: Block | null;
-  /** Pixels it is taken to be high until it was measured. */
+  /** The assumed height in pixels until the row is measured. */
   guess: number;
 }
 
@@ -17,7 +17,7 @@ interface Cached {
   rows: Row[];
 }
 
-/** Rows of entries that did not change are the same objects as before, so that they are not drawn again. */
+/** Rows of unchanged entries are the same objects as before, so that they are not rendered again. */
 export class Rows {
   private cache = new Map<string, Cached>();
 

@@ -1,4 +1,4 @@
-/** What the page knows, and the one place that changes it: messages come in here, and listeners draw once a frame. */
+/** The page's state and the only code that changes it: messages arrive here, and listeners render once a frame. */
 
 import type { Attachment, Entry, Overview } from "../model";
 import { FromWebview, parse, type Candidate, type ToWebview } from "../protocol";
@@ -11,9 +11,9 @@ export interface Compose {
   text: string;
   attachments: Attachment[];
   focus: boolean;
-  /** Instead of what is in the box: another conversation's draft. */
+  /** Replaces the content of the box: another conversation's draft. */
   replace: boolean;
-  /** Counts up, so that the same words twice are two requests. */
+  /** Incremented, so that the same words twice are two requests. */
   serial: number;
 }
 
@@ -23,26 +23,26 @@ export interface Port {
 
 export class Store {
   overview: Overview | null = null;
-  /** The conversation that is shown; null is the start page. */
+  /** The conversation shown; null is the start page. */
   sessionId: string | null = null;
   entries: Entry[] = [];
   page: Page = "conversation";
   compose: Compose | null = null;
-  /** The serial of the last of those that is in the box. */
+  /** The serial of the last one that is in the box. */
   composed = 0;
-  /** What is in the prompt box; it outlives the box, which is not there while a list is shown or the server is gone. */
+  /** The content of the prompt box. It outlives the box, which does not exist while a list is shown or the server is gone. */
   box: { text: string; attachments: Attachment[] } = { text: "", attachments: [] };
   candidates: { request: number; candidates: Candidate[] } = { request: 0, candidates: [] };
-  /** Counts up when the user asked to be brought to the open question. */
+  /** Incremented when the user asked to see the open question. */
   revealQuestion = 0;
-  /** What a screen reader should say, each once: what became complete since the page was drawn last. */
+  /** What a screen reader should announce, each once: what became complete since the last render. */
   announcements: { key: number; words: string }[] = [];
-  /** Counts up with every change of the entries. */
+  /** Incremented with each change of the entries. */
   revision = 0;
   private readonly blocks = new Map<string, Blocks>();
   private readonly listeners = new Set<() => void>();
   private scheduled = false;
-  /** The announcements are on the page; the next one begins a new list. */
+  /** The announcements are on the page; the next one starts a new list. */
   private said = false;
   private spoken = 0;
 
@@ -83,7 +83,7 @@ export class Store {
         this.revision += 1;
         break;
       case "candidates":
-        if (message.request < this.candidates.request) return; // the answer to fewer letters, come late
+        if (message.request < this.candidates.request) return; // a late answer for fewer letters
         this.candidates = { request: message.request, candidates: message.candidates };
         break;
       case "compose":
@@ -108,7 +108,7 @@ export class Store {
     this.changed();
   }
 
-  /** Draws soon, at most once a frame. */
+  /** Renders soon, at most once a frame. */
   changed(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -123,7 +123,7 @@ export class Store {
     return this.blocks.get(id);
   }
 
-  /** Two that come before the box is drawn are one: a draft, say, and what a command adds to it. */
+  /** Joins two requests that arrive before the box is rendered: a draft, say, and text that a command adds to it. */
   private fill(text: string, attachments: Attachment[], focus: boolean, replace: boolean): void {
     const serial = (this.compose?.serial ?? 0) + 1;
     const waiting = !replace && this.compose && this.compose.serial !== this.composed ? this.compose : null;
@@ -136,7 +136,7 @@ export class Store {
     };
   }
 
-  /** One a message or question that is complete; the list itself is silent, or streaming would be read out word by word. */
+  /** One announcement for each complete message or question. The list itself is silent; otherwise streaming would be read word by word. */
   private announce(before: Entry | undefined, entry: Entry): void {
     if (entry.kind === "agent" && entry.done && !(before?.kind === "agent" && before.done)) {
       this.say(t("Agent: {0}", entry.text.slice(0, 600)));
@@ -147,7 +147,7 @@ export class Store {
     }
   }
 
-  /** A message and the question after it come together: neither may replace the other before it was heard. */
+  /** A message and the question after it arrive together. Neither may replace the other before it was heard. */
   private say(words: string): void {
     if (this.said) this.announcements = [];
     this.said = false;
@@ -185,7 +185,7 @@ export class Store {
   }
 }
 
-/** A text below what was there. */
+/** Appends a text below the existing one. */
 export function added(before: string, text: string): string {
   if (!before || !text) return before || text;
   return `${before.trimEnd()}\n${text}`;

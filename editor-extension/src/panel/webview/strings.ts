@@ -1,6 +1,6 @@
 /**
- * The words of the page. English is the key; the extension sends the editor's language as a table (`vscode.l10n.bundle`).
- * `{0}` is replaced by the first argument, and so on.
+ * The words of the page. English is the key; the extension sends a table for the editor's language
+ * (`vscode.l10n.bundle`). `{0}` is replaced by the first argument, and so on.
  */
 
 let bundle: Readonly<Record<string, string>> = {};
@@ -15,7 +15,7 @@ export function t(words: string, ...values: (string | number)[]): string {
   return text.replace(/\{(\d)\}/g, (whole, at: string) => String(values[Number(at)] ?? whole));
 }
 
-/** With this key in the bundle every text is made long and accented, to see what a translation would break. */
+/** If the bundle has this key, every text becomes long and accented, to show what a translation would break. */
 export const PSEUDO = "[pseudo]";
 
 const ACCENTED: Readonly<Record<string, string>> = { a: "á", e: "é", i: "í", o: "ó", u: "ú", A: "Á", E: "É", I: "Í", O: "Ó", U: "Ú", n: "ñ", c: "ç" };

@@ -1,42 +1,43 @@
 /**
- * Where a Python may be, in the order in which it is tried. Nothing is run here; what only looks like a Python is left out:
- * the Microsoft Store's stubs open the store, macOS's stub a dialog, and a program in the workspace is the repository's.
+ * The places where a Python may be, in the order in which they are tried. Nothing is run here. Leaves out what only
+ * looks like a Python: the Microsoft Store's stubs open the store, and macOS's stub opens a dialog. Leaves out programs
+ * in the workspace, because they belong to the repository.
  */
 
 import * as path from "node:path";
 import { outside } from "./outside";
 
-/** What is asked of the machine; tests bring their own. */
+/** The questions to the machine; tests supply their own. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** Whether there is a file (or a link to one). */
+  /** Whether a file (or a link to one) exists. */
   isFile(name: string): boolean;
   /** Where a name leads when every link is followed; undefined if it leads nowhere. */
   realPath(name: string): string | undefined;
-  /** Names in a folder, none if there is no such folder. */
+  /** The names in a folder; none if it does not exist. */
   list(folder: string): string[];
 }
 
 export interface Candidate {
   /** An absolute path. */
   readonly command: string;
-  /** Before Python's own arguments: `-3` of Windows' launcher. */
+  /** Arguments before Python's own, such as `-3` of Windows' launcher. */
   readonly args: readonly string[];
   /** Where it was found, for the log. */
   readonly from: "setting" | "python extension" | "fetched" | "PATH" | "launcher" | "folder";
 }
 
-/** Newest first; what the bundled libraries exist for. Tests compare it with boot.py and the build. */
+/** Newest first: the versions that the bundled libraries exist for. Tests compare it with boot.py and the build. */
 export const VERSIONS = ["3.14", "3.13", "3.12", "3.11"] as const;
 
-/** Where *Get Python* puts one, beneath the extension's own storage. */
+/** Where *Get Python* puts a Python, below the extension's own storage. */
 export const FETCHED = "python";
 
 /**
- * Everything but the setting and the Python extension. `storage` is the extension's own folder; nothing inside of
- * `workspace` folders is taken.
+ * All candidates except the setting and the Python extension. `storage` is the extension's own folder. Nothing inside
+ * the `workspace` folders is taken.
  */
 export function candidates(machine: Machine, storage: string, workspace: readonly string[]): Candidate[] {
   const seen = new Set<string>();
@@ -72,20 +73,20 @@ export function candidates(machine: Machine, storage: string, workspace: readonl
   return found;
 }
 
-/** Pythons that *Get Python* fetched. */
+/** Pythons that *Get Python* downloaded. */
 export function fetched(machine: Machine, storage: string): string[] {
   const paths = machine.platform === "win32" ? path.win32 : path.posix;
   const folder = paths.join(storage, FETCHED);
   return newestFirst(machine.list(folder)).map((name) => ofInstallation(machine, paths.join(folder, name)));
 }
 
-/** Whether running it would open the Microsoft Store or macOS's "install developer tools?", or be a link to that. */
+/** Whether running it would open the Microsoft Store or macOS's "install developer tools?", or whether it links to such a program. */
 export function isStub(machine: Machine, command: string): boolean {
   switch (machine.platform) {
     case "win32":
       return /\\Microsoft\\WindowsApps\\/i.test(command);
     case "darwin":
-      // A Python of Apple's, where there is one, is too old as of now (3.9)
+      // if Apple's Python is installed, it is currently too old (3.9)
       return /^\/usr\/bin\/(python|pip)/.test(command);
     default:
       return false;
@@ -96,7 +97,7 @@ function names(windows: boolean): string[] {
   return windows ? ["python.exe", "python3.exe"] : ["python3", ...VERSIONS.map((version) => `python${version}`), "python"];
 }
 
-/** The absolute folders of PATH: a relative one means another folder in every process. */
+/** The absolute folders in PATH. A relative one means a different folder in each process. */
 function onPath(machine: Machine): string[] {
   const windows = machine.platform === "win32";
   const value = windows ? (machine.env["Path"] ?? machine.env["PATH"]) : machine.env["PATH"];

@@ -1,13 +1,13 @@
 /**
- * The interpreter that the Python extension has chosen, by the public part of its API (`environments`). Without that extension, or
- * when it takes too long, there is no answer: the search goes on elsewhere.
+ * The interpreter that is selected in the Python extension, from the public part of its API (`environments`). Without
+ * that extension, or if it takes too long, there is no answer and the search continues elsewhere.
  */
 
 import * as vscode from "vscode";
 
 const ID = "ms-python.python";
 
-/** Milliseconds; it may look through the whole machine when it is activated. */
+/** In milliseconds. On activation it may search the whole machine. */
 const LIMIT = 5_000;
 
 interface Api {
@@ -35,7 +35,7 @@ export async function chosenPython(): Promise<string | undefined> {
   }
 }
 
-/** Calls back whenever another interpreter is chosen there; nothing happens without that extension. */
+/** Calls back whenever another interpreter is selected there. Does nothing without that extension. */
 export function onDidChooseAnother(callback: () => void): vscode.Disposable {
   const extension = vscode.extensions.getExtension<Api>(ID);
   const event = extension?.isActive === true ? extension.exports.environments?.onDidChangeActiveEnvironmentPath : undefined;

@@ -6,16 +6,16 @@ import type { Probe, Python } from "./probe";
 
 export type Found =
   | { readonly kind: "found"; readonly python: Python; readonly from: Candidate["from"] }
-  /** The one that the user named cannot be used: taking another one silently would not be what was asked for. */
+  /** The Python that the user named cannot be used. Silently using another one would not be what the user asked for. */
   | { readonly kind: "wrong setting"; readonly message: string }
   | { readonly kind: "none"; readonly message: string };
 
 export interface Sources {
-  /** `acpSidecar.python`, "" when it is not set. */
+  /** `acpSidecar.python`; "" if it is not set. */
   readonly setting: string;
-  /** What the Python extension has chosen; asked only when the setting is empty. */
+  /** The choice of the Python extension; asked only if the setting is empty. */
   readonly extension: () => Promise<string | undefined>;
-  /** Evaluated only when neither of the others says. */
+  /** Evaluated only if neither of the others gives an answer. */
   readonly machine: () => readonly Candidate[];
   /** See outside.ts. */
   readonly outside: (command: string) => string | undefined;

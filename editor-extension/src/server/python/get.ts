@@ -1,4 +1,7 @@
-/** *Get Python*: fetches one through uv, after the user agreed to size and source. The only thing in this extension that uses the network. */
+/**
+ * *Get Python*: downloads a Python through uv, after the user agreed to size and source. Nothing else in this extension
+ * uses the network.
+ */
 
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
@@ -10,7 +13,7 @@ import { thisMachine } from "./machine";
 import { fetchUv, installPython, PYTHON } from "./uv";
 import { UV_VERSION, UV_WHEELS, type Wheel } from "./uv_wheels";
 
-/** Asks, fetches, and calls `then` when there is a Python. */
+/** Asks, downloads, and calls `then` when there is a Python. */
 export async function offerPython(session: Session, then: () => Promise<void>): Promise<void> {
   const there = installedUv();
   const wheel = UV_WHEELS[target()];
@@ -72,7 +75,7 @@ function detail(uv: string | undefined, folder: string): string {
   return `${python}\n\n${by}`;
 }
 
-/** A uv on PATH, as an absolute path. */
+/** The absolute path of a uv on PATH. */
 function installedUv(): string | undefined {
   const name = process.platform === "win32" ? "uv.exe" : "uv";
   const folders = (process.env["PATH"] ?? "").split(path.delimiter).filter((folder) => path.isAbsolute(folder));
@@ -100,6 +103,6 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);
   }
-  // fetch says "fetch failed" and has the reason beneath
+  // fetch says "fetch failed" and has the reason in its cause
   return error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -1,15 +1,15 @@
-/** Runs a candidate with `boot.py --probe` and says in words whether it can run the server. */
+/** Runs a candidate with `boot.py --probe`, and says in words whether it can run the server. */
 
 import { spawn } from "node:child_process";
 import * as vscode from "vscode";
 import type { Candidate } from "./candidates";
 
-/** Generous: the first start of a Python after a reboot, with a virus scanner looking on. Milliseconds. */
+/** In milliseconds. Generous: the first start of a Python after a reboot, with a virus scanner checking it. */
 const LIMIT = 20_000;
 const MOST = 64 * 1024;
 
 export interface Python {
-  /** As boot.py prints it: what Python says of itself; of a virtual environment the one beneath it. */
+  /** The output of boot.py: what Python says about itself. For a virtual environment, about the Python below it. */
   readonly executable: string;
   readonly version: string;
 }
@@ -25,7 +25,7 @@ interface Answer {
 
 /** `boot` is the bundled boot.py; `cwd` must not be the workspace. Never rejects. */
 export async function probe(candidate: Candidate, boot: string, cwd: string): Promise<Probe> {
-  // -S: what a virtual environment has for its start is not run, be it the workspace's
+  // -S: the start-up files of a virtual environment are not run, even if it is the workspace's
   const args = [...candidate.args, "-I", "-S", "-B", boot, "--probe"];
   const told = await output(candidate.command, args, cwd);
   if ("problem" in told) {

@@ -1,4 +1,4 @@
-/** Fetches uv into a folder, and a Python by it. Nothing outside of the folders given is touched; PATH and registry stay as they are. */
+/** Downloads uv into a folder, and a Python with it. Touches nothing outside the given folders; PATH and registry stay as they are. */
 
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
@@ -9,10 +9,13 @@ import { unzipSync } from "fflate";
 import * as vscode from "vscode";
 import type { Wheel } from "./uv_wheels";
 
-/** What *Get Python* fetches: the newest that everything is tested with. */
+/** The version that *Get Python* downloads: the newest that everything is tested with. */
 export const PYTHON = "3.13";
 
-/** The program `uv` out of its wheel, in `folder`; its absolute path. Throws in words: no network, wrong bytes, no space. */
+/**
+ * Extracts `uv` from its wheel into `folder` and returns its absolute path. Throws with a message in words: no network,
+ * wrong bytes, no space.
+ */
 export async function fetchUv(wheel: Wheel, folder: string, signal: AbortSignal): Promise<string> {
   const response = await fetch(wheel.url, { signal });
   if (!response.ok) {
@@ -33,7 +36,7 @@ export async function fetchUv(wheel: Wheel, folder: string, signal: AbortSignal)
   return target;
 }
 
-/** Has uv put a Python into `folder`. Throws with uv's last words. */
+/** Has uv install a Python into `folder`. Throws with uv's last words. */
 export async function installPython(
   uv: string,
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * uv as PyPI has it, pinned: one wheel for each platform that there is a .vsix for, with its SHA-256. For another version, `pip download
- * uv==…` for each platform; a file's folder on PyPI is its BLAKE2b-256 (2, 2 and 60 hexadecimal digits).
+ * uv as published on PyPI, pinned: one wheel for each platform with a .vsix, with its SHA-256. For another version, run
+ * `pip download uv==…` for each platform. A file's folder on PyPI is its BLAKE2b-256 (2, 2 and 60 hexadecimal digits).
  */
 
 export interface Wheel {
