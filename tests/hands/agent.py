@@ -1,16 +1,17 @@
-"""The agent of these runs: reads, changes what it read, makes again what was taken back, writes the disk itself, runs commands.
+"""The agent of these runs: reads files, changes what it read, repeats changes that were taken back, writes to the
+disk itself, and runs commands.
 
     python agent.py LOG
-    python agent.py LOG PATH STEP      the command that it runs: "put", in a process of its own
+    python agent.py LOG PATH STEP      the command that it runs: "put", as a separate process
 
-Its prompt is a JSON list of steps. It writes a line of JSON to LOG for every step that changes or shows a text: what it believed the
-file says (`before`), what it made of that (`after`), and how that was answered.
+Its prompt is a JSON list of steps. For every step that changes or shows a text, it writes a line of JSON to LOG:
+the text that it believed the file to have (`before`), its new text (`after`), and the answer.
 
     {"see": PATH}                                       reads it through the client
     {"look": PATH}                                      reads the disk, as a tool of its own
-    {"change": PATH, "token", "how", "line"}            changes what it believes the file says, through the client
-    {"again": PATH}                                     reads it and makes its last change of it again
-    {"put": PATH, "token", "how", "line"}               the same as "change" on the disk, as a tool of its own
+    {"change": PATH, "token", "how", "line"}            changes what it believes to be the text, through the client
+    {"again": PATH}                                     reads it and repeats its last change of it
+    {"put": PATH, "token", "how", "line"}               like "change" but on the disk, as a tool of its own
     {"run": PATH, "token", "how", "line"}               the same by a command in a terminal of the client's
     {"create": PATH, "token"}  {"delete": PATH}  {"rename": PATH}     on the disk, as tools of its own
     {"sleep": SECONDS}
@@ -143,7 +144,7 @@ class Hand(FakeAgent):
         )
 
     def begins(self, verb: str, path: str, before: str, after: str) -> None:
-        """Noted first: it may be carried out and never answered."""
+        """Logged first, because it may be carried out and never answered."""
         self.write_down({"verb": verb, "path": path, "before": before, "after": after, "answer": None})
 
     def note(self, verb: str, path: str, before: str | None, after: str | None, answer: dict) -> None:
@@ -155,7 +156,7 @@ class Hand(FakeAgent):
 
 
 def changed(text: str, step: dict) -> str:
-    """`text` with one change in it, which brings the step's token in."""
+    """`text` with one change that inserts the step's token."""
     lines = text.splitlines(keepends=True)
     word, at = step["token"] + " MADE", step["line"] % (len(lines) + 1)
     if not lines or step["how"] == "insert" or at == len(lines):
@@ -190,7 +191,7 @@ def put(path: str, text: str) -> None:
 
 
 def put_changed(verb: str, path: str, step: dict, log) -> str | None:
-    """Changes the disk's text; what that says afterwards."""
+    """Changes the text on disk and returns the new text."""
     before = on_disk(path)
     if before is None:
         return None

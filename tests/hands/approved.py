@@ -1,4 +1,4 @@
-"""The agent of these runs as the sidecar's settings name it, approved as a person would have."""
+"""The agent of these runs as an entry in the sidecar's settings, approved as if by the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def agent_settings(log: Path) -> dict[str, Any]:
     from sidecar.approvals import Approvals
     from sidecar.config import AgentCommand
 
-    os.environ["ACP_SIDECAR_STATE"] = str(log.parent / "state")  # this process' and the sidecar's
+    os.environ["ACP_SIDECAR_STATE"] = str(log.parent / "state")  # for this process and the sidecar
     args = ("-S", str(AGENT), str(log))
     Approvals().remember(AgentCommand(sys.executable, args, {}))
     return {
@@ -24,7 +24,7 @@ def agent_settings(log: Path) -> dict[str, Any]:
 
 
 def unasked(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without commands, for which somebody would be asked: what they do to the disk is done by the agent itself."""
+    """Removes commands, which the user would be asked about. The agent makes their changes to the disk itself."""
     return [
         {"put": step["run"], **{k: v for k, v in step.items() if k != "run"}} if "run" in step else step
         for step in steps

@@ -1,7 +1,7 @@
-"""Editor: what a driver of a real editor must be able to do. Real keys, or what that editor has for them.
+"""Editor: what a driver of a real editor must be able to do, with real keys or the editor's equivalent.
 
-One editor serves many runs. Every method returns when the editor has taken in what it was told, without waiting for what follows from it
-(a save's end, the sidecar's edits): what happens in between is what these runs are about.
+One editor serves many runs. Every method returns when the editor has received its input, without waiting for the
+consequences (the end of a save, the sidecar's edits): these runs are about what happens in between.
 """
 
 from __future__ import annotations
@@ -18,32 +18,34 @@ class Editor(Protocol):
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """The kinds of steps that it can do."""
+        """The kinds of steps that it supports."""
         ...
 
     @property
     def settings(self) -> Mapping[str, tuple[Any, ...]]:
-        """Its settings that matter here, with the values that they may have; the first one is where a run begins."""
+        """The settings that matter here, with their possible values. A run starts with the first one."""
         ...
 
     def begin(self, folder: Path) -> None:
-        """A new run, with its files in `folder` (which exists): nothing is open, under review or at work, and every setting is back."""
+        """Starts a run with its files in `folder` (which exists): nothing is open, under review or running, and
+        every setting has its first value.
+        """
         ...
 
     def open(self, path: Path) -> None:
-        """Opens it if need be, and shows it: keys go there."""
+        """Opens the file if needed and shows it; keys go there."""
         ...
 
     def close(self, path: Path) -> None:
-        """Closes it, shown or not; what is unsaved is thrown away. Nothing when it is not open."""
+        """Closes the file, shown or not, and discards unsaved text. Does nothing if it is not open."""
         ...
 
     def type(self, text: str, pace: float) -> None:
-        """Key by key where the cursor is, `pace` seconds apart; may hold "\\n"."""
+        """Types key by key at the cursor, `pace` seconds apart. The text may contain "\\n"."""
         ...
 
     def place(self, line: int, at_end: bool) -> None:
-        """Puts the cursor at the start or end of a line, counted from 0; the last one when there are fewer."""
+        """Puts the cursor at the start or end of a line, counted from 0; the last line if there are fewer."""
         ...
 
     def save(self) -> None: ...
@@ -52,27 +54,29 @@ class Editor(Protocol):
     def split(self) -> None: ...
 
     def set(self, name: str, value: Any) -> None:
-        """One of `settings`."""
+        """Changes one of `settings`."""
         ...
 
     def text(self, path: Path) -> str | None:
-        """What the document says, with "\\n" at the end of each line, and nothing else that the file would have; None when it is not open."""
+        """The document's text, with "\\n" at the end of each line and nothing else that the file would have; None
+        if it is not open.
+        """
         ...
 
     def is_dirty(self, path: Path) -> bool: ...
 
     def prompt(self, steps: list[dict[str, Any]]) -> None:
-        """Begins a turn of the agent of `agent.py`, in one session for the whole run."""
+        """Starts a turn of the agent of `agent.py`. All turns of a run are in one session."""
         ...
 
     def is_working(self) -> bool:
-        """Whether the turn is not at its end yet."""
+        """Whether the turn is still running."""
         ...
 
     def command(self, name: str, argument: Any) -> Any:
-        """A command of the sidecar's and its result."""
+        """Runs a command of the sidecar and returns its result."""
         ...
 
     def said(self) -> str:
-        """What helps to understand a failure: messages, ends of logs."""
+        """Information for understanding a failure: messages, ends of logs."""
         ...

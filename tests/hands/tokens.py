@@ -1,7 +1,8 @@
 """Tokens: marks in the text, each used once.
 
-`l3x` stood in the file at first, `u17x` was typed by the person, `a5x` written by the agent, `d9x` put on the disk by some program.
-Everything else in the texts is upper case or punctuation, so that what is left of a torn token can be told from it.
+`l3x` was in the file at first, `u17x` was typed by the user, `a5x` was written by the agent, `d9x` was put on the
+disk by some program. Everything else in the texts is upper case or punctuation, so the remains of a torn token can
+be recognised.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _PIECE = re.compile(r"[luadx0-9]+")
 
 
 class Tokens:
-    """Makes them."""
+    """Creates tokens."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -35,12 +36,14 @@ def counted(text: str | None) -> Counter[str]:
 
 
 def is_persons(token: str) -> bool:
-    """Whether it is the person's text: typed by them, or in the file before the agent came."""
+    """Whether the text is the user's: typed, or in the file before the agent came."""
     return token[0] in "lu"
 
 
 def characters_lost(token: str, text: str | None) -> int:
-    """How many characters of `token` are not in `text`, where it is not as a whole. What others put into the middle of it loses nothing."""
+    """How many characters of `token` are missing from `text`, if it is not there as a whole. Text that others
+    insert into its middle loses nothing.
+    """
     if token in (text or ""):
         return 0
     left = "".join(_PIECE.findall(_TOKEN.sub(" ", text or "")))

@@ -1,4 +1,6 @@
-"""The page with somebody at the other end: a stand-in for the extension, and a browser that notes everything it is asked for."""
+"""The panel's page in a browser: a stand-in for the extension at the other end, and a record of every request by
+the page.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ THEMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("themes.json").r
 """By name: the body's classes, and VS Code's variables."""
 Json = dict[str, Any]
 
-# milliseconds for everything that is expected; on a machine that is busy five seconds are nothing
+# milliseconds for any expectation; on a busy machine, five seconds pass quickly
 expect.set_options(timeout=30_000)
 
 
@@ -58,7 +60,7 @@ class Site:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.html = b""
-        # of this process alone: others may be building, or packing what is in dist, at the same time
+        # only this process's own folder: others may be building, or packing dist, at the same time
         self._folder = tempfile.TemporaryDirectory(prefix="acp-panel-")
         self.built = Path(self._folder.name)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -79,7 +81,7 @@ class Site:
 
 
 def build(node: str, folder: Path) -> None:
-    """The page's bundle and what prints the page, into `folder`; about a second."""
+    """Builds the page's bundle, and the script that prints the page, into `folder`. Takes about a second."""
     done = subprocess.run(
         [node, "esbuild.mjs", f"--page={folder}"],
         cwd=EXTENSION,
@@ -93,7 +95,7 @@ def build(node: str, folder: Path) -> None:
 
 
 class Panel:
-    """One page, opened and asked to start."""
+    """One page, opened and ready to start."""
 
     def __init__(self, browser: Browser, site: Site, theme: str = "dark", **how: Any) -> None:
         size = {"width": how.pop("width", 420), "height": how.pop("height", 800)}
@@ -135,13 +137,13 @@ class Panel:
             self.refused.append(request.url)
 
     def send(self, *messages: Json) -> None:
-        """From the extension; returns when it is drawn."""
+        """Sends a message from the extension; returns when it is rendered."""
         self.told.extend(messages)
         self.page.evaluate("all => all.forEach((one) => window.postMessage(one, '*'))", list(messages))
         self.settle()
 
     def settle(self) -> None:
-        """Messages are drawn in the next frame; heights that are measured then are in the one after."""
+        """Messages are rendered in the next frame. Heights that are measured then take effect in the one after."""
         self.page.evaluate(
             "() => new Promise((done) => { let left = 4; const next = () => --left ? requestAnimationFrame(next) : done(); next(); })"
         )
@@ -150,7 +152,7 @@ class Panel:
         return [one for one in self.sent if one.get("type") == kind]
 
     def got(self, kind: str, count: int = 1) -> list[Json]:
-        """At least so many messages of this type, waited for."""
+        """Waits for at least this many messages of this type."""
 
         def look() -> list[Json] | None:
             self.page.evaluate("0")  # lets Playwright hear what the page posted
@@ -163,7 +165,7 @@ class Panel:
         self.context.close()
 
 
-# --- What the extension says
+# --- Messages from the extension
 
 
 def overview(**more: Any) -> Json:
@@ -199,7 +201,7 @@ def current(**more: Any) -> Json:
 
 
 def talk(*entries: Json, **more: Any) -> list[Json]:
-    """A conversation with these entries."""
+    """Shows a conversation with these entries."""
     return [
         {"type": "conversation", "sessionId": "s", "entries": list(entries)},
         overview(current=current(**more), defaultAgent="fast-agent"),

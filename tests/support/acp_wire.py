@@ -1,4 +1,4 @@
-"""The agent's end of a connection in memory, and a workspace that keeps files in a dict."""
+"""The agent's end of an in-memory connection, and a workspace that keeps its files in a dict."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from sidecar.workspace.ports import Json, Question
 from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
 
 HANGS = 30.0
-"""Bound on hanging, generous for slow machines."""
+"""The limit of any wait, in seconds; generous for slow machines."""
 
 
 class Wire:
-    """`reader` and itself as the sink go to the code under test; `feed` and `sent` are the agent's."""
+    """The code under test gets `reader`, and the wire itself as its sink. Tests act as the agent through `feed` and
+    `sent`.
+    """
 
     def __init__(self) -> None:
         self.reader = asyncio.StreamReader()
@@ -25,15 +27,15 @@ class Wire:
         self.raw = b""
         self.closed = False
         self.room = asyncio.Event()
-        """Cleared: the agent does not read, the sink is full."""
+        """Cleared: the agent does not read and the sink is full."""
         self.room.set()
         self.taken = 0
-        """What the agent has read, in bytes; a test that has it read slowly counts here."""
+        """How many bytes the agent has read. A test with a slow agent counts here."""
         self.left = 0
-        """What it leaves unread, while there is room for more."""
+        """How many bytes the agent leaves unread while there is room for more."""
         self._changed = asyncio.Event()
 
-    # the sink
+    # for the code under test
 
     @property
     def full(self) -> bool:
@@ -55,7 +57,7 @@ class Wire:
     def close(self) -> None:
         self.closed = True
 
-    # the agent
+    # for the test, as the agent
 
     def feed(self, *messages: bytes | dict[str, Any]) -> None:
         for message in messages:
@@ -73,7 +75,7 @@ class Wire:
         self.notify("session/update", {"sessionId": session, "update": chunk(text)})
 
     async def until(self, found: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The first message sent to the agent that fits."""
+        """The first message sent to the agent that satisfies the condition."""
         async with asyncio.timeout(HANGS):
             while True:
                 for message in self.sent:
@@ -89,7 +91,7 @@ class Wire:
         return await self.until(lambda message: "method" not in message and message.get("id") == number)
 
     async def reply(self, method: str, result: object) -> None:
-        """Answers the last request of that method, once there is one."""
+        """Answers the last request of this method, once there is one."""
         await self.asked(method)
         message = [message for message in self.sent if message.get("method") == method][-1]
         self.feed({"jsonrpc": "2.0", "id": message["id"], "result": result})
@@ -122,7 +124,7 @@ class Done:
 
 @dataclass
 class FakeWorkspace:
-    """Effects in arrival order, everything that happened in `log`."""
+    """Its effects happen in the order of arrival. `log` records everything."""
 
     files: dict[str, str] = field(default_factory=dict)
     log: list[tuple[Any, ...]] = field(default_factory=list)

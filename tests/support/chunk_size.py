@@ -1,4 +1,4 @@
-"""Chunks of a few characters: what goes wrong at their borders goes wrong in small texts too."""
+"""Makes chunks of a few characters, so that errors at the borders of chunks appear in small texts too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sidecar.core import chunks, text
 
 @contextmanager
 def chunk_size(target: int) -> Iterator[None]:
-    """Texts made and edited inside use chunks of about `target` code points."""
+    """Inside the block, texts use chunks of about `target` code points."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "TARGET", target)
         for module in (chunks, text):

@@ -1,6 +1,6 @@
-"""FakeBuffer: a document of an editor with habits — what counts as a line, and what the final line end is.
+"""FakeBuffer: a document of an editor with habits — what counts as a line, and what happens to the final line end.
 
-As plain as `sidecar/demo/buffer.py`, and like it without anything of `core/`.
+It is as plain as `sidecar/demo/buffer.py`, and like that contains nothing of `core/`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ class FakeBuffer(Buffer):
     lf_lines: bool = False
     """Only "\\n" ends a line."""
     ended: bool | None = None
-    """Whether the last line has an end, where that is a setting; None where it is text."""
+    """Whether the last line has an end, in editors where that is a setting. None in editors where it is part of the
+    text.
+    """
 
     @classmethod
     def of(cls, buffer: Buffer, *, lf_lines: bool, ended: bool | None) -> Self:
@@ -32,7 +34,7 @@ class FakeBuffer(Buffer):
             return len(self.text)
         start = sum(len(line) + 1 for line in lines[: place.line])
         left = place.character
-        if lines[place.line].isascii():  # of which there may be megabytes
+        if lines[place.line].isascii():  # there may be megabytes of them
             return start + min(left, len(lines[place.line]))
         for offset, character in enumerate(lines[place.line]):
             left -= units(character, self.encoding)
@@ -52,7 +54,7 @@ class FakeBuffer(Buffer):
         return ContentChange(self.place(start), self.place(end), new)
 
     def _atoms(self, splices: Iterable[Splice]) -> list[Atom]:
-        """Nothing takes the final line end away where it is a setting that is on."""
+        """Where the final line end is a setting that is on, no edit removes it."""
         atoms = Buffer._atoms(self, splices)
         if not atoms or not self.ended:
             return atoms

@@ -1,13 +1,15 @@
-"""FakeEditor: the lying editor inside the process — the workspace's Editor port on one side, what a user does on the other.
+"""FakeEditor: the misbehaving editor inside the test process — the workspace's Editor port on one side, the user's
+actions on the other.
 
     editor = FakeEditor(NEOVIM, tmp_path)
     editor.attach(workspace.apply)              # every notification becomes a Modification
-    editor.opens("notes.txt")                   # what the user does ends in s; names are relative to the folder, or absolute
+    editor.opens("notes.txt")                   # the user's actions end in s; names are relative to the folder, or absolute
     editor.types("notes.txt", "typed")
     assert editor.text("notes.txt") == …
 
-Habits are switches (`editor_habits.py`). Requests arrive a turn of the event loop after they were sent, or `arrives_after` seconds later, so that typing can come between. On
-the loop of `editor_time.py` all waiting is virtual and exact. What the workspace showed, asked and reported is in lists.
+Habits are switches (`editor_habits.py`). A request arrives one turn of the event loop after it was sent, or
+`arrives_after` seconds later, so that typing can happen in between. On the loop of `editor_time.py`, all waiting is
+virtual and exact. Lists keep what the workspace showed, asked and reported.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ class FakeEditor:
         arrives_after: float = 0.0,
         seed: int = 0,
     ) -> None:
-        """`custom`: announces and does sidecar/save, open, reload. `answer`: the person's choice; an awaitable takes its time."""
+        """`custom`: announces and supports sidecar/save, open and reload. `answer`: the user's choice; an awaitable may
+        take its time.
+        """
         self.folder = os.fspath(folder)
         self.answer = answer
         self.arrives_after = arrives_after
@@ -93,10 +97,10 @@ class FakeEditor:
         encoding = habits.encodings[0] if habits.encodings else "utf-16"
         self.model.encoding = encoding
         self.sent: list[tuple[str, DocumentEdit]] = []
-        """Label and edit of every applyEdit."""
+        """The label and edit of every applyEdit."""
         self.shown: list[tuple[Level, str]] = []
         self.typing: Callable[[], object] | None = None
-        """Happens once, while the participants of the next save work."""
+        """Called once, while the participants of the next save are working."""
         self.logged: list[tuple[Level, str]] = []
         self.asked: list[Question] = []
         self.withdrawn: list[Question] = []
@@ -106,7 +110,7 @@ class FakeEditor:
         self.documents_shown: list[str] = []
         self.moved: list[tuple[str, ...]] = []
         self.modifications: list[Modification] = []
-        """Everything told, in order."""
+        """Everything that the server was told, in order."""
         self._apply: Callable[[Modification], None] = lambda modification: None
         self._open: set[asyncio.Future[EditAnswer]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -128,7 +132,7 @@ class FakeEditor:
             reload=custom,
             session_updates=custom,
             changes=custom,
-            # as sidecar/lsp/capabilities.py has it of their names
+            # the flags whose names sidecar/lsp/capabilities.py knows
             lf_lines=habits.lf_lines,
             in_any_order=habits.any_order,
             keeps_lines=habits.final_end == "setting",
@@ -138,13 +142,13 @@ class FakeEditor:
     def attach(self, apply: Callable[[Modification], None]) -> None:
         self._apply = apply
 
-    # What the user does
+    # The user's actions
 
     def opens(self, name: Name) -> Buffer:
         return self.model.open(self.uri(name))
 
     def types(self, name: Name, text: str, at: int | None = None) -> None:
-        """At the caret, or first move it to the code point `at`."""
+        """Types at the caret, or first moves it to the offset `at` (code points from 0)."""
         if at is not None:
             buffer = self.buffer(name)
             buffer.caret, buffer.joinable = at, False
@@ -167,15 +171,15 @@ class FakeEditor:
         self.model.close(self.uri(name))
 
     def looks_at_disk(self) -> None:
-        """Something changed there: clean documents are reloaded, where that is the editor's habit."""
+        """Something changed on disk: reloads clean documents if that is the editor's habit."""
         self.model.look_at_disk()
 
     def flushes(self) -> None:
-        """What is pending is told, as before any request of the editor's own."""
+        """Sends pending changes, as before any request of the editor's own."""
         self.model.flush()
 
     def disconnects(self) -> None:
-        """The editor ends; whoever waits for it hears EditorGone."""
+        """The editor ends. Whoever waits for it gets EditorGone."""
         self._gone = True
         for answer in self._open:
             if not answer.done():
@@ -186,7 +190,7 @@ class FakeEditor:
         return text if "://" in text else uri_of(os.path.join(self.folder, text))
 
     def buffer(self, name: Name) -> Buffer:
-        """KeyError when it is not open."""
+        """Raises KeyError if the document is not open."""
         return self.model.documents[self.uri(name)]
 
     def text(self, name: Name) -> str:
@@ -212,7 +216,7 @@ class FakeEditor:
         answer.add_done_callback(self._open.discard)
 
         def reply(given: Answer) -> None:
-            if not answer.done():  # an error response is a "no" like another
+            if not answer.done():  # an error response counts as a refusal
                 answer.set_result(EditAnswer(given.applied and given.error is None, given.reason))
 
         if edit.delete:
@@ -222,7 +226,7 @@ class FakeEditor:
         return _Kept(answer)
 
     async def save(self, client_uri: str, version: int, *, exact: bool = False) -> SaveAnswer:
-        """`typing` (of a test's) happens while the participants of the save work, which `exact` leaves out."""
+        """A test's `typing` happens while the participants of the save are working. `exact` skips them."""
         if not self._capabilities.save:
             return SaveAnswer(False)
         await self._arrives()
@@ -245,7 +249,7 @@ class FakeEditor:
         return (known or self.model.open_hidden(client_uri)).version
 
     async def close(self, client_uri: str) -> None:
-        """As in all our extensions: only what nobody looks at and has nothing unsaved."""
+        """Like our extensions: closes only a document that nobody looks at and that has nothing unsaved."""
         await self._arrives()
         self.model.release(client_uri)
 
@@ -262,7 +266,7 @@ class FakeEditor:
         step = DocumentEdits(client_uri, None, _replacements(edits))
         self.model.apply_to(
             buffer, step, "reload"
-        )  # done by our own extension, whatever the editor thinks of applyEdit
+        )  # our own extension does this, whatever the editor does with applyEdit
         self.model.flush(client_uri)
         return buffer.version
 
@@ -303,14 +307,14 @@ class FakeEditor:
     # Inside
 
     async def _arrives(self) -> None:
-        """A request is on its way; the editor tells what is pending before it acts on one."""
+        """A request arrives. The editor sends what is pending before it acts on it."""
         await asyncio.sleep(self.arrives_after)
         if self._gone:
             raise EditorGone("the editor's connection ended")
         self.model.flush()
 
     def _edit(self, label: str, edit: DocumentEdit) -> WorkspaceEdit:
-        # the LSP door sends Neovim version 1 for its unchecked version 0 (sidecar/lsp/edits.py)
+        # for version 0, which Neovim does not check, the LSP door sends version 1 (sidecar/lsp/edits.py)
         version = 1 if edit.version == 0 and self._capabilities.name == "Neovim" else edit.version
         replacements = _replacements(edit.edits)
         if edit.create and self.model.habits.final_end == "setting":  # as our snippet fills new files
@@ -320,7 +324,7 @@ class FakeEditor:
         return WorkspaceEdit(steps, label)
 
     def _delete(self, uri: str) -> bool:
-        """As our extension has it: not what somebody has open."""
+        """Like our extension: does not delete a file that is open."""
         buffer = self.model.documents.get(uri)
         if buffer is None or not buffer.hidden:
             return False
@@ -329,7 +333,7 @@ class FakeEditor:
         return True
 
     def _later(self, seconds: float, what: Callable[[], None]) -> asyncio.TimerHandle:
-        """In a task of its own, as everything that an editor says arrives."""
+        """In its own task, like everything that arrives from an editor."""
 
         async def happen() -> None:
             what()
@@ -350,11 +354,11 @@ class FakeEditor:
 
 
 class _Kept(Awaitable[EditAnswer]):
-    """Can be awaited any number of times; cancelling an await leaves the answer alone."""
+    """Can be awaited any number of times. Cancelling an await does not affect the answer."""
 
     def __init__(self, answer: asyncio.Future[EditAnswer]) -> None:
         self._answer = answer
-        answer.add_done_callback(lambda done: done.exception())  # nobody has to listen
+        answer.add_done_callback(lambda done: done.exception())  # it is fine if nobody listens
 
     def __await__(self) -> Generator[object, None, EditAnswer]:
         return asyncio.shield(self._answer).__await__()

@@ -1,7 +1,9 @@
-"""Habits: how editors differ from the book, one switch each, and the editors that have them. All were observed (2022–2026).
+"""Habits: how editors differ from the specification, one switch each, and the editors that have them. All were observed
+(2022–2026).
 
-The default is an editor that does everything as LSP says. A switch's comment names the editors it was seen in. Those of Neovim, eglot
-and Helix are compared with the real ones by `tests/e2e/test_habits_*.py`; an editor named "…, ours" has our snippet loaded.
+By default an editor follows LSP exactly. A switch's comment names the editors with that habit.
+`tests/e2e/test_habits_*.py` compare the habits of Neovim, eglot and Helix with the real editors. An editor named "…,
+ours" has our snippet loaded.
 """
 
 from __future__ import annotations
@@ -18,113 +20,132 @@ NEVER = math.inf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
-    # How changes are told
+    # How changes are sent
 
     lag: float = 0.0
-    """Seconds changes wait before they are told together (Neovim 0.15; eglot 0.5). Saving, closing and requests tell them first."""
+    """Seconds that changes wait before they are sent together (Neovim 0.15; eglot 0.5). Saving, closing and requests
+    send them first.
+    """
     lag_restarts: bool = False
-    """Every change starts the wait again (eglot: an idle timer; Neovim's is not)."""
+    """Every change restarts the wait (eglot: an idle timer; not Neovim)."""
     version_when_told: bool = False
-    """The version counts what was told, not what was done: inside the lag an edit for the old version is accepted and lands in
-    the wrong place (eglot 1.17 without a flush before applyEdit)."""
+    """The version counts what was sent, not what was done. During the lag, an edit for the old version is accepted and
+    applied at the wrong place (eglot 1.17 without a flush before applyEdit).
+    """
     told_before_edit: bool = False
-    """Pending changes are told before applyEdit is looked at (eglot with our snippet)."""
+    """Pending changes are sent before applyEdit is handled (eglot with our snippet)."""
     version_step: int = 1
     """Versions have gaps (Neovim: changedtick)."""
     first_version: int = 1
-    """What didOpen says (Neovim, eglot, lsp-mode: 0)."""
+    """The version in didOpen (Neovim, eglot, lsp-mode: 0)."""
     full_text: bool = False
-    """didChange always carries everything (Kate)."""
+    """didChange always contains the whole text (Kate)."""
     counts: Encoding | None = None
-    """Characters are counted so, whatever was agreed (lsp-mode: code points as UTF-16)."""
+    """The units in which it counts characters, whatever was agreed (lsp-mode: code points as UTF-16)."""
     lf_lines: bool = False
-    """Only "\\n" ends a line, a "\\r" is a character like any other (Neovim, eglot, Helix)."""
+    """Only "\\n" ends a line; "\\r" is an ordinary character (Neovim, eglot, Helix)."""
     any_order: bool = False
-    """What is told in one moment may arrive in another order (Helix)."""
+    """Notifications sent at the same moment may arrive in any order (Helix)."""
     noop_told: bool = False
-    """An edit that changes nothing is told as a change (Neovim, eglot, Helix). VS Code says `true` and never tells it."""
+    """An edit that changes nothing is reported as a change (Neovim, eglot, Helix). VS Code says `true` and never
+    reports it.
+    """
 
-    # How applyEdit is taken
+    # How applyEdit is handled
 
     order: Literal["change first", "answer first", "either"] = "change first"
-    """What comes first of didChange and the answer. VS Code, eglot: the answer; lsp-mode: the change; Neovim, Helix: either."""
+    """Which comes first, didChange or the answer. VS Code, eglot: the answer; lsp-mode: the change; Neovim, Helix:
+    either.
+    """
     stale: Literal["false", "true", "error", "misapplied"] = "false"
-    """An edit for an older version: `applied: false` (VS Code, Helix), `true` and nothing done (Neovim), an error (eglot), or made
-    where it does not belong (eglot inside its lag, see version_when_told)."""
+    """An edit for an older version: `applied: false` (VS Code, Helix), `true` with nothing done (Neovim), an error
+    (eglot), or applied at the wrong place (eglot during its lag, see version_when_told).
+    """
     stale_reason: str = ""
     """VS Code gives none."""
     error_code: int = -32603
     """eglot 1.9 says +32603, 1.17 -32603."""
     unchecked: frozenset[int] = frozenset()
-    """Versions that are never compared (Neovim, lsp-mode: 0)."""
+    """Versions that are never checked (Neovim, lsp-mode: 0)."""
     newer_is_fine: bool = False
     """Only older versions count as stale (Neovim compares with <)."""
     refuses: bool = False
-    """No edit is ever taken (Kate)."""
+    """Never accepts an edit (Kate)."""
     thinks: float = 0.0
-    """Seconds before it does anything: it asks its user (eglot 1.9), or hangs (NEVER)."""
+    """Seconds before it acts: it asks its user (eglot 1.9), or hangs (NEVER)."""
     answers_after: float = 0.0
-    """Seconds between doing it and saying so; NEVER: the answer is lost."""
+    """Seconds between acting and answering; NEVER: the answer is lost."""
     closes_first: bool = False
-    """The user closes the document in the moment in which the edit arrives."""
+    """The user closes the document at the moment when the edit arrives."""
     undo_joins: Literal["", "earlier", "later", "both", "around"] = ""
-    """One undo takes typing along: what was typed before, what is typed after (lsp-mode), or, where something was typed right
-    before, that and what is typed after (eglot)."""
+    """One undo includes typing: what was typed before, what is typed after (lsp-mode), or, if something was typed right
+    before, that and what is typed after (eglot).
+    """
     end_in_two: bool = False
-    """The deletion of a file's last lines is told as two changes: what they say, then the line end that is left (Neovim)."""
+    """The deletion of a file's last lines is reported as two changes: the lines' content, then the remaining line end
+    (Neovim).
+    """
     blank_line_past_end: bool = False
-    """Text inserted behind the final line end gets another line end (Neovim 0.11)."""
+    """Text inserted after the final line end gets another line end (Neovim 0.11)."""
 
     # Documents that are not open
 
     unopened: Literal["hidden", "twice", "change first", "untold", "refused"] = "hidden"
-    """An edit opens them hidden (all); tells didOpen twice (eglot); tells didChange before didOpen, which still has the text before it
-    (Helix, at times); tells nothing (lsp-mode after CreateFile); or refuses."""
+    """How an edit opens documents: hidden (all); with two didOpens (eglot); with didChange before a didOpen that still
+    has the old text (Helix, at times); without telling the server (lsp-mode after CreateFile); or not at all.
+    """
     creates: Literal["yes", "in a folder", "no", "said"] = "yes"
-    """CreateFile: with the folders it needs; only where the folder exists (Neovim 0.7); unsupported (eglot 1.17), and said to be done
-    all the same (eglot 1.9)."""
+    """CreateFile: creates folders too; works only in an existing folder (Neovim 0.7); unsupported (eglot 1.17), or
+    claimed to be done although unsupported (eglot 1.9).
+    """
 
     # Text and disk
 
     line_ends: Literal["raw", "majority", "unanimous", "lf"] = "raw"
-    """raw: kept, also in edits (Helix). majority: the document has one line end, others are converted on the way in (VS Code).
-    unanimous: CRLF only where all lines have it, edits converted (Neovim). lf: the buffer has LF, CRLF on disk; a CR in an edit stays and is doubled on
-    disk (Emacs, Kate)."""
+    """raw: kept, also in edits (Helix). majority: the document has one line end, and others are converted when they
+    enter (VS Code). unanimous: CRLF only if all lines have it; edits are converted (Neovim). lf: the buffer has LF,
+    CRLF is on disk; a CR in an edit stays and is doubled on disk (Emacs, Kate).
+    """
     final_end: Literal["text", "added", "setting"] = "text"
-    """The final line end. text: a character like any other (VS Code). added: saving adds it where there is none, as a step of its own
-    (Emacs, Helix). setting: a buffer is lines and this a flag of it; edits cannot take it away, an empty file is one empty line, and
-    saving writes one without a word (Neovim)."""
+    """The final line end. text: an ordinary character (VS Code). added: a save adds a missing one as its own undo step
+    (Emacs, Helix). setting: a buffer consists of lines and this is one of its flags; edits cannot remove it, an empty
+    file is one empty line, and a save writes it silently (Neovim).
+    """
     encoding: str = "utf-8"
-    """Of files without a mark, as its user has set it (VS Code: files.encoding)."""
+    """The encoding of files without a mark, set by the user (VS Code: files.encoding)."""
     keeps_bom: bool = False
     """The byte order mark is part of the text. (VS Code and Neovim strip it and put it back.)"""
     on_save: Callable[[str], str] | None = None
-    """Save participants: a step of their own (VS Code: format, trim, final newline)."""
+    """Save participants, which make their own undo step (VS Code: format, trim, final newline)."""
     exact_behind: bool = False
-    """A text that has to stay as it is is saved like any other first, and where the participants changed it, it is put into the file behind
-    the document, which takes it from there (VS Code with our extension, for what is not the active editor's)."""
+    """To keep a text exact, it is first saved normally. If the participants changed it, the exact text is written to
+    the file, and the document is reloaded from there (VS Code with our extension, for documents that are not active).
+    """
     save_fails: Literal["", "always", "newer"] = ""
-    """newer: when the file changed on disk (VS Code, Helix; the others ask their user, and our snippets answer no)."""
+    """newer: if the file changed on disk (VS Code, Helix; the others ask their user, and our snippets answer no)."""
     save_takes: float = 0.0
-    """Seconds from the moment whose text is saved until that is on the disk, and as long again until the save is told. What is typed
-    meanwhile is told before that: the save is told, as one of the whole text, for a version newer than the bytes (VS Code, 0.01 to 0.04)."""
+    """Seconds from the moment whose text is saved until it is on disk, and again until didSave. Keys typed meanwhile
+    are reported before that, so didSave, with the whole text, is for a newer version than the bytes (VS Code, 0.01 to
+    0.04).
+    """
     reloads: float | None = None
-    """Seconds after which a clean document that changed on disk is taken from there; None: never (Helix, Emacs and Neovim
-    without focus)."""
+    """Seconds until a clean document that changed on disk is reloaded; None: never (Helix, and Emacs and Neovim without
+    focus).
+    """
 
-    # What it says about itself
+    # What it announces about itself
 
     client: str = "fake editor"
     encodings: tuple[Encoding, ...] = ("utf-16",)
-    """Offered, best first. Empty: nothing is said (Neovim 0.7)."""
+    """The offered encodings, best first. Empty: none is offered (Neovim 0.7)."""
     document_changes: bool = True
     says_document_changes: bool = True
-    """Neovim takes them and does not say so."""
+    """Whether it announces documentChanges. Neovim supports them without announcing them."""
     create_files: bool = True
     messages: bool = True
     """window/showMessageRequest (Helix 25.01 has none)."""
     says_messages: bool = True
-    """eglot has it and does not say so."""
+    """eglot supports it without announcing it."""
 
 
 WELL_BEHAVED = Habits()
@@ -135,7 +156,7 @@ VSCODE = Habits(
     save_fails="newer",
     reloads=0.2,
 )
-"""It saves at once here, for tests that look at the disk right after; VSCODE_SAVING saves as it really does."""
+"""Saves at once, for tests that look at the disk right afterwards. VSCODE_SAVING saves with the real delays."""
 VSCODE_SAVING = replace(VSCODE, save_takes=0.02)
 NEOVIM = Habits(
     client="Neovim",

@@ -1,6 +1,7 @@
-"""FakeModel: the headless editor with habits (`editor_habits.py`). Sans-IO; time comes from `later`, choices from a seed.
+"""FakeModel: the headless editor with habits (`editor_habits.py`). Sans-IO; time comes from `later`, choices from a
+seed.
 
-Both faces of the fake editor stand on it: `editor_fake.py` in the process, `editor_wire.py` over real pipes.
+Both forms of the fake editor use it: `editor_fake.py` inside the process, `editor_wire.py` over real pipes.
 """
 
 from __future__ import annotations
@@ -53,35 +54,35 @@ class FakeModel(EditorModel):
         self.first_version = habits.first_version
         self.random = random.Random(seed)
         self.answered: Callable[[], None] = lambda: None
-        """Told that an edit was answered before anything of it is told."""
+        """Called when an edit was answered, before its changes are sent."""
         self.edits_seen = 0
-        """How many applyEdit requests arrived."""
+        """How many applyEdit requests have arrived."""
         self.keys = 0
-        """How often the user typed."""
+        """How often the user has typed."""
         self._untold: dict[str, list[ContentChange]] = {}
         self._timers: dict[str, Timer] = {}
         self._held: list[Event] | None = None
         self._ends: dict[str, str] = {}
         self._silent: set[str] = set()
-        """Documents of which the server never hears."""
+        """Documents that the server never hears about."""
         self._unannounced: dict[str, Opened] = {}
-        """didOpens that come after their document's didChange."""
+        """didOpens that are sent after their document's didChange."""
         self._burst: list[Event] = []
-        """What was told in this moment after the first, when it may arrive in any order."""
+        """Notifications of this moment after the first, if they may arrive in any order."""
         self._moment = False
         self._seen: dict[str, bytes | None] = {}
-        """What each document's file held when it was last read or written here."""
+        """The content of each document's file when it was last read or written here."""
         self._exact = False
         self._saving: dict[str, list[Callable[[], object]]] = {}
-        """Saves that wait for the one that is on its way."""
+        """Saves that wait for the running one to finish."""
         self._next: dict[str, Callable[[], None]] = {}
-        """What comes next of the save that is on its way: nothing is closed before that has ended."""
+        """The next step of the running save. Nothing is closed before the save has ended."""
         self.users_save: Callable[[str], AbstractContextManager[None]] = lambda uri: nullcontext()
-        """Entered while a save that the user wanted is written."""
+        """Entered while a save that the user requested is written."""
         self._was_empty: dict[str, bool] = {}
         self._codecs: dict[str, str] = {}
 
-    # Telling
+    # Sending
 
     def changed(self, buffer: Buffer, changes: Sequence[ContentChange]) -> None:
         if not changes:
@@ -101,7 +102,7 @@ class FakeModel(EditorModel):
             self._timers[uri] = self.later(self.habits.lag, lambda: self.flush(uri))
 
     def flush(self, uri: str | None = None) -> None:
-        """Tell what is pending, of one document or of all; editors do so before requests of their own."""
+        """Sends pending changes, of one document or all. Editors do so before their own requests."""
         for one in [*self._untold] if uri is None else [uri]:
             timer = self._timers.pop(one, None)
             if timer is not None:
@@ -132,7 +133,7 @@ class FakeModel(EditorModel):
             self._silent.add(buffer.uri)
 
     def open(self, uri: str) -> Buffer:
-        """Showing a document that was hidden tells what was held back about it."""
+        """Showing a hidden document sends what was held back about it."""
         held_back = uri in self._silent or uri in self._unannounced
         buffer = super().open(uri)
         if held_back:
@@ -146,7 +147,8 @@ class FakeModel(EditorModel):
         while uri in self._next:
             self._next[uri]()
         self.flush(uri)
-        if uri in self._unannounced:  # never told open, so not closed either
+        # the server was never told that it opened, so it is not told that it closed
+        if uri in self._unannounced:
             self._silent.add(uri)
         super().close(uri)
         self._silent.discard(uri)
@@ -175,19 +177,19 @@ class FakeModel(EditorModel):
             self.tell(event)
 
     def arrive(self) -> None:
-        """What else was told in this moment arrives, each a few places at most from where it belongs."""
+        """The other notifications of this moment arrive, each at most a few places from where it belongs."""
         burst, self._burst, self._moment = self._burst, [], False
         for _, event in sorted(enumerate(burst), key=lambda one: one[0] + 3 * self.random.random()):
             self.tell(event)
 
-    # Taking edits
+    # Applying edits
 
     def request_edit(self, edit: WorkspaceEdit, reply: Callable[[Answer], None]) -> None:
         self.edits_seen += 1
         if self.habits.closes_first:
             for step in edit.steps:
                 buffer = self.documents.get(step.uri) if isinstance(step, DocumentEdits) else None
-                if buffer is not None and not buffer.hidden:  # nobody closes what nobody sees
+                if buffer is not None and not buffer.hidden:  # nobody closes a document that nobody sees
                     self.close(buffer.uri)
         if self.habits.thinks == math.inf:
             return
@@ -204,7 +206,7 @@ class FakeModel(EditorModel):
         self._held = []
         try:
             answer = self.apply(edit)
-            if not first:  # an editor that tells first does not wait for its timer
+            if not first:  # an editor that sends the change first does not wait for its timer
                 self.flush()
         finally:
             held, self._held = self._held, None
@@ -306,7 +308,7 @@ class FakeModel(EditorModel):
         return ((BOM if marked else "") + text).encode(codec)
 
     def _file_of(self, buffer: Buffer, text: str) -> str:
-        """Of an editor that keeps lines: no line is an empty file, and the last line always gets an end."""
+        """The file of an editor that stores lines: no line is an empty file, and the last line always gets an end."""
         if text == "\n" and self._was_empty.get(buffer.uri):
             return ""
         assert isinstance(buffer, FakeBuffer)
@@ -326,7 +328,7 @@ class FakeModel(EditorModel):
         super().replace(uri, start, end, self.arriving(self.documents[uri], new), label)
 
     def _end(self, text: str) -> str:
-        """The line end that the document has, as this editor sees it."""
+        """The line end of the document, as this editor sees it."""
         found = _LINE_END.findall(text)
         crlf = found.count("\r\n")
         match self.habits.line_ends:
@@ -385,8 +387,11 @@ class FakeModel(EditorModel):
         users: bool = True,
         done: Callable[[bool], None] = lambda saved: None,
     ) -> bool:
-        """`exact`: without save participants. `users`: the user wants it. False when it cannot be; else `done` is told how it ended,
-        when it did: one save comes after the other."""
+        """Saves a document; saves run one after another. Returns False if it cannot be saved, otherwise calls `done`
+        with the result.
+
+        `exact`: without save participants. `users`: the user requested it.
+        """
         if exact and self.habits.exact_behind:
             return self._save_behind(uri, done)
         if not self.habits.save_takes:
@@ -447,7 +452,7 @@ class FakeModel(EditorModel):
 
         def write() -> None:
             if self._next.get(uri) is not write:
-                return  # done already, before the document was closed
+                return  # already done before the document was closed
             del self._next[uri]
             if not self._is_free(uri):
                 self._saved(uri, False, done)
@@ -490,7 +495,7 @@ class FakeModel(EditorModel):
         super().reload(uri)
 
     def look_at_disk(self) -> None:
-        """What a file watcher, or coming back to the window, sets off: clean documents are taken from the disk again."""
+        """Triggered by a file watcher or by the user's return to the window: reloads clean documents."""
         if self.habits.reloads is None:
             return
         for uri in [*self.documents]:
@@ -503,7 +508,7 @@ class FakeModel(EditorModel):
 
 
 def _end_told_apart(text: str, splices: Sequence[Splice]) -> str:
-    """The final line end, where the last of `splices` takes whole lines away up to it."""
+    """Separates the final line end, if the last of `splices` removes whole lines up to it."""
     last = max(splices, default=Splice(0, 0, ""))
     end = next((end for end in ("\r\n", "\n") if text.endswith(end)), "")
     takes = not last.new and last.end == len(text) and 0 < last.start <= len(text) - len(end)
@@ -511,6 +516,6 @@ def _end_told_apart(text: str, splices: Sequence[Splice]) -> str:
 
 
 def _codec(data: bytes, unmarked: str) -> str:
-    """By the mark; `unmarked` without one."""
+    """The codec that the mark says; `unmarked` without a mark."""
     marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     return next((codec for mark, codec in marks.items() if data.startswith(mark)), unmarked)

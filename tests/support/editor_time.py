@@ -1,7 +1,8 @@
-"""Virtual time: an event loop on which waiting costs nothing, so that "answers after 61 seconds" is a quick, exact test.
+"""Virtual time: an event loop on which waiting costs nothing, so that "answers after 61 seconds" is a quick and exact
+test.
 
-`run(main())` runs a coroutine on it. When nothing is ready and no worker thread of anyio's is busy, the clock jumps to the next timer. Real pipes
-and processes do not belong on it: they take real time.
+`run(main())` runs a coroutine on it. When nothing is ready and no worker thread of anyio's is busy, the clock jumps to
+the next timer. Do not use real pipes and processes on it, because they take real time.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from anyio import CapacityLimiter
 
 T = TypeVar("T")
 PATIENCE = 10.0
-"""Real seconds for which a thread, or anything else outside, is waited for."""
+"""Real seconds to wait for a thread or anything else outside."""
 
 FOR_EVER = 24 * 3600.0
-"""Seconds: asyncio never selects for longer, so a timer that far away is "never" (`sleep_forever` is a timer at infinity)."""
+"""In seconds: asyncio never waits longer, so a timer this far away means "never" (`sleep_forever` is a timer at
+infinity).
+"""
 
 
 class Stuck(AssertionError):
-    """Nothing is scheduled and nothing came from outside: the test would wait for ever."""
+    """Nothing is scheduled and nothing arrives from outside, so the test would wait for ever."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
@@ -41,7 +44,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 class _Jumping(selectors.BaseSelector):
-    """Looks at the real files; what would be waiting becomes a jump of the loop's clock."""
+    """Polls the real files. Instead of waiting, makes the loop's clock jump."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         self._loop = loop
@@ -76,7 +79,7 @@ class _Jumping(selectors.BaseSelector):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """The result of `main`, in virtual time from 0."""
+    """Returns the result of `main`, run in virtual time from 0."""
 
     async def watched() -> T:
         loop = asyncio.get_running_loop()

@@ -1,8 +1,8 @@
-"""FakeWireEditor: the lying editor over real pipes, for servers started as processes.
+"""FakeWireEditor: the misbehaving editor over real pipes, for servers that run as processes.
 
     async with FakeWireEditor([sys.executable, "-m", "sidecar", "lsp"], tmp_path, NEOVIM) as editor: …
 
-All of `demo/editor.py` works on it; what it announces about itself comes from its habits.
+Everything in `demo/editor.py` works on it. Its habits determine what it announces.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FakeWireEditor(HeadlessEditor):
         self.habits = habits
         self._seed = seed
         self._held: list[Event] | None = None
-        """What is told once the answer is on its way that comes first."""
+        """Events to be sent after the answer that must come first."""
         super().__init__(
             command,
             folder,
@@ -90,7 +90,7 @@ class FakeWireEditor(HeadlessEditor):
         return super().handle(method, params)
 
     async def request(self, method: str, params: object, timeout: float = WAIT) -> object:
-        """What is pending is told first, so that the server sees what its user sees."""
+        """Sends pending changes first, so that the server sees what its user sees."""
         self._told()
         self.model.flush()
         self.model.arrive()

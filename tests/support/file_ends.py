@@ -1,4 +1,4 @@
-"""Edits at a file's end, for real editors and fake ones alike: name → (the file, what the agent writes)."""
+"""Edits at a file's end, for real and fake editors: name → (the file, the agent's text)."""
 
 FILE_ENDS = {
     "last-line": ("one\ntwo\nthree\n", "one\ntwo\n"),

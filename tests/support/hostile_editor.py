@@ -1,7 +1,7 @@
 """Hostile input from the editor's side: two tables, for any server that has one harmless command.
 
-A new hostile input is one line of `survived` (sent after `initialize` to a server that must live on) or of `first` (sent as the
-first thing to a new connection). Answers map ids to error codes, or to OK; the id None is JSON-RPC's null.
+Add a new hostile input as one line in `survived` (sent after `initialize`; the server must survive it) or in `first`
+(the first thing sent on a new connection). Answers map ids to error codes, or to OK. The id None is JSON-RPC's null.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ INIT = message(id="i", method="initialize", params=INITIALIZE)
 
 
 def survived(echo: str, typed: str = "textDocument/hover") -> list[Row]:
-    """`echo`: a command that takes any object, or nothing, and answers at once; `typed`: a request that has params. Rows with other commands are for the test server."""
+    """`echo`: a command that accepts any object, or nothing, and answers at once. `typed`: a request with params. Rows
+    with other commands are for the test server.
+    """
 
     return [
         # not messages
@@ -114,7 +116,7 @@ def survived(echo: str, typed: str = "textDocument/hover") -> list[Row]:
         ("shutdown of a handler", command("a", "test.fail", "exit"), {"a": INTERNAL}),
         ("a handler that fails", command("a", "test.fail", "other"), {"a": INTERNAL}),
         ("a result that is no JSON", command("a", "test.fail", "unserialisable"), {"a": INTERNAL}),
-        # answers nobody asked for
+        # answers to questions that nobody asked
         ("an answer to nothing", message(id="s1", result={}) + message(id=1, result=None), {}),
         ("an error to nothing", message(id="s1", error={"code": 1, "message": ""}), {}),
         ("an error that is a string", message(id=None, error="no"), {}),

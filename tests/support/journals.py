@@ -8,7 +8,7 @@ from sidecar.journal.entry import Entry
 
 
 def entry(before: str | None, after: str | None, path: str = "/w/a.txt", **more: Any) -> Entry:
-    """A write of session "s" in /w."""
+    """A write by session "s" in /w."""
     values: dict[str, Any] = {
         "session": "s",
         "agent": "agent",
@@ -26,5 +26,5 @@ def entry(before: str | None, after: str | None, path: str = "/w/a.txt", **more:
 
 
 def numbered(count: int, width: int = 40) -> str:
-    """A text of that many different lines."""
+    """A text of this many different lines."""
     return "".join(f"{i} {i * 7919 % 1000003} ".ljust(width - 1, "x") + "\n" for i in range(count))

@@ -1,4 +1,4 @@
-"""The language server without its other half: an overlay behind it, and commands that show what it holds.
+"""The language server without the agents' side: an overlay, and commands that show its content.
 
 python -m tests.support.lsp_only
 """

@@ -1,7 +1,8 @@
-"""meaning: texts made of places that hold one value each, so that it is plain what a change of one text means for another.
+"""meaning: texts made of places with one value each, so that the meaning of one change for another text is obvious.
 
-Between two places stand lines that nobody touches. So what the agent meant is worked out place by place, without a diff: where it changed
-a place, its value counts; where somebody else did, theirs; where both did, differently, nobody can say.
+Between two places are lines that nobody touches, so the agent's intent can be computed for each place without a diff.
+If the agent changed a place, its value counts; if somebody else did, theirs counts; if both did, differently, the
+result is undefined.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import re
 
 PLACES = 4
 Values = tuple[str, ...]
-"""One for each place; "" is an empty place."""
+"""One value for each place; "" is an empty place."""
 
 _PLACE = re.compile(r"<<\d\n(.*?)\n?>>\d\n", re.DOTALL)
 
 
 def text_of(values: Values) -> str:
-    """Each place takes eight lines and that of its value, if it has one."""
+    """Each place takes eight lines, and one for its value if it has one."""
     return "".join(
         f"above {i}\nnear above {i}\n\n<<{i}\n{value}{value and chr(10)}>>{i}\n\nnear below {i}\nbelow {i}\n"
         for i, value in enumerate(values)
@@ -30,7 +31,7 @@ def values_of(text: str) -> Values:
 
 
 def meant(saw: Values, now: Values, sent: Values) -> Values | None:
-    """What the text has to say after an agent that saw one text sent another; None: a conflict."""
+    """The expected text after an agent that saw one text sent another; None: a conflict."""
     found: list[str] = []
     for before, theirs, its in zip(saw, now, sent, strict=True):
         if before not in (theirs, its) and theirs != its:

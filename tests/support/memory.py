@@ -1,4 +1,4 @@
-"""What a process has in memory, from /proc (Linux)."""
+"""A process's memory, from /proc (Linux)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def resident(pid: int) -> float:
-    """MB now."""
+    """Its current size in MB."""
     return _field(pid, "VmRSS")
 
 
 def peak(pid: int) -> float:
-    """MB at most since it started."""
+    """Its largest size since it started, in MB."""
     return _field(pid, "VmHWM")
 
 

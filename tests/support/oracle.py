@@ -1,17 +1,17 @@
-"""The oracle: LSP's text model written as the specification reads, with no thought of speed.
+"""The oracle: LSP's text model, written like the specification and without regard to speed.
 
-It shares no code with sidecar.core. A UTF-16 editor is modelled by the list of units it holds, so that an edit between
-the halves of a surrogate pair does what it does there.
+It shares no code with sidecar.core. A UTF-16 editor is modelled as a list of units, so that an edit inside a surrogate
+pair has the same effect as in such an editor.
 """
 
 from __future__ import annotations
 
 Place = tuple[int, int]
-"""Line and character, both from 0."""
+"""Line and character (in units of the encoding), both from 0."""
 
 
 def widths(text: str, encoding: str) -> list[int]:
-    """The units of each code point."""
+    """The number of units of each code point."""
     if encoding == "utf-32":
         return [1 for _ in text]
     if encoding == "utf-16":
@@ -20,7 +20,7 @@ def widths(text: str, encoding: str) -> list[int]:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines with their terminators; the last has none, and may be empty."""
+    """The lines with their terminators. The last line has none and may be empty."""
     lines, line, index = [], "", 0
     while index < len(text):
         step = 2 if text[index : index + 2] == "\r\n" else 1
@@ -33,7 +33,9 @@ def split_lines(text: str) -> list[str]:
 
 
 def offset_at(text: str, place: Place, encoding: str) -> int:
-    """Code points before a place; clamped to the line and to the text, snapped to a character's start."""
+    """The offset of a place in code points from 0, clamped to the line and the text and moved back to a character's
+    start.
+    """
     lines = split_lines(text)
     line, units = place
     if line >= len(lines):
@@ -48,7 +50,7 @@ def offset_at(text: str, place: Place, encoding: str) -> int:
 
 
 def position_at(text: str, offset: int, encoding: str) -> Place:
-    """The place of an offset; between a carriage return and its newline, the place before both."""
+    """The place of an offset. Between a carriage return and its newline, the place before both."""
     lines = split_lines(text)
     number = 0
     while number + 1 < len(lines) and offset >= len(lines[number]):
@@ -59,7 +61,7 @@ def position_at(text: str, offset: int, encoding: str) -> Place:
 
 
 def replace(text: str, start: Place, end: Place, new: str, encoding: str) -> str:
-    """What an editor that counts in `encoding` has after the change."""
+    """The text after the change in an editor that counts in `encoding`."""
     if encoding != "utf-16":
         return text[: offset_at(text, start, encoding)] + new + text[offset_at(text, end, encoding) :]
     units = to_units(text)
@@ -67,7 +69,7 @@ def replace(text: str, start: Place, end: Place, new: str, encoding: str) -> str
 
 
 def to_units(text: str) -> list[int]:
-    """The 16-bit units of a text; surrogates as they are."""
+    """The 16-bit units of a text, surrogates included."""
     units: list[int] = []
     for code in map(ord, text):
         if code > 0xFFFF:
@@ -78,7 +80,7 @@ def to_units(text: str) -> list[int]:
 
 
 def from_units(units: list[int]) -> str:
-    """The text of 16-bit units; a high surrogate with a low one behind it is one character."""
+    """The text of 16-bit units. A high surrogate followed by a low one is one character."""
     text, index = "", 0
     while index < len(units):
         unit = units[index]

@@ -1,6 +1,6 @@
-"""An LSP client that sends raw bytes and reads strictly: a connection to the server in another process or in this one.
+"""An LSP client that sends raw bytes and reads strictly, connected to a server in another process or in this one.
 
-It shares no code with the server: what it parses is the base protocol as the specification has it.
+It shares no code with the server and parses the base protocol as specified.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class RawClient:
         self.close = close
         self._serial = 0
         self.seen: list[dict[str, Any]] = []
-        """Every message received."""
+        """All received messages."""
         self.exit_code: Callable[[], Any]
         self.process: Any = None
         self.reading: Any = None
-        """The transport that reads; paused, it is an editor that does not read."""
+        """The transport that reads. Pause it for an editor that does not read."""
 
     def send(self, data: bytes) -> None:
         self._write(data)
@@ -49,7 +49,7 @@ class RawClient:
         self.send(message(method=method, params=params))
 
     def ask(self, method: str, params: Any = None) -> int:
-        """Sends a request; returns its id."""
+        """Sends a request and returns its id."""
         self._serial += 1
         self.send(message(id=f"c{self._serial}", method=method, params=params))
         return self._serial
@@ -75,7 +75,7 @@ class RawClient:
         raise AssertionError(f"the server ended; it had said {self.seen}")
 
     async def request(self, method: str, params: Any = None) -> dict[str, Any]:
-        """The whole answer, with `result` or `error`."""
+        """Sends a request and returns the whole answer, with `result` or `error`."""
         serial = self.ask(method, params)
         return await self.receive_until(lambda m: m.get("id") == f"c{serial}" and "method" not in m)
 
@@ -99,7 +99,7 @@ async def in_process(
     build: Callable[[], AbstractAsyncContextManager[SidecarServer]] = lsp_only.build,
     greeting: Greeting | None = None,
 ) -> AsyncIterator[RawClient]:
-    """The server on pipes of this process. `client.exit_code()` awaits its end."""
+    """Runs the server on pipes in this process. `client.exit_code()` awaits its end."""
     loop = asyncio.get_running_loop()
     server_in, client_out = os.pipe()
     client_in, server_out = os.pipe()
@@ -135,9 +135,11 @@ async def in_process(
 
 @asynccontextmanager
 async def as_process(*command: str, drained: bool = True, **how: Any) -> AsyncIterator[RawClient]:
-    """`python -m tests.support.lsp_only` or another command; `client.process` is it, `client.reading` the transport that reads.
+    """Runs `python -m tests.support.lsp_only`, or another command, as `client.process`. `client.reading` is the
+    transport that reads.
 
-    Without `drained` nobody reads what it writes to stderr. `how`: more for the process (`cwd`, `env`)."""
+    Without `drained`, nobody reads its stderr. `how`: further options of the process (`cwd`, `env`).
+    """
     output, its_output = os.pipe()
     process = await asyncio.create_subprocess_exec(
         *(command or (sys.executable, "-m", "tests.support.lsp_only")),

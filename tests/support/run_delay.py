@@ -1,4 +1,4 @@
-"""How long a process was ready to run and did not, from /proc (Linux)."""
+"""How long a process was ready to run but had to wait, from /proc (Linux)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def run_delays(pid: int) -> dict[int, float]:
-    """Thread → seconds that it has waited for a processor since it started."""
+    """By thread: the seconds that it has waited for a processor since it started."""
     found: dict[int, float] = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that just ended
             found[int(task.name)] = int((task / "schedstat").read_text().split()[1]) / 1e9
     return found

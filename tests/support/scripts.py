@@ -1,4 +1,4 @@
-"""The scripts of scripts/, as modules."""
+"""Imports the scripts in scripts/ as modules."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look there
+    sys.modules[spec.name] = module  # its dataclasses look it up there
     spec.loader.exec_module(module)
     return module

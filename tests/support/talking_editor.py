@@ -1,4 +1,4 @@
-"""A headless editor that announces everything sessions have, and keeps what it was told of them."""
+"""A headless editor that announces every feature of sessions and remembers what it was told about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONSENTS = (
 
 
 class TalkingEditor(HeadlessEditor):
-    """`fill` answers forms and pages; it may await."""
+    """`fill` answers forms and addresses; it may await."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TalkingEditor(HeadlessEditor):
         self.fill: Callable[[Any], object] = lambda params: {"action": "cancel"}
         self.forms: list[Any] = []
         self.told: list[Any] = []
-        """Params of `sidecar/sessionUpdate`, whole."""
+        """The params of each `sidecar/sessionUpdate`."""
         self.withdrawn: list[Any] = []
 
     def heard(self, method: str, params: Any) -> None:
@@ -76,7 +76,7 @@ class TalkingEditor(HeadlessEditor):
         return [params for method, params in self.notifications if method == "sidecar/activity"]
 
     def said(self, session_id: str, kind: str = "agent_message_chunk", *, replay: bool = False) -> str:
-        """The texts of one session's chunks of a kind, live or replayed."""
+        """The texts of one session's chunks of one kind, live or replayed."""
         return "".join(
             params["update"]["content"]["text"]
             for params in self.told
@@ -86,6 +86,6 @@ class TalkingEditor(HeadlessEditor):
         )
 
     async def prompt(self, text: str, session_id: str | None = None) -> Any:
-        """The whole turn."""
+        """Runs a whole turn."""
         argument = {"prompt": text, "wait": True} | ({"sessionId": session_id} if session_id else {})
         return await self.execute("sidecar.prompt", argument)

@@ -1,8 +1,8 @@
-"""The installed editors and agents of the end-to-end tests: where they are, or a skip that names what is missing.
+"""Finds the installed editors and agents for the end-to-end tests, or skips the test and names what is missing.
 
-`make tools` installs them and writes .cache/tools/tools.json. With CI=true a missing tool fails its tests instead, unless
-ACP_SIDECAR_MAY_SKIP names it (comma-separated, or "all"). ACP_SIDECAR_TOOL_<NAME> (upper case, - and . as _) points at
-another copy of a tool. Nothing here looks at PATH: a test must not pass because of what a machine happens to have.
+`make tools` installs them and writes .cache/tools/tools.json. With CI=true, a missing tool fails its tests unless
+ACP_SIDECAR_MAY_SKIP names it (comma-separated, or "all"). ACP_SIDECAR_TOOL_<NAME> (upper case, - and . as _) selects
+another copy of a tool. PATH is never used: a test must not pass because of what a machine happens to have.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MISSING = "missing tool "
-"""How the reason of such a skip or failure begins; the end of a run lists them."""
+"""The start of the reason for such a skip or failure. The summary of a run lists them."""
 MANIFEST = ROOT / ".cache" / "tools" / "tools.json"
 
 
@@ -25,12 +25,12 @@ MANIFEST = ROOT / ".cache" / "tools" / "tools.json"
 class Tool:
     name: str
     command: str
-    """An absolute path; a launcher that needs nothing of the environment but a shell."""
+    """An absolute path. A launcher may need a shell, but nothing else from the environment."""
     version: str
 
 
 def find(name: str) -> Tool | str:
-    """The tool, or in words why it is not there."""
+    """The tool; otherwise why it is missing, in words."""
     override = os.environ.get("ACP_SIDECAR_TOOL_" + re.sub(r"[^A-Z0-9]", "_", name.upper()))
     if override:
         return Tool(name, override, "from the environment")
@@ -54,7 +54,7 @@ def may_skip(name: str) -> bool:
 
 
 def require(name: str) -> Tool:
-    """The tool; else the calling test skips, or with CI=true fails, saying which one and why."""
+    """The tool. If it is missing, skips the calling test, or with CI=true fails it, and says why."""
     found = find(name)
     if isinstance(found, Tool):
         return found

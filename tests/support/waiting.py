@@ -11,7 +11,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 INTERVAL = 0.02
-"""Seconds between two looks: short against an editor's debounce (150 ms), long against the cost of a look."""
+"""Seconds between two checks: short compared with an editor's debounce (150 ms), long compared with the cost of a
+check.
+"""
 
 
 class NeverHappened(AssertionError):

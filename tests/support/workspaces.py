@@ -1,4 +1,6 @@
-"""A Workspace over a real temporary folder, for tests: with any ports.Editor, and agents that do nothing by themselves."""
+"""A Workspace over a real temporary folder for tests, with any ports.Editor and with agents that do nothing by
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ from sidecar.workspace.writes import WriteDone
 
 
 class QuietEditor:
-    """An editor that can nothing and is asked nothing; what it was told is kept."""
+    """An editor without any features that is never asked anything. It remembers what it was told."""
 
     def __init__(self, **capabilities: Any) -> None:
         self.capabilities = EditorCapabilities(**capabilities)
@@ -94,7 +96,7 @@ class QuietEditor:
 
 
 class IdleAgents:
-    """Agents whose sessions are always there and whose turns last until `finish`."""
+    """Agents whose sessions always exist and whose turns last until `finish`."""
 
     def __init__(self, *, rereads: bool = False) -> None:
         """`rereads`: their programs are known to read a file once more just before they write it."""
@@ -132,7 +134,7 @@ class IdleAgents:
 
 
 class EveryAgent:
-    """Approvals that know every command."""
+    """Approvals that include every command."""
 
     def knows(self, command: AgentCommand) -> bool:
         return True
@@ -145,7 +147,7 @@ class NoAudit:
 
 
 class Bench:
-    """One workspace with one session in `folder`, and short words for what tests do with it."""
+    """One workspace with one session in `folder`, and short names for what tests do with it."""
 
     def __init__(self, folder: Path, workspace: Workspace, session: str) -> None:
         self.folder = folder
@@ -197,7 +199,7 @@ class Bench:
 
 
 def agent_may_act(workspace: Workspace, session_id: str) -> None:
-    """As if its agent had been given a prompt: it may write, until a real turn of it has ended."""
+    """Lets the agent write as if it had been given a prompt, until a real turn of it ends."""
     session = workspace.state.sessions.get(session_id)
     assert session is not None
     session.prompted()
@@ -216,7 +218,7 @@ async def a_workspace(
     records: Records | None = None,
     watch: Any = None,
 ) -> AsyncIterator[Bench]:
-    """Ends every task of the workspace when left."""
+    """Yields a workspace and ends all its tasks at the end."""
     parsed, problems = parse({"agents": {"agent": {"command": "none"}}, **(settings or {})})
     assert not problems
     matchers, problems = compile_matchers(
@@ -248,7 +250,7 @@ async def a_workspace(
 
 
 class MemoryJournal:
-    """A journal that keeps entries in a list; `fail` makes it refuse."""
+    """A journal in a list. `fail` makes it refuse."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}

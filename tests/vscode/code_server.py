@@ -1,4 +1,4 @@
-"""A code-server with a clean profile: own home, own settings, extensions installed from .vsix files, nothing but loopback."""
+"""A code-server with a clean profile: its own home and settings, extensions from .vsix files, and only loopback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 
 USER: Mapping[str, Any] = {
     "files.autoSave": "off",  # code-server's own default saves after a second
-    # What would change what is typed
+    # Features that would change typed text
     "editor.autoClosingBrackets": "never",
     "editor.autoClosingQuotes": "never",
     "editor.autoIndent": "none",
@@ -25,16 +25,16 @@ USER: Mapping[str, Any] = {
     "editor.quickSuggestions": {"other": "off", "comments": "off", "strings": "off"},
     "editor.suggestOnTriggerCharacters": False,
     "editor.wordBasedSuggestions": "off",
-    # Parts of the workbench that the tests do without
+    # Parts of the workbench that the tests do not need
     "chat.disableAIFeatures": True,
-    # what moves is drawn anew sixty times a second, by the processor
+    # anything that moves is drawn sixty times a second, by the processor
     "workbench.reduceMotion": "on",
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "git.enabled": False,
     "remote.autoForwardPorts": False,
-    # What would ask the network
+    # Features that would use the network
     "telemetry.telemetryLevel": "off",
     "extensions.autoCheckUpdates": False,
     "extensions.autoUpdate": False,
@@ -49,7 +49,7 @@ RECEIVED = "scripted.received"
 
 
 class CodeServer:
-    """Settings of `machine` scope are the machine's, as in any remote window of VS Code: `machine`, not `user`."""
+    """Settings with `machine` scope must be in `machine`, not in `user`, as in any remote window of VS Code."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class CodeServer:
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "code-server.log"
-        self.sockets = folder / "s"  # a socket's path has about a hundred bytes
+        self.sockets = folder / "s"  # the path of a socket is limited to about a hundred bytes
         self._command = [
             tool.command,
             "--user-data-dir",
@@ -104,7 +104,7 @@ class CodeServer:
         return Path(self._environment["ACP_SIDECAR_STATE"])
 
     def write_settings(self, scope: str, settings: Mapping[str, Any]) -> None:
-        """`scope`: User or Machine. A running workbench sees it by itself, a moment later."""
+        """Writes the settings. `scope`: User or Machine. A running workbench notices a moment later."""
         path = self.data / scope / "settings.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings))
@@ -117,7 +117,7 @@ class CodeServer:
                     *self._command,
                     *("--bind-addr", "127.0.0.1:0", "--auth", "none"),
                     *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
-                    # of a closed window the extension host stays this long
+                    # how long the extension host of a closed window stays
                     *("--reconnection-grace-time", "5"),
                     *self._options,
                 ],
@@ -139,7 +139,7 @@ class CodeServer:
         self.stop()
 
     def stop(self) -> None:
-        """Ends it and everything it started."""
+        """Ends it and everything that it started."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -147,14 +147,14 @@ class CodeServer:
                 self._process.wait(10)
 
     def last_words(self) -> str:
-        """The ends of its log and of our extension's, for a failure's message."""
+        """The ends of its log and of our extension's log, for a failure's message."""
         logs = [self.log, *sorted(self.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log"))]
         return "\n".join(
             f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists()
         )
 
     def _install(self) -> None:
-        """All at once: a start of code-server costs more than an extension."""
+        """Installs all extensions at once, because starting code-server takes longer than installing one."""
         done = subprocess.run(
             [*self._command, *(word for vsix in self._vsixes for word in ("--install-extension", str(vsix)))],
             env=self._environment,

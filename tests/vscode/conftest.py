@@ -37,7 +37,7 @@ _WINDOWS: list[Window] = []
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
-            # several bounded waits, and maybe the start of a code-server and of a window, on a machine that has other work
+            # several limited waits, and perhaps the start of a code-server and a window, on a busy machine
             item.add_marker(pytest.mark.timeout(400))
 
 
@@ -58,7 +58,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
             name = re.sub(r"[^\w.-]+", "_", f"{item.path.stem}-{item.name}-{number}")
             try:
                 window.screenshot(FAILURES / f"{name}.png")
-            except (PlaywrightError, OSError) as problem:  # the test's own failure is the one to see
+            except (PlaywrightError, OSError) as problem:  # the failure to report is the test's own
                 report.sections.append(("no picture", str(problem)))
             report.sections.append(("what the panel shows", Panel.words(window)))
             report.sections.append(("the workbench's logs", window.server.last_words()))
@@ -99,8 +99,9 @@ ASKING = "fast-agent that asks"
 
 
 def default_settings(folder: Path) -> dict[str, Any]:
-    """Machine settings: the scripted agent (default), the able one and, where it is installed, fast-agent; this Python for the
-    bundled server."""
+    """Machine settings: the scripted agent (default), the able one and, if installed, fast-agent; the bundled
+    server runs on this Python.
+    """
     script = agents.command({"prompted": True}, folder / RECEIVED)
     able = [able_agent.__file__, str(folder / able_agent.RECEIVED)]
     settings: dict[str, Any] = {
@@ -120,7 +121,7 @@ def default_settings(folder: Path) -> dict[str, Any]:
 
 
 def approve(server: CodeServer, machine: Mapping[str, Any]) -> None:
-    """As if a person had agreed once to every agent that is configured."""
+    """Approves every configured agent, as if a user had agreed once."""
     for agent in machine.get("acpSidecar.agents", {}).values():
         command = AgentCommand(agent["command"], tuple(agent.get("args", ())), agent.get("env", {}))
         Approvals(server.state).remember(command)
@@ -128,13 +129,15 @@ def approve(server: CodeServer, machine: Mapping[str, Any]) -> None:
 
 @pytest.fixture(scope="session")
 def code_server(browser: Browser, _start: StartCodeServer) -> CodeServer:
-    """The one with default settings."""
+    """The code-server with default settings."""
     return _start(browser)
 
 
 @pytest.fixture
 def start_code_server(_start: StartCodeServer) -> Generator[Callable[..., CodeServer]]:
-    """Starts one of this test's own: `machine` and `user` settings, `environment`, `options`, `vsixes` as CodeServer takes them."""
+    """Starts a code-server for this test only. `machine` and `user` settings, `environment`, `options` and
+    `vsixes`: see CodeServer.
+    """
     with ExitStack() as stack:
         yield lambda **how: _start(stack, **how)
 
@@ -144,8 +147,10 @@ OpenWindow = Callable[..., Window]
 
 @pytest.fixture
 def open_window(browser: Browser, code_server: CodeServer, tmp_path: Path) -> Generator[OpenWindow]:
-    """Opens a window of this test's own (several seconds): `open_window(root=…, server=…)`; root=None opens no folder, or those
-    of `workspace`."""
+    """Opens a window for this test only (several seconds): `open_window(root=…, server=…)`.
+
+    root=None opens no folder, or the folders of `workspace`.
+    """
     with ExitStack() as stack:
 
         def open_one(
@@ -168,7 +173,7 @@ def open_window(browser: Browser, code_server: CodeServer, tmp_path: Path) -> Ge
 
 @pytest.fixture(scope="session")
 def _shared(browser: Browser, code_server: CodeServer) -> Sequence[Window]:
-    """The shared window, or nothing before it is needed."""
+    """The shared window; empty before it is needed."""
     return []
 
 
@@ -176,14 +181,16 @@ def _shared(browser: Browser, code_server: CodeServer) -> Sequence[Window]:
 def window(
     _shared: list[Window], browser: Browser, code_server: CodeServer, request: pytest.FixtureRequest
 ) -> Generator[Window]:
-    """The window that tests share, as good as new, with the server running: no tabs, no sessions, nothing under review, and
-    a folder of this test's own."""
+    """The window that tests share, reset, with the server running: no tabs, no sessions, nothing under review, and
+    a folder for this test.
+    """
     root = code_server.folder / "ws"
     name = re.sub(r"\W+", "_", request.node.name)
     if _shared:
         try:
             _shared[0].reset(root / name)
-        except (PlaywrightError, OSError, AssertionError):  # whatever the test before did to it: a new one
+        # a new window, whatever the last test did to the old one
+        except (PlaywrightError, OSError, AssertionError):
             _discard(_shared.pop())
     if not _shared:
         root.mkdir(exist_ok=True)
@@ -200,8 +207,9 @@ def window(
 
 @pytest.fixture
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Window]:
-    """`scene("shop")`: a window to take pictures of. Where they are kept (PICTURES), one whose folder has this name; else the one
-    that tests share."""
+    """`scene("shop")`: a window to take pictures of. If pictures are kept (PICTURES), its folder has this name;
+    otherwise the shared window.
+    """
 
     def make(name: str) -> Window:
         if "PICTURES" not in os.environ:
@@ -218,8 +226,11 @@ Configure = Callable[..., None]
 
 @pytest.fixture
 def configure(window: Window) -> Generator[Configure]:
-    """Changes settings of the machine until the end of the test: `configure({…}, runs=True)`. The sidecar is started anew with them;
-    where it cannot be, or the user is asked first, `runs` is False."""
+    """Changes machine settings until the end of the test and restarts the sidecar with them: `configure({…},
+    runs=True)`.
+
+    `runs` is False if it cannot restart, or if the user is asked first.
+    """
     path = window.server.data / "Machine" / "settings.json"
     before = json.loads(path.read_text())
 
@@ -245,4 +256,4 @@ FAILED = pytest.StashKey[bool]()
 
 def _discard(window: Window) -> None:
     window.page.context.close()
-    window.server.write_settings("User", USER)  # what its test may have configured
+    window.server.write_settings("User", USER)  # undoes what the test configured

@@ -1,4 +1,4 @@
-"""The agent panel of a window, as a person uses it: its page is a frame in a frame of the workbench."""
+"""The agent panel of a window, as a user uses it. Its page is a frame inside a frame of the workbench."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from playwright.sync_api import Frame, Locator, expect
 from tests.support.waiting import eventually
 from tests.vscode.window import Window
 
-# milliseconds for everything that is expected; on a machine that is busy five seconds are nothing
+# milliseconds for any expectation; on a busy machine, five seconds pass quickly
 expect.set_options(timeout=60_000)
 
 
 class Panel:
     def __init__(self, window: Window) -> None:
-        """Shows it."""
+        """Shows the panel."""
         self._window = window
         window.command("acpSidecar.panel.focus")
 
     @property
     def page(self) -> Frame:
-        """The page that is shown now; it is made anew when the panel was hidden."""
+        """The current page. It is created again whenever the panel was hidden."""
 
         def look() -> Frame | None:
             for frame in self._window.page.frames:
@@ -30,15 +30,15 @@ class Panel:
                     if frame != self._window.page.main_frame and frame.query_selector("#app .app"):
                         return frame
                 except PlaywrightError:
-                    continue  # it is going away
-            self._window.page.wait_for_timeout(20)  # lets the browser's events through
+                    continue  # the old page is going away
+            self._window.page.wait_for_timeout(20)  # lets the browser process its events
             return None
 
         return eventually(look, "the panel's page", within=60, otherwise=self._window.server.last_words)
 
     @staticmethod
     def words(window: Window) -> str:
-        """All there is to read in the pages of panels that are there now."""
+        """All text in the pages of the current panels."""
         found: list[str] = []
         for frame in window.page.frames:
             try:
@@ -53,7 +53,7 @@ class Panel:
         return self.page.get_by_label("Message to the agent")
 
     def ready(self) -> None:
-        """A conversation is shown, its agent has started, no turn runs."""
+        """A conversation is shown, its agent has started, and no turn is running."""
         expect(self.page.locator("header .codicon-comment")).to_be_visible(timeout=60_000)
 
     def prompt(self, text: str) -> None:
@@ -61,11 +61,11 @@ class Panel:
         self.box.press("Enter")
 
     def type(self, text: str) -> None:
-        """Into what has the focus, as if pasted: quicker than key by key."""
+        """Types into the focused element as if pasted, which is quicker than key by key."""
         self._window.page.keyboard.insert_text(text)
 
     def walk_to(self, name: str) -> None:
-        """Presses Tab until the thing of this name has the focus."""
+        """Presses Tab until the element with this name has the focus."""
         look = "() => { const it = document.activeElement; return [it.getAttribute('aria-label'), it.textContent.trim()]; }"
         seen: list[object] = []
         for _ in range(80):
@@ -79,13 +79,13 @@ class Panel:
         return self.page.get_by_role("button", name=name, **how)
 
     def answers(self, words: str) -> Locator:
-        """Waits until the agent has said this: its own words, drawn as markdown, not those of the prompt."""
+        """Waits until the agent has said this. Only its own rendered words count, not those of the prompt."""
         found = self.page.locator(".markdown").filter(has_text=words).last
         expect(found).to_be_visible()
         return found
 
     def says(self, words: str, *, within: float = 60) -> Locator:
-        """Waits until these words are seen."""
+        """Waits until these words are visible."""
         found = self.page.get_by_text(words).last
         expect(found).to_be_visible(timeout=within * 1000)
         return found

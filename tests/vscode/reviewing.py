@@ -1,4 +1,4 @@
-"""What a person sees and does of a review, on top of Window."""
+"""What a user sees and does in a review, on top of Window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ return found.flatMap((hover) => hover.contents.map((text) => text.value ?? text)
 
 
 def agent_writes(window: Window, *files: tuple[Path, str]) -> str:
-    """One turn that reads and writes these, in the session that is used by default; the session's id."""
+    """Runs one turn that reads and writes these files in the default session. Returns the session's id."""
     steps = [step for file, text in files for step in _of_file(file, text)]
     ended = window.prompt(scripted.steps(*steps))
     assert ended["stopReason"] == "end_turn"
@@ -41,7 +41,7 @@ def _of_file(file: Path, text: str) -> list[dict[str, object]]:
 
 
 def lenses(window: Window, file: Path) -> dict[int, list[str]]:
-    """Titles by line, from 0; the server's own among them."""
+    """Titles of lenses by line, from 0, including the server's own."""
     found: dict[int, list[str]] = {}
     for line, title in window.js(_LENSES, str(file)):
         found.setdefault(line, []).append(title)
@@ -49,7 +49,7 @@ def lenses(window: Window, file: Path) -> dict[int, list[str]]:
 
 
 def until_lenses(window: Window, file: Path, expected: dict[int, list[str]]) -> None:
-    """In the active editor's file; drawn, too."""
+    """Waits for the lenses of the active editor's file until they are drawn."""
     eventually(
         lambda: lenses(window, file) == expected,
         f"the lenses are {expected}",
@@ -67,7 +67,7 @@ def until_reviewed(window: Window, file: Path | None = None) -> None:
 
 
 def actions(window: Window, file: Path, line: int) -> list[str]:
-    """The code actions offered on a line; `act` runs one of them."""
+    """The code actions offered on a line. `act` runs one of them."""
     return window.js(_ACTIONS, str(file), line)
 
 
@@ -84,7 +84,7 @@ def hover(window: Window, file: Path, line: int, column: int = 0) -> str:
 
 
 def lens(window: Window, title: str, nth: int = 0) -> Locator:
-    """A lens as it is drawn, the nth of this title from above."""
+    """A lens as drawn: the nth with this title, from the top."""
     return window.page.locator(".codelens-decoration a").filter(has_text=title).nth(nth)
 
 
@@ -94,14 +94,14 @@ def title_button(window: Window, words: str) -> Locator:
 
 
 def view(window: Window) -> Locator:
-    """The rows of the view "Agent Changes", which is opened."""
+    """Opens the view "Agent Changes" and returns its rows."""
     window.command("workbench.view.extension.acpSidecarReview")
     window.page.locator(".sidebar .pane-body .monaco-list").wait_for()
     return window.page.locator(".sidebar .pane-body .monaco-list-row")
 
 
 def row_button(row: Locator, words: str) -> Locator:
-    """A row's inline action; it shows when the row is pointed at."""
+    """A row's inline action, which appears when the pointer is on the row."""
     row.hover()
     return row.locator(f'.action-label[aria-label^="{words}"]')
 
@@ -111,15 +111,17 @@ def expand(row: Locator) -> None:
 
 
 def shown_settings(window: Window, name: str) -> None:
-    """The page of settings is open and has one with this in its name; it is closed again."""
+    """Waits for the settings page to show a setting with this name, then closes the page."""
     expect(window.page.locator(".settings-editor .setting-item-label", has_text=name).first).to_be_visible()
-    # not by Escape: the page's search box takes the focus a moment after the page is there
+    # not with Escape: the page's search box takes the focus a moment after the page opens
     window.page.get_by_role("button", name="Close Modal Editor").click()
     expect(window.page.locator(".settings-editor")).to_have_count(0)
 
 
 def until_backed_up(window: Window, text: str) -> None:
-    """VS Code keeps unsaved text a moment after the last key; without that there is nothing that a reload could bring back."""
+    """VS Code backs up unsaved text a moment after the last key. Without the backup, a reload could not restore
+    anything.
+    """
     backups = window.server.data / "User" / "Backups"
     eventually(
         lambda: any(text.encode() in path.read_bytes() for path in backups.rglob("*") if path.is_file()),

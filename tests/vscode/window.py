@@ -1,4 +1,6 @@
-"""A VS Code window as a person has it (`page`, real keys) and as its extension host sees it (`js`, and what is built on it)."""
+"""A VS Code window as a user has it (`page`, real keys) and as its extension host sees it (`js`, and helpers built
+on it).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from tests.support.waiting import eventually
 from tests.vscode import support
 from tests.vscode.code_server import RECEIVED, USER, CodeServer
 
-# Everything the workbench did before is told to the extension host before this is answered: both share one ordered channel.
+# Answered only after the extension host was told everything that the workbench did before, because both share one
+# ordered channel.
 SETTLE = "await vscode.commands.executeCommand('setContext', 'acpTests.settled', Date.now());\n"
 DOCUMENT = """
 const wanted = vscode.Uri.file(args[0]).toString();
@@ -59,11 +62,13 @@ for (const [name, value] of Object.entries(args[0])) {
 """
 _NUMBERS = itertools.count(1)
 BOUND = 60.0
-"""Seconds for what a person would see at once: a bound costs nothing when all is well, and a machine may have other work."""
+"""Seconds for anything that a user would see at once. A limit costs nothing when all is well, and the machine may
+be busy.
+"""
 
 
 class Turn:
-    """A turn that runs; `result` waits for its end and gives what `sidecar.prompt` with `wait` answers."""
+    """A running turn. `result` waits for its end and returns the answer of `sidecar.prompt` with `wait`."""
 
     def __init__(self, window: Window, number: int) -> None:
         self._window = window
@@ -91,19 +96,24 @@ class Window:
     # --- The extension host
 
     def js(self, body: str, *args: Any, seconds: float = 30) -> Any:
-        """Runs an async function's body in the extension host: `vscode`, `args` (JSON), `require`, and `keep`, an object that lasts
-        as long as the window. What it returns, as JSON."""
+        """Runs the body of an async function in the extension host and returns its result as JSON.
+
+        It has `vscode`, `args` (JSON), `require`, and `keep`, an object that lasts as long as the window.
+        """
         return support.run(self._socket, body, *args, seconds=seconds)
 
     def command(self, name: str, *args: Any, seconds: float = 30) -> Any:
-        """Any command, VS Code's, ours or the server's (`sidecar.…`), and its result."""
+        """Runs any command (VS Code's, ours, or the server's `sidecar.…`) and returns its result."""
         return self.js(
             "return await vscode.commands.executeCommand(args[0], ...args[1])", name, args, seconds=seconds
         )
 
     def settle(self) -> None:
-        """Afterwards the extension host knows what was done with keys and clicks until now, and the workbench knows what extensions
-        made of it: context keys, say, without which a key means something else."""
+        """Waits until the extension host knows about all keys and clicks so far, and the workbench knows what
+        extensions made of them.
+
+        For example context keys, without which a key has another meaning.
+        """
         self.js(SETTLE + SETTLE)
 
     def until_server_runs(self) -> None:
@@ -111,18 +121,18 @@ class Window:
         eventually(lambda: self.js(body), "the sidecar runs", within=30, otherwise=self.server.last_words)
 
     def until_js(self, body: str, what: str, *, within: float = BOUND) -> Any:
-        """The first true value of `js(body)`."""
+        """Waits for a true value of `js(body)` and returns it."""
         return eventually(lambda: self.js(body), what, within=within, otherwise=self.server.last_words)
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        """User settings on top of the server's, until the end of the test; VS Code's own, not those of `machine` scope."""
+        """Changes user settings until the end of the test. Does not work for settings of `machine` scope."""
         self.js(CONFIGURE, settings)
         self._configured.extend(settings)
 
     # --- Documents
 
     def open(self, path: Path) -> None:
-        """Opens and shows it in a tab of its own; keys go there."""
+        """Opens a file in its own tab and shows it; keys go there."""
         self.js(
             "const document = await vscode.workspace.openTextDocument(vscode.Uri.file(args[0]));\n"
             "await vscode.window.showTextDocument(document, { preview: false });",
@@ -137,14 +147,14 @@ class Window:
         self.focus_editor()
 
     def file(self, name: str, text: str | bytes) -> Path:
-        """A new file on disk, in this test's folder."""
+        """Creates a file on disk, in this test's folder."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         return path
 
     def text(self, path: Path) -> str | None:
-        """The document's exact text; None when it is not open. Line ends are the document's."""
+        """The document's exact text with its own line ends; None if it is not open."""
         return self.js(
             SETTLE + DOCUMENT + "return document === undefined ? null : document.getText()", str(path)
         )
@@ -182,7 +192,7 @@ class Window:
         )
 
     def until_marked(self, path: Path, marked: bool, *, within: float = BOUND) -> None:
-        """Whether its tab has the mark of a file that is newer on disk."""
+        """Waits until its tab is marked as newer on disk."""
         tab = self.page.locator(f".tab[data-resource-name='{path.name}']")
         eventually(
             lambda: ("Newer on disk" in tab.first.inner_html()) is marked,
@@ -210,14 +220,16 @@ class Window:
         self.page.wait_for_selector(".editor-instance .monaco-editor.focused", timeout=BOUND * 1000)
 
     def keys(self, *names: str) -> None:
-        """Presses keys as Playwright names them (`Control+S`), wherever the focus is. Several are one chord. What they mean depends on
-        what was done before, and that is settled first."""
+        """Presses keys, named as in Playwright (`Control+S`), wherever the focus is. Several keys are one chord.
+
+        Waits first until earlier actions have settled, because they determine what the keys mean.
+        """
         self.settle()
         for name in names:
             self.page.keyboard.press(name)
 
     def place(self, line: int, column: int) -> None:
-        """Puts the active editor's cursor there, from 0."""
+        """Puts the active editor's cursor there. Line and column count from 0."""
         self.js(
             "const place = new vscode.Position(args[0], args[1]);\n"
             "vscode.window.activeTextEditor.selection = new vscode.Selection(place, place);\n" + SETTLE,
@@ -226,7 +238,7 @@ class Window:
         )
 
     def type(self, text: str, *, at: tuple[int, int] | None = None) -> None:
-        """Key by key into the active editor, where the cursor is or at (line, column), both from 0."""
+        """Types key by key into the active editor, at the cursor or at (line, column), both from 0."""
         if at is not None:
             self.place(*at)
         self.focus_editor()
@@ -250,7 +262,7 @@ class Window:
     # --- Agents
 
     def begin(self, prompt: str | list[dict[str, Any]], session: str | None = None) -> Turn:
-        """Sends a prompt; the turn runs on."""
+        """Sends a prompt and leaves the turn running."""
         number = next(_NUMBERS)
         order: dict[str, Any] = {"prompt": prompt, "wait": True}
         if session is not None:
@@ -264,11 +276,11 @@ class Window:
         return Turn(self, number)
 
     def prompt(self, prompt: str | list[dict[str, Any]], session: str | None = None) -> dict[str, Any]:
-        """One turn to its end."""
+        """Runs one turn to its end."""
         return self.begin(prompt, session).result()
 
     def answers(self) -> list[dict[str, Any]]:
-        """What the scripted agents were answered in this test (`result` or `error`), in order."""
+        """The answers that the scripted agents got in this test (`result` or `error`), in order."""
         told = self._told()[self._heard :].splitlines()
         return [message for line in told if "method" not in (message := json.loads(line))]
 
@@ -277,22 +289,24 @@ class Window:
         return path.read_bytes() if path.exists() else b""
 
     def changes(self, path: Path | None = None) -> list[dict[str, Any]]:
-        """The hunks under review, as `sidecar.listChanges` tells them."""
+        """The hunks under review, as `sidecar.listChanges` returns them."""
         return self.command("sidecar.listChanges", {} if path is None else {"uri": path.as_uri()})
 
-    # --- What a person sees
+    # --- What a user sees
 
     def notifications(self) -> list[str]:
-        """The texts of those shown now, oldest first."""
+        """The texts of the visible notifications, oldest first."""
         return self.page.locator(".notifications-toasts .notification-list-item-message").all_inner_texts()
 
     def notification(self, words: str) -> Locator:
-        """One with these words; its buttons are `.get_by_role("button", name=…)`."""
+        """A notification that contains these words. Its buttons are `.get_by_role("button", name=…)`."""
         return self.page.locator(".notifications-toasts .notification-list-item").filter(has_text=words)
 
     def answer(self, words: str, button: str) -> None:
-        """Presses a button of the notification with these words, also when it is not shown any more: warnings are for 12 s, and after that
-        they are in the list behind the bell."""
+        """Presses a button of the notification with these words, even if it is no longer visible.
+
+        Warnings are visible for 12 s. After that they are in the list behind the bell.
+        """
         self.command("notifications.showList")
         listed = self.page.locator(".notifications-center .notification-list-item").filter(has_text=words)
         listed.get_by_role("button", name=button).click()
@@ -301,18 +315,18 @@ class Window:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=path)
 
-    # --- Its life
+    # --- Life cycle
 
     def visit(self, workspace: Path) -> None:
         """Shows the folders of this file instead."""
         self._visit(lambda: self.page.goto(f"{self.server.url}/?workspace={workspace}"))
 
     def reload(self) -> None:
-        """As by Developer: Reload Window; unsaved text comes back from VS Code's own backup."""
+        """Reloads the window like Developer: Reload Window. VS Code restores unsaved text from its own backup."""
         self._visit(lambda: self.page.reload())
 
     def reset(self, folder: Path) -> None:
-        """Makes it as good as new for the next test, which has its files in `folder`, inside `root`."""
+        """Resets the window for the next test, whose files are in `folder`, inside `root`."""
         self.keys("Escape", "Escape")
         self.js("for (const one of keep.disposables ?? []) one.dispose();\ndelete keep.disposables;")
         self.js(CONFIGURE, {name: USER.get(name) for name in self._configured})
@@ -326,7 +340,7 @@ class Window:
         self._heard = len(self._told())
 
     def _nothing_under_review(self) -> bool:
-        """Closing unsaved text is an undo, which may bring back what was rejected in it."""
+        """Closing unsaved text is an undo, which may bring back rejected changes."""
         self.command("sidecar.keep", {"all": True})
         return not self.changes()
 
@@ -345,7 +359,7 @@ class Window:
                     return bool(self.js("return true"))
                 except OSError:
                     continue  # it does not listen yet
-            self.page.wait_for_timeout(20)  # lets the page's own events through
+            self.page.wait_for_timeout(20)  # lets the page process its own events
             return False
 
         eventually(connected, "the extension host runs", within=40, otherwise=self.server.last_words)
