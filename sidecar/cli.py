@@ -1,4 +1,4 @@
-"""The command line, and the one place where the object graphs are chosen. What is heavy is imported by the command that needs it."""
+"""The command line, and the only place that chooses the object graphs. Each command imports its own heavy modules."""
 
 from __future__ import annotations
 

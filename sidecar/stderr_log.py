@@ -1,7 +1,6 @@
-"""stderr_log: the log on stderr through a thread of its own, since an editor may never read it: then its pipe is full after 64 KiB,
-and whoever writes into it stands still.
-
-What waits is bounded; beyond that the newest lines are left out, and their number is told when there is room again.
+"""stderr_log: writes the log to stderr through its own thread, because an editor may never read it. The pipe is then full after
+64 KiB, and anyone who writes to it blocks. The queue is bounded: when it is full, the newest lines are dropped, and their number
+is logged when there is room again.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ TAKEN_BACK: Final = Failure(errors.REQUEST_CANCELLED, "Request cancelled", {})
 
 
 class Asks:
-    """Those of one session, or of an agent where there is none."""
+    """The open questions of one session; or of an agent, if they belong to no session."""
 
     def __init__(self) -> None:
         self._open: dict[int, asyncio.Future[Any]] = {}

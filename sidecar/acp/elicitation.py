@@ -33,7 +33,7 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 def parse(
     params: Mapping[str, object], number: str, agent: str, session_id: str | None
 ) -> Elicitation | Failure:
-    """What to show; `number` is our own id for it, `session_id` the sidecar's."""
+    """The form or address to show. `number` is our own id for it, `session_id` the sidecar's."""
     message, mode, call = params.get("message"), params.get("mode"), params.get("toolCallId")
     if not isinstance(message, str):
         return invalid("message must be a string", Kind.BAD_PARAMS)

@@ -1,7 +1,8 @@
-"""Held: the texts that one agent has us keep until its writes are done, in bytes as Python keeps them.
+"""Held: the texts that we keep for one agent until its writes are done, counted in bytes as Python stores them.
 
-One character beyond Latin-1 makes a text take two or four bytes for every one of its characters, so characters say nothing. What comes beyond
-the budget is refused on arrival and dropped at once; nothing waits for room, since what is in front may wait for a person.
+One character beyond Latin-1 makes a text take two or four bytes for every character, so a count of characters says nothing. A
+text beyond the budget is refused on arrival and dropped at once. Nothing waits for room, because an earlier write may be waiting
+for the user.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sidecar.core.refusal import Kind
 
 
 class Held:
-    """Of one agent."""
+    """The texts kept for one agent."""
 
     def __init__(self, most: int) -> None:
         """`most`: bytes of all texts together."""

@@ -59,7 +59,7 @@ class OpenSession:
     terminals: SessionTerminals
     options: Options = field(default_factory=lambda: Options({}))
     silent: bool = False
-    """What it says now is history that nobody is to see again."""
+    """Its updates are history that must not be shown again."""
     calls: permission.ToolCalls = field(default_factory=permission.ToolCalls)
     asks: Asks = field(default_factory=Asks)
     """Requests that wait for a person."""
@@ -146,7 +146,7 @@ class Incoming:
 
     @contextmanager
     def opening(self) -> Generator[None]:
-        """`session/new` is not answered yet: what is told of sessions nobody knows may be about that one."""
+        """While `session/new` is unanswered: updates for an unknown session may belong to the new one."""
         self._opening += 1
         try:
             yield

@@ -81,8 +81,9 @@ def by_person(agent: str, command: Command, method: Json) -> Json | None:
 
 
 def _terminal(agent: str, command: Command, method: Json) -> Json:
-    """ACP: `args` are appended to how the agent is started, `env` is set beside what it is given. What opencode sends in `_meta`
-    is a whole command instead."""
+    """ACP: `args` are appended to the agent's command, and `env` is added to its environment. opencode sends a whole command in
+    `_meta` instead.
+    """
     if method.get("type") == "terminal":
         program, *args = resolve(agent, command, environment(command.env))
         args += _items(method.get("args"))

@@ -115,7 +115,7 @@ class AgentProcess:
                     return
             log.error("process %d could not be ended", self.pid)
         finally:
-            self._hurry = lambda how: None  # the number of a closed descriptor may be somebody else's by now
+            self._hurry = lambda how: None  # the number of a closed descriptor may have been reused
             self._cleanup()
             for task in self._readers:
                 task.cancel()

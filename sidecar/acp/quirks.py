@@ -48,12 +48,13 @@ TABLE: tuple[Quirks, ...] = (
 NONE = Quirks()
 
 _ENDING = re.compile(r"(?:\.(?:exe|cmd|bat|js|mjs|cjs|py))?(?:@[^/]*)?\Z")
-"""Of a program's file, and the version of a package: `gemini.cmd`, `@google/gemini-cli@1.2`."""
+"""The ending of a program's file, and the version of a package: `gemini.cmd`, `@google/gemini-cli@1.2`."""
 
 
 def quirks_of(agent: str, command: Command) -> Quirks:
-    """`agent`: its name in the settings. Of its arguments only the words up to the first option are looked at: what comes behind may be
-    anything, a model's name for instance."""
+    """`agent`: its name in the settings. Of the arguments, only the words before the first option count: what follows may be
+    anything, such as a model's name.
+    """
     words = [agent, command.command]
     for word in command.args:
         if word.startswith("-") and word not in _FLAGS:

@@ -35,7 +35,7 @@ _TOO_MANY = Failure(
 WAITS_AT_MOST = 8
 """Requests that wait for the end of one terminal."""
 _MUCH = 64 * 1024
-"""Bytes of output of which few answers are made at once."""
+"""From this many bytes of output on, only a few answers are built at once."""
 _WAITED_FOR = Failure(
     errors.REFUSED,
     "so many requests wait for the end of this terminal already; its end answers them",

@@ -74,7 +74,7 @@ class Sink(Protocol):
         ...
 
     def close(self) -> None:
-        """End of input for the agent, at once; what the agent has not taken by now is dropped."""
+        """Ends the agent's input at once. Anything that the agent has not yet taken is dropped."""
         ...
 
 
@@ -94,7 +94,7 @@ class Params(dict[str, object]):
         self._counted = 0
 
     def take(self) -> Decided | None:
-        """What was decided; from now on it is the taker's to settle."""
+        """Takes what was decided. The caller must settle it."""
         decided, self.decided = self.decided, None
         return decided
 
@@ -163,7 +163,7 @@ class LineTransport:
         self._batch_size = 0
         self._busy = 0
         self._answering: dict[RequestId, list[int]] = {}
-        """What large answers that are about to be written count for; an agent may use an id twice."""
+        """The sizes of large answers that are about to be written, by request. An agent may use an id twice."""
         self._room: asyncio.Future[None] | None = None
         self._look: asyncio.TimerHandle | None = None
         self._closed = False
@@ -176,7 +176,7 @@ class LineTransport:
     # what the SDK calls
 
     async def receive(self) -> Message | None:
-        """The next message for the SDK, None at the end. Other tasks run before each, and now and then in between."""
+        """The next message for the SDK; None at the end. Other tasks run before each message, and sometimes during a long one."""
         # the task made for the last message gets to run before the next one is looked at
         await asyncio.sleep(0)
         until = self._loop.time() + _SLICE

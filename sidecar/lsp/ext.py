@@ -195,7 +195,7 @@ class Authenticate(Arguments, frozen=True, rename="camel"):
     method_id: str | None = None
     """One of the agent's `methods`; may be left out where it offers one."""
     finished: bool = False
-    """A login in a terminal has ended with exit code 0: the agent is to be started anew."""
+    """A login in a terminal has ended with exit code 0: the agent must be started again."""
 
 
 class ListSessions(Arguments, frozen=True, rename="camel"):
@@ -399,7 +399,7 @@ class ConflictParams(TypedDict):
     version: int
     state: Literal["open", "closed"]
     origin: Literal["disk", "write"]
-    """disk: the file says what the agent wants and the buffer does not; write: the agent's write was refused, and it was told."""
+    """disk: the file has the agent's text and the buffer does not; write: the agent's write was refused, and the agent was told."""
     asked: bool
     """The agent was asked to do it again."""
     hunks: Sequence[ConflictHunk]

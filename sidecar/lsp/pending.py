@@ -10,10 +10,10 @@ from sidecar.workspace.ports import EditorGone, EditorRefused
 
 
 class Pending:
-    """Sent before it was returned. Awaiting gives the result as plain JSON, or raises what `ports` names: EditorRefused
-    (message, code) or EditorGone.
-
-    Cancelling whoever awaits it, or `withdraw`, tells the editor by `$/cancelRequest`; a late answer is ignored."""
+    """A request that was sent before it was returned. Awaiting it gives the result as plain JSON, or raises EditorRefused
+    (message, code) or EditorGone from `ports`. Cancelling the waiting task, or `withdraw`, sends `$/cancelRequest` to the editor;
+    a late answer is ignored.
+    """
 
     __slots__ = ("_future", "_on_withdrawn", "id")
 

@@ -69,7 +69,7 @@ class Questions:
         self._open: list[Question] = []
 
     def open(self) -> list[dict[str, object]]:
-        """What the person is asked at the moment, oldest first, as `sidecar.status` shows it."""
+        """The open questions to the user, oldest first, as `sidecar.status` shows them."""
         return [
             {"sessionId": q.session_id, "text": q.text, "answers": [o.label for o in q.options]}
             for q in self._open

@@ -180,7 +180,7 @@ class _Feeder:
         self._work()
 
     def stop(self) -> None:
-        """What was read and not yet handled is dropped."""
+        """Drops input that was read and not yet handled."""
         self._stopped = True
 
     def on_data(self, data: bytes) -> None:

@@ -265,7 +265,7 @@ class Transcripts:
         return next(waiting, None)
 
     def _at(self, uri: str) -> Chat | None:
-        """The transcript at a URI; one of an earlier run is taken up again, with a new session at its next Send."""
+        """The transcript at a URI. One from an earlier run continues, with a new session at its next Send."""
         key = normalise(uri)
         if key in self._chats:
             return self._chats[key]
@@ -369,7 +369,7 @@ def _option_title(option: Option, number: int | None) -> str:
 
 
 def _notes(outcome: Json) -> list[str]:
-    """What a turn's end says beyond the agent's own words."""
+    """What the end of a turn adds to the agent's own words."""
     notes: list[str] = []
     reason, error, changes = outcome.get("stopReason"), outcome.get("error"), outcome.get("changes")
     if isinstance(error, str):

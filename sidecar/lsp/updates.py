@@ -36,7 +36,7 @@ _LOG_INFO, _LOG_LOG = 3, 4  # LSP MessageType
 
 
 class Updates:
-    """All sessions of one connection. What an editor does not read is dropped at last, the oldest first (writer.py)."""
+    """All sessions of one connection. If the editor does not read, updates are eventually dropped, oldest first (writer.py)."""
 
     def __init__(self, wire: Wire, announced: Callable[[], bool]) -> None:
         self._wire = wire
@@ -60,7 +60,7 @@ class Updates:
             self._flush_soon()
 
     def add_output(self, session_id: str, terminal_id: str, output: str) -> None:
-        """What a command said. Only its end is sent where it says more than anybody reads."""
+        """A command's output. If there is more than anybody reads, only its end is sent."""
         output = self._outputs.get((session_id, terminal_id), "") + output
         self._outputs[session_id, terminal_id] = output[-OUTPUT_LIMIT:]
         self._flush_soon()

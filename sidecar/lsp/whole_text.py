@@ -24,7 +24,7 @@ class ShowDocument(Protocol):
 
 
 async def shows_nothing(client_uri: str, *, take_focus: bool) -> bool:
-    """Of an editor that shows no documents."""
+    """For an editor that cannot show documents."""
     return False
 
 

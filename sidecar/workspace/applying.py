@@ -39,7 +39,7 @@ _LABEL = 80
 
 
 class Step(NamedTuple):
-    """What leads from `base` to `wanted` is to be done to the text, whatever else it says by now. Raw or compared form."""
+    """Applies the change from `base` to `wanted` to the current text, which may differ from `base`. Raw or compared form."""
 
     base: str
     wanted: str
@@ -62,13 +62,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What became of it. `reason` is in words; with `applied` it says why the file was not saved, if it was not."""
+    """The result. `reason` is in words; with `applied` it says why the file was not saved, if it was not."""
 
     result: Literal["applied", "conflict", "not_open", "refused"]
     """not_open: the editor does not have the file open, so the file on the disk is the caller's to change."""
     reason: str = ""
     saved: bool | None = None
-    """With `applied`: whether the disk says it too."""
+    """With `applied`: whether the text is also on disk."""
 
 
 class Applier:
@@ -93,7 +93,7 @@ class Applier:
         self._door = door
 
     def is_open(self, path: str) -> bool:
-        """Whether the file at `path` is open in the editor, by this name or another, and be it where its text cannot be seen."""
+        """Whether the file at `path` is open in the editor, under this or another name, even where its text cannot be seen."""
         if not os.path.isabs(path) or "\0" in path:
             return False
         opaque = self._state.opaque.refusal_of(from_path(path))

@@ -37,7 +37,7 @@ WAIT_SECONDS = 2.0
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may take until a change on the disk is entered beside it."""
 MAX_NOTED = 1024
-"""Files of which it is remembered what they said when a change of them was entered."""
+"""The most files for which the content at the time of an entered change is remembered."""
 
 
 @dataclass(slots=True)
@@ -74,8 +74,9 @@ class Behind:
         return self._evidence.author(tracked.document.uri) is not None
 
     async def seen(self, tracked: Tracked, path: str, before: str | None, disk: str | None) -> Seen | None:
-        """The file says `disk` and said `before` (compared form) when mirror and disk were last compared. None: it is nobody's, or
-        was counted already."""
+        """The file has `disk` and had `before` (compared form) when mirror and disk were last compared. None: the change is
+        nobody's, or was already counted.
+        """
         found = self._evidence.author(tracked.document.uri)
         if found is None or before is None or disk is None:
             return None
@@ -147,7 +148,7 @@ class Behind:
         self._state.ledgers.moved(reviewed)
 
     async def is_known(self, uri: DocumentUri, on_disk: Resolved | Missing) -> bool:
-        """Whether what the file says now came through us or the editor, or was entered as an agent's already."""
+        """Whether the file's current content came through us or the editor, or was already entered as an agent's."""
         found = None if isinstance(on_disk, Missing) else await self._state.storage.read(on_disk)
         if isinstance(found, Refusal):
             return False

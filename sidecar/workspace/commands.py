@@ -70,7 +70,7 @@ class Commands:
         return folder == self._storage.folder(session.roots, session.cwd) and session.allowed.take(argv)
 
     async def _save(self, session: Session) -> None:
-        """What this agent changed and is not saved, unless the user has worked on it since, or wants nothing saved."""
+        """Saves what this agent changed, except documents that the user has since worked on. Saves nothing if the settings forbid it."""
         if self._state.settings.after_write == "never":
             return
         for uri in [*session.unsaved, *(uri for uri in session.touched if uri not in session.unsaved)]:

@@ -43,7 +43,7 @@ class Open:
     """The text that the agent wants."""
     session: Session | None
     author: Author | None = None
-    """Of the change on disk, which is already journalled."""
+    """The author of the change on disk, which is already journalled."""
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False

@@ -134,7 +134,7 @@ class DiskTexts:
             self._texts[new] = self._texts.pop(old)
 
     def _newest(self, uri: DocumentUri) -> _DiskText | None:
-        """Of the texts that are known to have been there."""
+        """The number of one of the texts that are known to have been there."""
         return next((known for known in reversed(self._texts.get(uri, ())) if not known.is_guess), None)
 
     def _of(self, uri: DocumentUri) -> list[_DiskText]:

@@ -72,7 +72,7 @@ class Tracked:
     length_when_clean: int = 0
     """Length of the text that contains those hunks, in code points."""
     last_author: Author | None = None
-    """Of the newest write for an agent."""
+    """The author of the newest write for an agent."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
 

@@ -1,4 +1,4 @@
-"""Elicitations: an agent's forms and pages brought to the user. What is filled in goes to the agent and nowhere else."""
+"""Elicitations: shows an agent's forms and addresses to the user. What the user enters goes to the agent and nowhere else."""
 
 from __future__ import annotations
 

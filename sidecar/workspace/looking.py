@@ -35,7 +35,7 @@ class Looking:
         self._kept = 0
 
     def look(self, file: Resolved) -> Decoded | Refusal | None:
-        """What the file says; None when too much was read in this moment."""
+        """The file's content; None if too much was read at this moment."""
         known = self._known.get(file.path)
         if known is not None and known[0] == file.stat:
             self._known.move_to_end(file.path)

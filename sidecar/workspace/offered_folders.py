@@ -26,7 +26,7 @@ MOST_ASKED = 8
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What a conversation may be taken up with."""
+    """What is needed to resume a conversation."""
 
     about: About
     """With the folders that were granted."""

@@ -126,7 +126,9 @@ class Prompting:
         return replace(question, text=f"{question.text}\n{words}")
 
     async def _unsaved(self, session: Session) -> list[Tracked]:
-        """User-dirty documents that this session may be told of, and what the user wrote into documents that have no file yet."""
+        """Documents with unsaved text of the user's that this session may be told about, and what the user wrote into documents
+        without a file.
+        """
         found: list[Tracked] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)

@@ -68,7 +68,8 @@ class PutRight:
                 return correction
             if correction.outcome not in (Outcome.UNCLEAR, Outcome.REFUSED):
                 break
-            # The user goes on typing. What the correction did at a wrong place goes together with what it was to put right.
+            # The user goes on typing. Whatever the correction did at a wrong place is undone together with the edit that it was
+            # to correct.
             made = followed_by(made, correction)
             if not made or made[0] is correction:  # closed without saving, and opened again by the correction
                 if made and await self._sender.take_back(correction, f"{task.session.agent}, taken back"):

@@ -68,7 +68,7 @@ class Recorder:
     def live_edit(
         self, session: Session, uri: DocumentUri, author: Author
     ) -> Callable[[Text, ChangeSet, Text], None]:
-        """What to call when an open document's text was changed as planned."""
+        """Returns the callback for when an open document's text was changed as planned."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             tracked = self._state.documents.get(uri)

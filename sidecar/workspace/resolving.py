@@ -64,7 +64,7 @@ class Resolver:
         if conflict.on_its_way:
             raise _unanswered(conflict)
         if conflict.origin == "disk":
-            await self._reconciler.look(conflict.tracked)  # the file may say something else by now
+            await self._reconciler.look(conflict.tracked)  # the file may have changed by now
         if self._conflicts.get(conflict_id) is None:
             return {"conflictId": conflict_id, "outcome": "gone"}
         if take == "ask":

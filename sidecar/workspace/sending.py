@@ -86,7 +86,7 @@ class Sent:
     matched_at: int | None
     """How many of `received` are ours when APPLIED."""
     tracked: Tracked
-    """The document it ended in: another one when it was closed and opened again on the way."""
+    """The document at the end. It is a different one if it was closed and opened again meanwhile."""
     late: anyio.Event | None = None
     """With UNKNOWN: set when the answer has come after all."""
     saved_over: bool = False
@@ -300,7 +300,9 @@ class Sender:
 
     @contextmanager
     def following(self, tracked: Tracked) -> Generator[Followed]:
-        """Notes whether the document is closed and opened again meanwhile: versions begin anew then, and compare equal by chance."""
+        """Notes whether the document is closed and opened again meanwhile. Its versions then start again and may be equal by
+        chance.
+        """
         followed = Followed(tracked)
         self._followed.append(followed)
         try:
@@ -500,7 +502,9 @@ class Sender:
         return separate_all(attempts, can.encoding, can.lf_lines)
 
     def _is_misplaced(self, sending: _Sending) -> bool:
-        """Our edits came, on another text than they were made for: the sooner they are put right the less is typed into them."""
+        """Our edits arrived, but on another text than they were made for. The sooner they are corrected, the less the user types
+        into them.
+        """
         watch, can = sending.watch, self._editor.capabilities
         if len(watch.before) > _SOON:
             return False
@@ -569,7 +573,7 @@ def followed_by(made: Sequence[Sent], sent: Sent) -> list[Sent]:
 
 
 def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
-    """What the user is told of `edits` of ours that nobody can take out for certain but they."""
+    """Tells the user about `edits` of ours that only the user can take out with certainty."""
     times = "once" if edits == 1 else f"{edits} times"
     return (
         f"The editor applied {what} in the wrong place in {path}. "

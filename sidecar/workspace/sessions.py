@@ -49,7 +49,7 @@ class Session:
     """The agent has the prompt of the running turn, has not ended it, and the user has not stopped it. Only then it may ask for anything
     to be done."""
     _may_begin: int | None = None
-    """The turn of which what was asked for may still be begun: until the user stops it or all of it has ended."""
+    """The turn whose requests may still begin, until the user stops it or all of its work has ended."""
     alive: bool = True
     tool_calls: dict[str, str] = field(default_factory=dict[str, str])
     """Tool calls under way in this turn, by id, with their title."""
@@ -75,11 +75,11 @@ class Session:
     unsaved: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents whose save failed after a write of this session."""
     went_along: set[DocumentUri] = field(default_factory=set[DocumentUri])
-    """Documents of which the user was told that their unsaved text goes along with prompts."""
+    """Documents for which the user was told that their unsaved text is sent along with prompts."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
     changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
-    """The first line (from 0) of the last change of each, until somebody was told of it."""
+    """The first line (from 0) of the last change in each file, until somebody was told about it."""
 
     def begin_turn(self) -> int:
         self.alive = True  # an agent that died is started again by its next prompt
@@ -100,7 +100,7 @@ class Session:
         self._may_begin = self.turn
 
     def answered(self) -> None:
-        """The agent has ended the turn: what it asked for before is finished, and nothing else is done."""
+        """The agent has ended the turn. What it requested before is completed, and nothing else is done."""
         self.acting = False
 
     def stop(self) -> None:

@@ -51,7 +51,7 @@ class Changed:
     stat: Stat | None
     """Then; None: there was no file."""
     data: bytes | None
-    """What it held then; None: there was no file, or `why` it is not known."""
+    """The content at that time. None: there was no file, or `why` the content is unknown."""
     why: str = ""
 
 

@@ -45,7 +45,7 @@ class Watch:
         return self.matched_at is not None
 
     def is_there(self) -> bool:
-        """Whether the document says the expected text already."""
+        """Whether the document already has the expected text."""
         now = self.document.snapshot()
         if normal(str(now)) == normal(str(self.reached)):
             self.matched_at, self.reached = len(self.edits), now
