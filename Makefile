@@ -144,7 +144,8 @@ else
 	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
 endif
 
-# RUNS is full size when it is not given; SEED=n plays one run again and tells it step by step, STEPS as it was then
+# RUNS is full size when it is not given; SEED=n plays one run again and tells it step by step, STEPS as it was then;
+# HANDS="--jobs 3 --minutes 8 --first 500": editors side by side, a limit, another first seed
 EDITOR := vscode
 hands: env-dev npm tools
 	@$(BIN)/python -m tests.hands $(EDITOR) $(if $(SEED),--seed $(SEED) -v) $(if $(RUNS),--runs $(RUNS)) $(if $(STEPS),--steps $(STEPS)) $(HANDS)

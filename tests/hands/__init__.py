@@ -11,6 +11,7 @@
 | `agent` | the scripted agent, a process of its own; it writes down what it saw, sent and was answered |
 | `editor` | what a driver must be able to do: the `Editor` protocol |
 | `run` | carries one plan out in one editor |
+| `batch` | many runs in one editor |
 | `report` | one run's end, and the sums of many |
 | `vscode`, … | the drivers, one an editor |
 

@@ -23,6 +23,19 @@ KINDS: frozenset[Kind] = frozenset(
 SETTINGS: dict[str, tuple[Any, ...]] = {"mode": ("normal", "insert"), "fixendofline": (True, False)}
 """`mode`: where the hands are between two steps."""
 
+_FIND = """
+local found
+for _, number in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.api.nvim_buf_get_name(number) == ... and vim.api.nvim_buf_is_loaded(number) then found = number end
+end
+"""
+_LINES = """
+return found and {
+  text = vim.api.nvim_buf_get_lines(found, 0, -1, true),
+  ended = vim.api.nvim_buf_get_option(found, 'endofline'),
+}
+"""
+
 
 class NeovimHands:
     def __init__(self, name: str, nvim: Neovim) -> None:
@@ -51,10 +64,9 @@ class NeovimHands:
             self._nvim.open(path)
 
     def close(self, path: Path) -> None:
-        number = self._number(path)
-        if number:
+        if self.text(path) is not None:
             self._normal()
-            self._nvim.ex(f"bwipeout! {number}")
+            self._lua(_FIND + "if found then vim.cmd('bwipeout! ' .. found) end", str(path))
 
     def type(self, text: str, pace: float) -> None:
         if self._nvim.mode() != "i":
@@ -105,15 +117,13 @@ class NeovimHands:
 
     def text(self, path: Path) -> str | None:
         """As the server is told it: without a final line end where the buffer has none."""
-        number = self._number(path)
-        if not number:
+        lines = self._lua(_FIND + _LINES, str(path))
+        if not lines:
             return None
-        text = self._nvim.text(path)
-        ended = self._lua("return vim.api.nvim_buf_get_option(..., 'endofline')", number)
-        return text if ended else text.removesuffix("\n")
+        return "\n".join(lines["text"]) + ("\n" if lines["ended"] else "")
 
     def is_dirty(self, path: Path) -> bool:
-        return bool(self._number(path)) and self._nvim.modified(path)
+        return bool(self._lua(_FIND + "return found ~= nil and vim.bo[found].modified", str(path)))
 
     def prompt(self, steps: list[dict[str, Any]]) -> None:
         self.command("sidecar.prompt", {"prompt": json.dumps(unasked(steps)), "sessionId": self._session})
@@ -131,14 +141,6 @@ class NeovimHands:
     def _normal(self) -> None:
         if self._nvim.mode() != "n":
             self._nvim.keys("<Esc>")
-
-    def _number(self, path: Path) -> int:
-        found = (
-            "for _, b in ipairs(vim.api.nvim_list_bufs()) do "
-            "if vim.api.nvim_buf_get_name(b) == ... and vim.api.nvim_buf_is_loaded(b) then return b end end "
-            "return 0"
-        )
-        return int(self._nvim.lua(found, str(path)))
 
 
 class Version:

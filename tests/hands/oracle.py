@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tests.hands.tokens import characters_lost, counted, is_persons, tokens
 
-Fault = Literal["lost", "twice", "answer", "author", "not back", "mirror"]
+Fault = Literal["lost", "twice", "answer", "author", "not back", "mirror", "hung"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +35,17 @@ def play(
     try:
         run.play()
         report.problems = run.verdict()
-    finally:
-        report.typed = run.typed
-        deeds = [deed for deed in run.oracle.deeds() if deed.verb == "change"]
-        report.writes, report.refused = len(deeds), sum(deed.answer != "done" for deed in deeds)
+    except Exception as problem:  # noqa: BLE001 - whatever it is that an editor does, it is a finding, and more runs follow
+        run.story += traceback.format_exception(problem)
+        words = "".join(traceback.format_exception_only(problem)).splitlines()[0]
+        report.problems = [Problem("hung", f"the run did not end: {words}")]
+    report.typed = run.typed
+    deeds = [deed for deed in run.oracle.deeds() if deed.verb == "change"]
+    report.writes, report.refused = len(deeds), sum(deed.answer != "done" for deed in deeds)
     if report.problems:
-        report.said = "\n".join([*run.story, editor.said()])
+        with suppress(Exception):  # it may have ended
+            run.story.append(editor.said())
+        report.said = "\n".join(run.story)
     return report
 
 

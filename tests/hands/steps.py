@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from tests.hands.tokens import Tokens
 
+T = TypeVar("T")
 Kind = Literal[
     "type",
     "save",
@@ -45,10 +46,12 @@ WEIGHTS: Mapping[Kind, int] = {
     "undo turn": 1,
     "rest": 2,
 }
-PAUSES = (0.0, 0.0, 0.01, 0.02, 0.04, 0.15, 0.5)
-"""Seconds before a step. Saves were seen to lose what is typed 10 to 40 ms after them."""
-PACES = (0.0, 0.0, 0.03, 0.08)
+PAUSES: Mapping[float, int] = {0.0: 10, 0.01: 2, 0.02: 2, 0.04: 2, 0.15: 2, 0.6: 1}
+"""Seconds before a step, and how often. Saves were seen to lose what is typed 10 to 40 ms after them; editors hold typing back for up to
+half a second. Long ones are rare: a run should take a second or two."""
+PACES: Mapping[float, int] = {0.0: 6, 0.03: 3, 0.08: 1}
 """Seconds between keys: bursts, and the pace of a person."""
+AGENT_PAUSES: Mapping[float, int] = {0: 10, 0.02: 4, 0.1: 4, 0.4: 2, 1.0: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,10 @@ def plan(seed: int, count: int, kinds: frozenset[Kind], settings: Mapping[str, t
     return Plan(seed, files, first, tuple(steps))
 
 
+def _one_of(random: Random, weighted: Mapping[T, int]) -> T:
+    return random.choices(list(weighted), list(weighted.values()))[0]
+
+
 def _first_text(random: Random, fresh: Tokens, name: str) -> str:
     tail = random.choice(["", "", "  "])
     lines = [f"{fresh.new('l')} LINE{tail}\n" for _ in range(random.choice([1, 3, 6, 12]))]
@@ -112,8 +119,8 @@ def _first_text(random: Random, fresh: Tokens, name: str) -> str:
 def _step(
     random: Random, fresh: Tokens, kind: Kind, names: list[str], settings: Mapping[str, tuple[Any, ...]]
 ) -> Step:
-    name, pause, line = random.choice(names), random.choice(PAUSES), random.randrange(12)
-    pace, at_end = random.choice(PACES), random.random() < 0.7
+    name, pause, line = random.choice(names), _one_of(random, PAUSES), random.randrange(12)
+    pace, at_end = _one_of(random, PACES), random.random() < 0.7
     match kind:
         case "type" | "save and type":
             text = "".join(
@@ -150,8 +157,8 @@ _AGENT = {
 def _turn(random: Random, fresh: Tokens, names: list[str]) -> tuple[dict[str, Any], ...]:
     steps: list[dict[str, Any]] = [{"see": random.choice(names)}]
     for _ in range(random.choice([1, 2, 4, 6])):
-        steps.append({"sleep": random.choice([0, 0, 0.02, 0.1, 0.4, 1.0])})
-        verb = random.choices(list(_AGENT), list(_AGENT.values()))[0]
+        steps.append({"sleep": _one_of(random, AGENT_PAUSES)})
+        verb = _one_of(random, _AGENT)
         name = random.choice(names)
         step: dict[str, Any] = {verb: name}
         match verb:

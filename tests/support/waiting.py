@@ -10,9 +10,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-INTERVAL = 0.02
-"""Seconds between two checks: short compared with an editor's debounce (150 ms), long compared with the cost of a
-check.
+FIRST, INTERVAL = 0.002, 0.02
+"""Seconds between the first two checks, and between later ones: short compared with an editor's debounce (150 ms), long
+compared with the cost of a check.
 """
 
 
@@ -29,13 +29,15 @@ def eventually(
 ) -> T:
     """The first true value that `look` gives; NeverHappened after `within` seconds, with the last value and `otherwise`."""
     deadline = time.monotonic() + within
+    pause = FIRST
     while True:
         seen = look()
         if seen:
             return seen
         if time.monotonic() > deadline:
             raise NeverHappened(f"within {within:g} s never: {what}; last seen: {seen!r}\n{otherwise()}")
-        time.sleep(INTERVAL)
+        time.sleep(pause)
+        pause = min(INTERVAL, pause * 2)
 
 
 def connect(
