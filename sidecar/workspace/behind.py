@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import anyio
+
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.escape import escape, shorten
@@ -121,10 +123,17 @@ class Behind:
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
+        writes = seen.writes
+        again = self._state.documents.get(tracked.document.uri) if tracked.closed else None
+        if again is not None:
+            # Neovim and eglot tell a reload as the document's closing and opening
+            with anyio.move_on_after(SETTLE_SECONDS):
+                await again.observed.wait()
+            tracked, writes = again, 0
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         together = tracked.saved == disk and tracked.stat is not None
-        if seen.changes is not None and not (together and at_rest and tracked.agents_edits == seen.writes):
+        if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             await self._recorder.finish(seen.author, "failed" if tracked.stat is None else "unknown")
             return
         if seen.changes is not None and not tracked.closed:

@@ -47,7 +47,7 @@ class Open:
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
-    """It is decided for the agent, and the editor has not answered yet whether it made the edit."""
+    """It is decided, and the editor has not answered yet whether it did what that takes."""
 
 
 class Conflicts:
@@ -115,8 +115,11 @@ class Conflicts:
                 self.end(conflict, "gone")
 
     def ended(self, tracked: Tracked, outcome: Outcome) -> None:
-        """Ends every conflict of this document with its file; if the document was closed, also those about writes."""
+        """Ends every conflict of this document with its file; if the document was closed, also those about writes. What is being decided
+        about the file is not ended by that: editors tell a reload as closing and opening (Neovim, eglot)."""
         for conflict in self:
+            if outcome == "closed" and conflict.origin == "disk" and conflict.on_its_way:
+                continue
             if conflict.tracked is tracked and (conflict.origin == "disk" or outcome == "closed"):
                 self.end(conflict, outcome)
 

@@ -354,11 +354,14 @@ class Reconciler:
         watch = Watch(document, Text.of(wanted))
         tracked.quiet = True
         try:
-            with self._sender.following(tracked) as followed:
+            with self._sender.following(tracked, watch) as followed:
                 answer = await self._editor.reload(document.client_uri, document.version, edits)
                 if not isinstance(answer, int):
                     return False
-                reloaded = await watch.wait(MIRROR_SECONDS)
+                # Neovim closes the document and opens it again
+                reloaded = await watch.wait(MIRROR_SECONDS, lambda: followed.watch is not None)
+                if followed.watch is not None:
+                    await followed.tracked.becomes(wanted, MIRROR_SECONDS)
             if followed.watch is not None:
                 await self._give_back(followed.tracked, followed.watch, disk, len(edits))
         except (EditorGone, EditorRefused, EditorTimeout):

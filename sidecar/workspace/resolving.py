@@ -71,7 +71,7 @@ class Resolver:
             self._ask(conflict)
             return {"conflictId": conflict_id, "outcome": "asked"}
         if conflict.origin == "disk":
-            done = await self._reconciler.resolve(conflict, take)
+            done = await self._take(conflict, take)
         else:
             done = take == "mine" or await self._write(conflict)
         if not done:
@@ -81,6 +81,17 @@ class Resolver:
             )
         self._conflicts.end(conflict, take)
         return {"conflictId": conflict_id, "outcome": take}
+
+    async def _take(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
+        """Brings the document and its file together."""
+        conflict.on_its_way = True
+        try:
+            done = await self._reconciler.resolve(conflict, take)
+        finally:
+            conflict.on_its_way = False
+        if not done and conflict.tracked.closed:
+            self._conflicts.end(conflict, "closed")
+        return done
 
     async def _write(self, conflict: Open) -> bool:
         """Makes the refused write after all, over the user's lines where they clash."""

@@ -238,6 +238,8 @@ class Followed:
     """A document while something else than an edit is asked of the editor."""
 
     tracked: Tracked
+    waiting: Watch
+    """Of that document; who waits for it is woken when the document is opened again."""
     watch: Watch | None = None
     """Of the document that was opened under the same name since, from its opening on."""
 
@@ -297,13 +299,14 @@ class Sender:
             if followed.tracked.closed and followed.tracked.document.uri == tracked.document.uri:
                 followed.tracked = tracked
                 followed.watch = Watch(tracked.document, text, text, edits)
+                followed.waiting.look()
 
     @contextmanager
-    def following(self, tracked: Tracked) -> Generator[Followed]:
-        """Notes whether the document is closed and opened again meanwhile. Its versions then start again and may be equal by
-        chance.
+    def following(self, tracked: Tracked, watch: Watch) -> Generator[Followed]:
+        """`watch` is of the document. Notes whether the document is closed and opened again meanwhile. Its versions then start
+        again and may be equal by chance.
         """
-        followed = Followed(tracked)
+        followed = Followed(tracked, watch)
         self._followed.append(followed)
         try:
             yield followed

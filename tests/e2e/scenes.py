@@ -51,6 +51,19 @@ def create_files(stand: Stand) -> object:
     return "create" in (edits.get("resourceOperations") or ())
 
 
+def reopens(stand: Stand) -> object:
+    """Taken from the disk because the server asks for it."""
+    if not stand.ours:
+        return None
+    desk = stand.desk(TEXT)
+    desk.path.write_bytes(b"something of another length\n")
+    before = len(desk.told())
+    asked = {"uri": desk.uri, "version": desk.version, "edits": []}
+    stand.probe.request("sidecar/reload", asked)
+    desk.settle()
+    return [message["method"] for message in desk.told()[before:]]
+
+
 def messages(stand: Stand) -> object:
     """Whether it says that it asks questions for a server, and whether it does."""
     question = {"type": 3, "message": "what?", "actions": [{"title": "A"}, {"title": "B"}]}
@@ -374,6 +387,7 @@ SCENES: dict[str, Scene] = {
         keeps_bom,
         save_fails,
         reloads,
+        reopens,
         messages,
     )
 }

@@ -132,6 +132,8 @@ class Habits:
     """Seconds until a clean document that changed on disk is reloaded; None: never (Helix, and Emacs and Neovim without
     focus).
     """
+    reopens: bool = False
+    """A document that is taken from the disk again is told as closed and opened; what was pending of it is never told (Neovim, eglot)."""
 
     # What it announces about itself
 
@@ -176,6 +178,7 @@ NEOVIM = Habits(
     line_ends="unanimous",
     final_end="setting",
     save_fails="newer",
+    reopens=True,
 )
 NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")
 NEOVIM_OURS = replace(
@@ -204,6 +207,7 @@ EGLOT_117 = Habits(
     line_ends="lf",
     final_end="added",
     save_fails="newer",
+    reopens=True,
 )
 EGLOT_19 = replace(
     EGLOT_117,

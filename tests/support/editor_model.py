@@ -492,7 +492,15 @@ class FakeModel(EditorModel):
             assert isinstance(buffer, FakeBuffer)
             if buffer.ended is not None:
                 buffer.ended = self.load(data).endswith("\n")
+        if data is None or not self.habits.reopens:
+            super().reload(uri)
+            return
+        self._silent.add(uri)
         super().reload(uri)
+        self.flush(uri)
+        self._silent.discard(uri)
+        self.emit(Closed(uri))
+        self.opened(buffer)
 
     def look_at_disk(self) -> None:
         """Triggered by a file watcher or by the user's return to the window: reloads clean documents."""

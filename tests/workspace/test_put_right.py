@@ -12,8 +12,9 @@ import pytest
 from sidecar.core.refusal import Kind
 from sidecar.workspace.applying import Change, Step
 from sidecar.workspace.review import Selector
+from sidecar.workspace.sending import RELOAD_SECONDS
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EGLOT_117, NEOVIM, WELL_BEHAVED, Habits
+from tests.support.editor_habits import EGLOT_117, EGLOT_OURS, NEOVIM, NEOVIM_OURS, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench
 from tests.workspace.test_in_flight import LATE, hunks, tool
 from tests.workspace.test_writes import BASE, done, play, play_seen, refused
@@ -305,3 +306,23 @@ def test_an_edit_misplaced_and_saved_with_a_last_line_that_the_save_has_ended(tm
 
     habits = replace(WELL_BEHAVED, first_version=0, unchecked=frozenset({0}), answers_after=3.0)
     play(tmp_path, replace(habits, final_end="setting"), case, arrives_after=0.2)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM_OURS, EGLOT_OURS], ids=["neovim", "eglot"])
+def test_a_reload_that_is_told_as_closing_and_opening_is_not_waited_for_any_longer(
+    tmp_path: Path, habits: Habits
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        (tmp_path / "a.txt").write_text(BASE.replace("two", "TWO"))
+        asked = asyncio.get_running_loop().time()
+        assert await bench.read("a.txt") == "typed\n" + BASE.replace("two", "TWO")
+        assert (
+            asyncio.get_running_loop().time() - asked < RELOAD_SECONDS + 0.2
+        )  # virtual; the editor gets that to do it by itself
+
+    play(tmp_path, habits, case)
