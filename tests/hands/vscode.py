@@ -31,11 +31,17 @@ SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "editor.formatOnSave": (False, True),
     "workbench.colorTheme": ("Default Dark Modern", "Default Light Modern"),
 }
+ASKS = "asks for your permission"
 ALLOW = re.compile(r"once$")
 BEGIN = """
 const turn = (keep.hands = { done: false });
 const end = () => { turn.done = true; };
 vscode.commands.executeCommand('sidecar.prompt', { prompt: args[0], wait: true }).then(end, end);
+"""
+STATE = """
+const done = keep.hands?.done ?? true;
+const status = done ? undefined : await vscode.commands.executeCommand('sidecar.status');
+return { done, asked: (status?.questions ?? []).length > 0 };
 """
 CLOSE = """
 const wanted = vscode.Uri.file(args[0]);
@@ -46,6 +52,18 @@ for (let left = 10; left > 0 && shown().length > 0; left--) {
   await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
 }
 return shown().length;
+"""
+SHOWN = """
+await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+return vscode.window.activeTextEditor?.document.uri.fsPath === args[0];
+"""
+SET = """
+const now = vscode.workspace.getConfiguration();
+for (const [name, value] of Object.entries(args[0])) {
+  if (JSON.stringify(now.get(name)) !== JSON.stringify(value)) {
+    await now.update(name, value, vscode.ConfigurationTarget.Global);
+  }
+}
 """
 PLACE = """
 const editor = vscode.window.activeTextEditor;
@@ -66,9 +84,11 @@ class VSCode:
 
     def begin(self, folder: Path) -> None:
         self._window.reset(folder)
+        self._window.js(SET, {name: values[0] for name, values in SETTINGS.items()})
 
     def open(self, path: Path) -> None:
-        self._window.open(path)
+        if not self._window.js(SETTLE + SHOWN, str(path)):
+            self._window.open(path)
 
     def close(self, path: Path) -> None:
         left = self._window.js(CLOSE, str(path))
@@ -93,7 +113,7 @@ class VSCode:
         self._window.command("workbench.action.splitEditor")
 
     def set(self, name: str, value: Any) -> None:
-        self._window.configure({name: value})
+        self._window.js(SET, {name: value})
 
     def text(self, path: Path) -> str | None:
         """A document without a tab, which the workbench only has not thrown away yet, is not open."""
@@ -107,19 +127,21 @@ class VSCode:
         self._window.js(BEGIN, json.dumps(steps))
 
     def is_working(self) -> bool:
-        self._allow()
-        return not self._window.js("return keep.hands?.done ?? true")
+        state = self._window.js(STATE)
+        if state["asked"]:
+            self._allow()
+        return not state["done"]
 
     def _allow(self) -> None:
         """The person lets the agent run its commands: a message leads to the question, which is in the panel."""
-        asked = self._page.locator(".notifications-toasts .notification-list-item")
+        asked = self._page.locator(".notifications-toasts .notification-list-item", has_text=ASKS)
         show = asked.get_by_role("button", name="Show", exact=True)
-        if show.count() == 0:
-            return
         with suppress(PlaywrightError):  # it may go in this moment
             show.first.click(timeout=2000)
             panel = Panel(self._window)
-            panel.page.locator(".question button[aria-disabled=false]").first.wait_for(state="attached")
+            panel.page.locator(".question button[aria-disabled=false]").first.wait_for(
+                state="attached", timeout=5000
+            )
             panel.page.get_by_role("button", name=ALLOW).first.click(timeout=5000)
         self._window.command("workbench.action.closeAuxiliaryBar")
         self._window.command("workbench.action.focusActiveEditorGroup")
