@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from sidecar.bridge import folder
 from sidecar.bridge.entry import path_of
 from sidecar.bridge.finding import find, find_all
 from tests.bridge.serving import Serving, serving
@@ -54,7 +56,11 @@ class Several:
 
 
 @pytest.fixture
-def several(tmp_path: Path) -> Generator[Several]:
+def several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Several]:
+    # The places beside XDG_RUNTIME_DIR: a person's own sidecars are listed there
+    for name in ("SYSTEM", "SHORT"):
+        monkeypatch.setattr(folder, name, str(tmp_path / "nothing"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with ExitStack() as stack:
         yield Several(tmp_path, stack)
 
