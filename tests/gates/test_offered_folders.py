@@ -41,10 +41,15 @@ def filled(text: Any, folder: Path) -> Any:
     return text
 
 
+def reference(folder: Path, number: int) -> str:
+    """The agent's id of a row's conversation: of this test alone, as what was opened once is remembered, by the planted defect too."""
+    return f"{folder.name} {number}"
+
+
 def script(folder: Path) -> Script:
     rows = [
         {
-            "sessionId": f"row{number}",
+            "sessionId": reference(folder, number),
             "cwd": filled(cwd, folder),
             "additionalDirectories": [filled(path, folder) for path in more],
         }
@@ -84,7 +89,7 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
         for number, (cwd, more, asks) in enumerate(ROWS):
             listed: Any = await product.tried("sidecar.listSessions", {"agent": "fake", "all": True})
             row = f"{cwd} with {more}"[:80]
-            session_id = _id("fake", f"row{number}")
+            session_id = _id("fake", reference(folder, number))
             if all(one["sessionId"] != session_id for one in listed):
                 wrong.append(f"{row}: is not listed")
                 continue
@@ -109,8 +114,8 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
                 await product.tried("sidecar.closeSession", {"sessionId": session_id})
         wrong += [f"{path} was made" for path in _made(folder)]
         allow[0] = True  # and what the user does allow is opened
-        loaded = await product.tried("sidecar.loadSession", {"sessionId": _id("fake", "row4")})
-        outcome = await product.prompt(_id("fake", "row4")) if "error" not in loaded else loaded
+        loaded = await product.tried("sidecar.loadSession", {"sessionId": _id("fake", reference(folder, 4))})
+        outcome = await product.prompt(_id("fake", reference(folder, 4))) if "error" not in loaded else loaded
         if not (folder / "outside" / "made").exists() or (folder / "ws-secret" / "made").exists():
             wrong.append(f"what was allowed, and nothing else, is open: {outcome}")
     return wrong
