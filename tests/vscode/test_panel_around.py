@@ -41,6 +41,11 @@ def test_files_are_added_from_the_explorer(window: Window) -> None:
     begin(window)
     window.command("workbench.view.explorer")
     window.command("workbench.files.action.refreshFilesExplorer")
+    # the folders of other tests stand there too, and only those in view are drawn
+    window.js(
+        "await vscode.commands.executeCommand('revealInExplorer', vscode.Uri.file(args[0]))",
+        str(window.folder),
+    )
     folder = window.page.locator(".explorer-folders-view .monaco-list-row").filter(
         has_text=window.folder.name
     )
