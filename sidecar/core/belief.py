@@ -138,25 +138,24 @@ class Beliefs:
         it knows it, which does not tell what its model saw."""
         self.served_whole(session, uri, Text.of(text), by_program=by_program)
 
+    def edited(self, session: str, uri: DocumentUri, before: str, after: str) -> None:
+        """The session replaced a part of `before`, which led to `after`: what it believes has that change, too, and nothing else that
+        `before` had. Where the belief is another one at that place, it stays."""
+        entry = self._entries.get((session, uri))
+        if entry is None:
+            return
+        _settle(entry)
+        if entry.belief is not None:
+            entry.belief = _with_change(entry.belief, before, after)
+
     def formatted(self, uri: DocumentUri, before: str, after: str) -> None:
         """Save participants turned `before` into `after`: map that onto what agents believe; belief wins where both changed."""
         for (_, known), entry in self._entries.items():
             if known != uri:
                 continue
             _settle(entry)
-            if entry.belief is None:
-                continue
-            believed = entry.belief.candidate()
-            match merge(before, believed.text, after):
-                case Merged() as merged:
-                    entry.belief = _Belief(
-                        believed.serial,
-                        entry.belief.since,
-                        text=merged.changes.apply(believed.text),
-                        own=entry.belief.own,
-                    )
-                case Conflict():
-                    pass
+            if entry.belief is not None:
+                entry.belief = _with_change(entry.belief, before, after)
 
     def served(self, session: str, uri: DocumentUri) -> bool:
         """Whether this session was ever given, or wrote, this document."""
@@ -260,6 +259,17 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
     if laid_over is None:
         laid_over = _lay_over(belief.candidate().text, text, served.first, served.count)
     return _Belief(serial, belief.since, raw=laid_over, own=belief.own)
+
+
+def _with_change(belief: _Belief, before: str, after: str) -> _Belief:
+    """The belief with the change that leads from `before` to `after`; the belief wins where both changed."""
+    text = belief.candidate().text
+    match merge(before, text, after):
+        case Merged() as merged:
+            changed = merged.changes.apply(text)
+            return _Belief(belief.serial, belief.since, text=changed, own=belief.own)
+        case Conflict():
+            return belief
 
 
 def _lay_over_raw(earlier: Text, text: Text, first_line: int, count: int) -> Text | None:

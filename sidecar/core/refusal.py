@@ -26,6 +26,8 @@ class Kind(StrEnum):
     DENIED_BY_POLICY = "denied_by_policy"
     DENIED_BY_USER = "denied_by_user"
     CONFLICT = "conflict"
+    NO_MATCH = "no_match"
+    SEVERAL_MATCHES = "several_matches"
     DELETED = "deleted"
     AMBIGUOUS = "ambiguous_document"
     DESYNCHRONISED = "desynchronised"

@@ -11,7 +11,7 @@ from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.core.writes import EditText, NoChange
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Door, Intent, Landed, Planned, Stop
 from sidecar.workspace.places import Place
@@ -58,14 +58,18 @@ class AgentEdit(Intent[Refusal | None]):
         task, place = self._task, self._place
         if tracked.document.desynchronised is not None:
             return Stop(desynchronised(place.requested))
-        if self._state.came_from_disk(task.session, tracked, task.wanted, task.ticket.moment):
+        if task.replacing is None and self._state.came_from_disk(
+            task.session, tracked, task.wanted, task.ticket.moment
+        ):
             return Stop(None)
         now = Normal(str(tracked.document.snapshot()))
         candidates = self._candidates(tracked)
-        plan = plan_write(candidates, now.text, task.wanted)
+        plan = task.plan(candidates, now.text)
         match plan:
             case NoChange():
                 return Stop(None)
+            case Refusal():
+                return Stop(plan)
             case Conflict():
                 self._tell(task, tracked, candidates, plan)
                 return Stop(conflict(place.requested, plan))
@@ -118,8 +122,7 @@ class AgentEdit(Intent[Refusal | None]):
 
     async def ended_late(self, landed: Landed | None) -> None:
         if landed is not None:
-            task, uri = self._task, landed.tracked.document.uri
-            self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
+            self._task.believe(self._state.beliefs, landed.tracked.document.uri)
 
     def _candidates(self, tracked: Tracked) -> tuple[Candidate, ...]:
         """The texts that the write may be based on."""

@@ -113,13 +113,13 @@ class BufferWriter:
             case Gone():
                 return self._gone(place, result)
         uri = tracked.document.uri
-        self._state.beliefs.wrote(task.session.id, uri, task.wanted, task.ticket.moment)
+        task.believe(self._state.beliefs, uri)
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
         now = self._state.documents.get(uri)
-        if now is not None and (snapshot := now.document.snapshot()).says(task.wanted):
+        if now is not None and (snapshot := now.document.snapshot()).says(task.result):
             snapshot.remember(
-                task.wanted
+                task.result
             )  # which is believed now, so it is kept anyway; the next write begins with it
         done = await self.settle(tracked, was_user_dirty)
         if done.note == COULD_NOT_SAVE:

@@ -11,7 +11,7 @@ from sidecar.core.normal import BOM, Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.places import Place
 from sidecar.workspace.recording import Recorder
@@ -46,16 +46,18 @@ class DiskWriter:
             taken_out = merge(misplaced.text, now.text, misplaced.without)
             if isinstance(taken_out, Merged):
                 proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
-        plan = plan_write(candidates, proper.text, task.wanted)
+        plan = task.plan(candidates, proper.text)
         match plan:
             case NoChange() if proper is now:
-                beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+                task.believe(beliefs, place.uri)
                 return WriteDone(saved=True)
             case Conflict() if proper is now:
                 return conflict(place.requested, plan)
+            case Refusal() if proper is now:
+                return plan
             case EditText():
                 changes = proper.changes_in_raw(plan.changes)
-            case NoChange() | Conflict():
+            case NoChange() | Conflict() | Refusal():
                 changes = ChangeSet(len(proper.raw))
             case _:
                 assert_never(plan)
@@ -86,11 +88,13 @@ class DiskWriter:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
             self._recorder.disk_edit(session, place.uri, author, proper.raw, changes)
-        if isinstance(plan, Conflict):  # nothing of the agent's was written; what was there before is back
+        if isinstance(
+            plan, Conflict | Refusal
+        ):  # nothing of the agent's was written; what was there before is back
             await self._recorder.finish(author, "failed")
-            return conflict(place.requested, plan)
+            return plan if isinstance(plan, Refusal) else conflict(place.requested, plan)
         await self._recorder.finish(author, "done")
-        beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+        task.believe(beliefs, place.uri)
         return WriteDone(saved=True)
 
     def _reload(
@@ -130,6 +134,6 @@ class DiskWriter:
         self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
         changes = ChangeSet.of(0, (Edit(0, 0, text),))
         self._recorder.disk_edit(session, place.uri, author, "", changes)
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+        task.believe(self._state.beliefs, place.uri)
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)

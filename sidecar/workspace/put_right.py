@@ -18,7 +18,7 @@ from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.writes import EditText, plan_write
+from sidecar.core.writes import EditText
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import Editor
@@ -91,7 +91,7 @@ class PutRight:
         now = tracked.document.snapshot()
         without = Normal(found.without)
         # What the user undid meanwhile they do not want: then there is only something to take out.
-        plan = None if found.is_undone else plan_write(candidates, without.text, task.wanted)
+        plan = None if found.is_undone else task.plan(candidates, without.text)
         wanted = found.without
         if isinstance(plan, EditText):
             changes = without.changes_in_raw(plan.changes)
@@ -116,6 +116,8 @@ class PutRight:
         await self._recorder.finish(author, "done" if isinstance(plan, EditText) else "failed")
         if plan is None:
             return kept_changing(place.requested)
+        if isinstance(plan, Refusal):
+            return plan
         return conflict(place.requested, plan) if isinstance(plan, Conflict) else True
 
     async def take_back(self, task: WriteTask, place: Place, sent: Sent, author: Author) -> None:

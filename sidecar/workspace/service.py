@@ -58,7 +58,7 @@ from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import Storage
 from sidecar.workspace.turns import Outcome, Turns
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.write_task import Replacing, WriteDone
 from sidecar.workspace.writes import Writer
 
 log = logging.getLogger(__name__)
@@ -334,6 +334,12 @@ class Workspace:
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         answer = await self._writer.write(ticket, content)
+        self._note("write", ticket, answer)
+        return answer
+
+    async def edit(self, ticket: Ticket, replacing: Replacing) -> WriteDone | Refusal:
+        """A change of the text as it is in this moment; what it was made in and what it led to is in `replacing` afterwards."""
+        answer = await self._writer.edit(ticket, replacing)
         self._note("write", ticket, answer)
         return answer
 

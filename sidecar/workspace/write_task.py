@@ -1,29 +1,79 @@
-"""WriteTask, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share."""
+"""WriteTask, Replacing, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sidecar.core.belief import Beliefs, Candidate
+from sidecar.core.diff import diff
 from sidecar.core.merge import Conflict
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import DocumentUri
+from sidecar.core.writes import EditText, NoChange, Plan, plan_write
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.sessions import Session
 
 
+@dataclass(slots=True)
+class Replacing:
+    """A change that is made in the text as it is in the moment of sending, whatever the agent saw before.
+
+    Nobody's text is taken for the agent's: there is nothing to merge, and no conflict. The texts are in the compared form of
+    `core.normal`."""
+
+    change: Callable[[str], str | Refusal]
+    """What the text is to say, from what it says. Pure: it is called for each attempt."""
+    before: str = ""
+    """Of the newest attempt."""
+    after: str = ""
+
+    def plan(self, now: str) -> Plan | Refusal:
+        after = self.change(now)
+        if isinstance(after, Refusal):
+            return after
+        self.before, self.after = now, after
+        return NoChange() if after == now else EditText(diff(now, after), now, after)
+
+
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """One request of an agent's: the file at `ticket.path` is to say `content`."""
+    """One request of an agent's: the file at `ticket.path` is to say `content`, or, with `replacing`, what that makes of its text."""
 
     session: Session
     ticket: Ticket
     content: str
     wanted: str
     """`content` in the compared form of `core.normal`."""
+    replacing: Replacing | None = None
 
     @property
     def may_begin(self) -> bool:
         """Whether the turn in which the agent asked still runs, and nobody has stopped it."""
         return self.session.may_act(self.ticket.asked_in)
+
+    @property
+    def result(self) -> str:
+        """What the agent takes the file to say once it is done, in the compared form."""
+        return self.wanted if self.replacing is None else self.replacing.after
+
+    def content_in(self, raw: str) -> str | Refusal:
+        """What the file that says `raw` is to say."""
+        return self.content if self.replacing is None else self.replacing.change(normal(raw))
+
+    def plan(self, candidates: Sequence[Candidate], current: str) -> Plan | Refusal:
+        """The edits of `current` (compared form) that this asks for."""
+        if self.replacing is not None:
+            return self.replacing.plan(current)
+        return plan_write(candidates, current, self.wanted)
+
+    def believe(self, beliefs: Beliefs, uri: DocumentUri) -> None:
+        """It took effect: the agent knows that."""
+        if self.replacing is not None:
+            beliefs.edited(self.session.id, uri, self.replacing.before, self.replacing.after)
+        else:
+            beliefs.wrote(self.session.id, uri, self.wanted, self.ticket.moment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.queues import Ticket
+from sidecar.workspace.reads import not_found
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
+    Replacing,
     WriteDone,
     WriteTask,
     deleted,
@@ -54,6 +56,15 @@ class Writer:
 
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         """Makes the file say `content`, keeping what others changed since the agent saw it."""
+        return await self._in_turn(ticket, content, None)
+
+    async def edit(self, ticket: Ticket, replacing: Replacing) -> WriteDone | Refusal:
+        """Makes the change in the text as it is in the moment in which it is sent."""
+        return await self._in_turn(ticket, "", replacing)
+
+    async def _in_turn(
+        self, ticket: Ticket, content: str, replacing: Replacing | None
+    ) -> WriteDone | Refusal:
         try:
             session = self._state.sessions.get(ticket.session_id)
             if session is None:
@@ -71,7 +82,7 @@ class Writer:
                 )
             if not session.may_act(ticket.asked_in):
                 return withdrawn(ticket.path)
-            return await self._located(WriteTask(session, ticket, content, normal(content)))
+            return await self._located(WriteTask(session, ticket, content, normal(content), replacing))
         finally:
             ticket.release()
 
@@ -92,6 +103,8 @@ class Writer:
             if place.tracked is not None:
                 return await self._open_document(task, place, place.tracked)
             if isinstance(place.on_disk, Missing):
+                if task.replacing is not None:
+                    return not_found(place.requested)
                 return await self._missing(task, place, place.on_disk)
             return await self._file(task, place, place.on_disk)
 
@@ -134,12 +147,18 @@ class Writer:
         if can.apply_edit and can.document_changes and can.open and can.save:
             decoded = await self._state.storage.read(file)
             undecodable = isinstance(decoded, Refusal)
+            content = task.content
             if isinstance(decoded, Refusal):
                 if decoded.kind is not Kind.UNDECODABLE:
                     return decoded
-            elif decoded.encoding != "utf-8" or not self._keeps(decoded.text, task.content):
-                return await self._files.write(task, place, file)
-            unwritable = self._state.storage.check_writable(file, len(task.content))
+            else:
+                after = task.content_in(decoded.text)
+                if isinstance(after, Refusal):
+                    return after
+                content = after
+                if decoded.encoding != "utf-8" or not self._keeps(decoded.text, content):
+                    return await self._files.write(task, place, file)
+            unwritable = self._state.storage.check_writable(file, len(content))
             if unwritable is not None:
                 return unwritable
             open_it = self._buffers.open_undecodable if undecodable else self._buffers.open

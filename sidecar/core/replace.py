@@ -1,0 +1,68 @@
+"""Replacement: "put this in the place of that", as agents' edit tools mean it: a text that is there once, or every place it is at.
+
+Pure. Texts are in the compared form of `core.normal`, so that a document with other line ends matches what an agent sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Kind, Refusal
+
+SHOWN = 400
+"""Code points of the searched text that an error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """`old` is replaced by `new` where it stands: at its only place, or, with `everywhere`, at each."""
+
+    old: str
+    new: str
+    everywhere: bool = False
+
+
+def replaced(text: str, steps: Sequence[Replacement], path: str) -> str | Refusal:
+    """`text` after every step, each made in what the one before it left; the first that cannot be made refuses all."""
+    for number, step in enumerate(steps, 1):
+        which = f"edit {number} of {len(steps)}: " if len(steps) > 1 else ""
+        done = _replaced(text, step, path, which)
+        if isinstance(done, Refusal):
+            return done
+        text = done
+    return text
+
+
+def _replaced(text: str, step: Replacement, path: str, which: str) -> str | Refusal:
+    old, new = normal(step.old), normal(step.new)
+    if old == new:
+        return Refusal(
+            Kind.BAD_PARAMS, f"{which}No changes to make: old_string and new_string are exactly the same."
+        )
+    if not old:
+        return Refusal(
+            Kind.BAD_PARAMS,
+            f"{which}old_string is empty and {path} is not. Name the text to replace, or write the whole file",
+        )
+    found = text.count(old)
+    if found == 0:
+        return Refusal(
+            Kind.NO_MATCH,
+            f"{which}String to replace not found in file. {path} is as the user sees it in this moment, unsaved text "
+            f"included; read it again.\nString: {_short(step.old)}",
+        )
+    if found > 1 and not step.everywhere:
+        return Refusal(
+            Kind.SEVERAL_MATCHES,
+            f"{which}Found {found} matches of the string to replace, but replace_all is false. To replace all occurrences, "
+            "set replace_all to true. To replace only one occurrence, please provide more context to uniquely identify the "
+            f"instance.\nString: {_short(step.old)}",
+            {"matches": found},
+        )
+    return text.replace(old, new)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
