@@ -83,6 +83,20 @@ def _setup(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _mcp(arguments: argparse.Namespace) -> int:
+    from sidecar.lsp.stdio import claim
+    from sidecar.mcp.tool_process import run
+
+    streams = claim()
+
+    async def connect():  # imported late: the agent waits for the list of tools
+        from sidecar.bridge.calling import connected
+
+        return await connected(os.getcwd(), os.environ)
+
+    return run(streams, os.environ, connect)
+
+
 def _completion(arguments: argparse.Namespace) -> int:
     from sidecar.completion import completions
 
@@ -146,6 +160,11 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="check this machine; say what is missing and how to get it")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
+
+    mcp = commands.add_parser(
+        "mcp", help="serve an agent's tools on stdio (MCP); agents that the editor starts run it themselves"
+    )
+    mcp.set_defaults(run=_mcp)
 
     completion = commands.add_parser(
         "completion",

@@ -38,6 +38,9 @@ from sidecar.lsp.session_commands import SessionCommands
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.watched_files import WatchedFiles
 from sidecar.matchers import compile_matchers
+from sidecar.mcp.calls import ToolCalls
+from sidecar.mcp.own_server import OwnServer
+from sidecar.mcp.tokens import Tokens
 from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
@@ -103,7 +106,10 @@ class Connection:
         workspace.conflicts.moved = self.on_conflict
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
-        self._bridge = BridgeServer(methods(workspace), folder_paths(server.folders), self._bridge_id)
+        tokens = Tokens()
+        workspace.mcp_offers.own = OwnServer(tokens, self._bridge_id)
+        table = {**methods(workspace), **ToolCalls(workspace, tokens).methods()}
+        self._bridge = BridgeServer(table, folder_paths(server.folders), self._bridge_id)
         self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)
 

@@ -10,6 +10,8 @@ wire.py       JSON lines with a size limit
 server.py     BridgeServer: handshake, then requests for a table of methods
 methods.py    the table: status, openDocuments, apply
 client.py     Client: one connection, blocking, for the command line
+pipelined.py  Pipelined: the same for a process with an event loop, many requests at a time
+calling.py    connected: the same with the built-in errors, for a door that knows nothing of the bridge
 finding.py    find, find_all: which running sidecar is meant
 
 Unix sockets only: no TCP, no WebSocket, no abstract socket, each of which is reachable by others than the user (a web page,

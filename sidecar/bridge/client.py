@@ -96,6 +96,12 @@ class Client:
             case _:
                 raise Failed("the sidecar gave an error without words")
 
+    def detach(self) -> socket.socket:
+        """The connection, for whoever goes on with it; this Client is of no use any more. Only before any call that is unanswered."""
+        detached = self._connection.dup()
+        self._connection.close()
+        return detached
+
     def close(self) -> None:
         self._connection.close()
 

@@ -222,6 +222,10 @@ class Consent:
         )
         return answer
 
+    def needs_no_question(self, path: str, roots: tuple[str, ...]) -> bool:
+        """Whether a file of this canonical path may be read without asking; `roots`: spellings of the root it is beneath. Any thread."""
+        return isinstance(decide(path, path, "read", self._matchers, roots=roots), Allow)
+
     def must_ask(self, place: Place, access: Access) -> bool:
         """Whether the policy leaves anything open about this place."""
         return not isinstance(self._decide(place, access), Allow)

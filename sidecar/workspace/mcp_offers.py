@@ -1,4 +1,4 @@
-"""McpOffers: offers the MCP servers of the user's settings to an agent, which starts or calls them itself.
+"""McpOffers: offers the sidecar's own MCP server and those of the user's settings to an agent, which starts or calls them itself.
 
 An editor may have merged the settings with a repository's. So the user is asked once about a server that was never approved on this
 machine, and sees exactly what would run or be called. Approvals are stored with those of agents (approvals.py). A refused server is
@@ -6,6 +6,8 @@ left out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sidecar.config import AgentCommand, McpServer
 from sidecar.core.escape import escape
@@ -20,11 +22,17 @@ class McpOffers:
         self._state = state
         self._consent = consent
         self._editor = editor
+        self.own: Callable[[Session], Json | None] = lambda session: None
+        """The sidecar's own server for a session, in ACP's shape; it needs no question, as it is how the agent reaches us."""
 
     async def to(self, session: Session) -> list[Json]:
         """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
         given = {server.get("name") for server in session.request.mcp_servers}
         offered: list[Json] = []
+        own = self.own(session) if self._state.settings.own_tools == "live" else None
+        users = given | {server.name for server in self._state.settings.mcp_servers}
+        if own is not None and own.get("name") not in users:
+            offered.append(own)
         for server in self._state.settings.mcp_servers:
             if server.name in given:
                 continue

@@ -13,6 +13,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.records import NoRecords, Records
+from sidecar.workspace.agent_tools import AgentTools
 from sidecar.workspace.applying import Applier
 from sidecar.workspace.background import Background
 from sidecar.workspace.behind import Behind
@@ -108,6 +109,7 @@ class Workspace:
         )
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
+        self.mcp_offers = offers
         self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
         self._conversations = Conversations(
             self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
@@ -131,6 +133,7 @@ class Workspace:
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
         self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
+        self.tools = AgentTools(self.state, self._consent, lambda: self.review)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side

@@ -438,7 +438,9 @@ async def test_mcp_servers_of_the_settings_go_along(tmp_path: Path, folder: Path
     }
     script = {"initialize": initialize(mcpCapabilities={"http": True})}
     given = {"name": "given", "command": "/bin/given", "args": [], "env": []}
-    async with an_editor(tmp_path, {"fake": command(script, trace)}, mcpServers=servers) as editor:
+    async with an_editor(
+        tmp_path, {"fake": command(script, trace)}, mcpServers=servers, ownTools="off"
+    ) as editor:
         await editor.execute("sidecar.newSession", {"mcpServers": [given]})
         asked = [question.text for question in editor.questions if "MCP server" in question.text]
         assert len(asked) == 2
@@ -467,7 +469,9 @@ async def test_mcp_servers_of_the_settings_go_along(tmp_path: Path, folder: Path
 async def test_an_mcp_server_that_is_refused_is_left_out(tmp_path: Path, folder: Path) -> None:
     trace = tmp_path / "trace"
     servers = {"files": {"command": "/bin/files-mcp"}}
-    async with an_editor(tmp_path, {"fake": command(PLAIN, trace)}, mcpServers=servers) as editor:
+    async with an_editor(
+        tmp_path, {"fake": command(PLAIN, trace)}, mcpServers=servers, ownTools="off"
+    ) as editor:
         editor.answer = lambda text, titles: None if "MCP" in text else titles[-1]
         await editor.execute("sidecar.newSession")
         assert any("was not given the MCP server files" in text for _, text in editor.messages)

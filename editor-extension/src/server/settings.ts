@@ -16,6 +16,7 @@ export interface Settings {
   readonly writes: string;
   readonly afterWrite: string;
   readonly beforePrompt: string;
+  readonly ownTools: string;
   /** In the server's own shape; the server checks it. */
   readonly mcpServers: Readonly<Record<string, unknown>>;
   readonly allowedRoots: readonly string[];
@@ -37,6 +38,7 @@ const FOR_THE_SERVER = [
   "writes",
   "afterWrite",
   "beforePrompt",
+  "ownTools",
   "mcpServers",
   "allowedRoots",
   "secretPatterns",
@@ -52,6 +54,7 @@ export function read(get: <T>(name: string) => T | undefined): Settings {
     writes: get<string>("writes") ?? "review",
     afterWrite: get<string>("afterWrite") ?? "save-if-was-clean",
     beforePrompt: get<string>("beforePrompt") ?? "embed",
+    ownTools: get<string>("ownTools") ?? "live",
     mcpServers: get<Settings["mcpServers"]>("mcpServers") ?? {},
     allowedRoots: get<string[]>("allowedRoots") ?? [],
     secretPatterns: get<string[]>("secretPatterns") ?? [],

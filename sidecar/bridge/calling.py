@@ -1,0 +1,34 @@
+"""connected: a connection to the sidecar that is meant, for a process with an event loop. Fails with the built-in errors, which need no
+import: ConnectionError when there is no sidecar, ValueError for its own "no"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio.to_thread
+
+from sidecar.bridge.client import BridgeError, Failed
+from sidecar.bridge.finding import find
+from sidecar.bridge.pipelined import Pipelined
+
+
+class Calling:
+    def __init__(self, sidecar: Pipelined) -> None:
+        self._sidecar = sidecar
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        try:
+            return await self._sidecar.call(method, params)
+        except Failed as error:
+            raise ValueError(str(error)) from error
+        except BridgeError as error:
+            raise ConnectionError(str(error)) from error
+
+
+async def connected(cwd: str, env: Mapping[str, str]) -> Calling:
+    """Raises ConnectionError."""
+    client = await anyio.to_thread.run_sync(find, cwd, env)
+    if client is None:
+        raise ConnectionError("no acp-sidecar is running for this folder")
+    return Calling(Pipelined(client))

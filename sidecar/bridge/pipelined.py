@@ -1,0 +1,90 @@
+"""Pipelined: one connection to a running sidecar, for a process with an event loop: any number of requests at a time, sent in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from sidecar.bridge.client import READ, Client, Failed, Lost
+from sidecar.bridge.limits import MESSAGE_BYTES
+from sidecar.bridge.wire import Lines, Malformed, encode
+from sidecar.bridge.wire import decode as decoded
+
+
+class Pipelined:
+    """Takes a Client's connection over. After Lost it is of no use any more."""
+
+    def __init__(self, client: Client) -> None:
+        """In a running loop."""
+        self._pid = client.entry.pid
+        self._connection = client.detach()
+        self._connection.setblocking(False)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._serial = 0
+        self._sending = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def lost(self) -> bool:
+        return self._reading.done()
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        """The result, plain JSON. Raises Failed, also for what is too large to be sent, and Lost."""
+        self._serial += 1
+        number = self._serial
+        request = encode({"id": number, "method": method, "params": dict(params)})
+        if len(request) > MESSAGE_BYTES:
+            raise Failed(f"that is more than {MESSAGE_BYTES} bytes, the most that can be sent to the sidecar")
+        answer = self._waiting[number] = self._loop.create_future()
+        try:
+            async with self._sending:  # a request that is given up half sent would spoil the next
+                await asyncio.shield(asyncio.ensure_future(self._send(request)))
+            return await answer
+        finally:
+            self._waiting.pop(number, None)
+
+    async def _send(self, request: bytes) -> None:
+        if self.lost:
+            raise self._gone("the connection has ended")
+        try:
+            await self._loop.sock_sendall(self._connection, request)
+        except OSError as error:
+            raise self._gone(error.strerror or "the connection has ended") from error
+
+    async def _read(self) -> None:
+        lines, why = Lines(MESSAGE_BYTES), "it hung up"
+        try:
+            while data := await self._loop.sock_recv(self._connection, READ):
+                lines.feed(data)
+                while (line := lines.next()) is not None:
+                    self._answered(decoded(line))
+        except (OSError, Malformed) as error:
+            why = str(error)
+        finally:
+            self._connection.close()
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(self._gone(why))
+
+    def _answered(self, message: Mapping[str, Any]) -> None:
+        number = message.get("id")
+        answer = self._waiting.get(number) if isinstance(number, int) else None
+        if answer is None or answer.done():
+            return  # to a request that was given up
+        if "result" in message:
+            answer.set_result(message["result"])
+            return
+        match message.get("error"):
+            case {"message": str(words)}:
+                answer.set_exception(Failed(words))
+            case _:
+                answer.set_exception(Failed("the sidecar gave an error without words"))
+
+    def _gone(self, why: str) -> Lost:
+        return Lost(f"the sidecar with process id {self._pid} was lost: {why}")
+
+    async def aclose(self) -> None:
+        self._reading.cancel()
+        await asyncio.wait({self._reading})

@@ -1,0 +1,19 @@
+"""The MCP server: tools by which agents read and write the text as the user sees it. `acp-sidecar mcp` speaks MCP on stdio.
+
+In the process that the agent starts:
+
+    tool_process.py  from start to end: first answers, then the library
+    front.py         Front: the handshake and the list of tools, before the library is imported (it takes longer than agents like to wait)
+    caller.py        Caller: hands calls to the sidecar
+    library.py       the official library's server over our streams; hands every call on to the sidecar
+    schemas.py       the tools: names, descriptions, schemas
+
+In the sidecar:
+
+    tokens.py        Tokens: which session a caller speaks for
+    calls.py         ToolCalls: one call: whose it is, which tool, its answer
+    arguments.py, answers.py     what comes in, checked; what goes out
+    read_tools.py, write_tools.py, browse_tools.py, editor_tools.py     the tools by kind
+
+Between the two lies the bridge. Every call is a read or write of the `Workspace`, as if it came over ACP.
+"""

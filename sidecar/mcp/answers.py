@@ -1,0 +1,49 @@
+"""Answer: what a tool answers, as it crosses the bridge: MCP's content blocks, and whether it is an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sidecar.core.refusal import Refusal
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    content: Sequence[Json]
+    is_error: bool = False
+    structured: Json | None = None
+
+    def as_json(self) -> Json:
+        found: dict[str, object] = {"content": list(self.content)}
+        if self.is_error:
+            found["isError"] = True
+        if self.structured is not None:
+            found["structuredContent"] = self.structured
+        return found
+
+
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def said(text: str) -> Answer:
+    return Answer((text_block(text),))
+
+
+def failed(words: str) -> Answer:
+    """A tool's own "no": the model reads it."""
+    return Answer((text_block(words),), is_error=True)
+
+
+def refused(refusal: Refusal, path: str) -> Answer:
+    words = refusal.message if path in refusal.message else f"{path}: {refusal.message}"
+    return Answer((text_block(words),), True, {"errorKind": str(refusal.kind), "path": path})
+
+
+def listed(value: Json) -> Answer:
+    """For programs as structured content, for models that see only text as JSON."""
+    return Answer((text_block(json.dumps(value, ensure_ascii=False, indent=0)),), structured=value)

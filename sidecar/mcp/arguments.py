@@ -1,0 +1,86 @@
+"""Arguments: what a tool was called with, checked. Nothing is converted: "3" is not 3."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+LONGEST_PATH = 4096
+"""Bytes; PATH_MAX of Linux."""
+
+
+class Wrong(Exception):
+    """An argument is not what the schema says. The message is for the model."""
+
+
+class Arguments:
+    """`folder`: where relative paths begin. `of`: words that say which item of a list these belong to."""
+
+    def __init__(self, given: Mapping[str, object], folder: str, of: str = "") -> None:
+        self._given = given
+        self._folder = folder
+        self._of = of
+
+    def only(self, *names: str) -> None:
+        """Raises Wrong for an argument that the tool does not have: a misspelt one must not be ignored."""
+        for name in self._given:
+            if name not in names:
+                raise Wrong(
+                    f"{self._of}there is no argument {name!r}; there are: {', '.join(names) or 'none'}"
+                )
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self._given.get(name, default)
+        if not isinstance(value, str):
+            raise Wrong(f"{self._of}{name} must be a string")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self._given.get(name, False)
+        if not isinstance(value, bool):
+            raise Wrong(f"{self._of}{name} must be true or false")
+        return value
+
+    def number(self, name: str, least: int, most: int | None = None) -> int | None:
+        """None when it is not given."""
+        value = self._given.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise Wrong(f"{self._of}{name} must be a whole number from {least}")
+        if most is not None and value > most:
+            raise Wrong(f"{self._of}{name} must be at most {most}")
+        return value
+
+    def path(self, name: str = "file_path", default: str | None = None) -> str:
+        """Absolute; whether it may be touched is the workspace's to say."""
+        value = self.text(name, default)
+        if value[:5].lower() == "file:":
+            raise Wrong(f"{self._of}{name} must be a path, not a URI")
+        if not value or "\0" in value:
+            raise Wrong(f"{self._of}{name} must be a path")
+        path = os.path.join(self._folder, value)
+        try:
+            length = len(os.fsencode(path))
+        except UnicodeEncodeError:
+            raise Wrong(f"{self._of}{name} cannot be a file name") from None
+        if length > LONGEST_PATH:
+            raise Wrong(f"{self._of}{name} is longer than {LONGEST_PATH} bytes")
+        return path
+
+    def items(self, name: str, most: int) -> Sequence[Arguments]:
+        value = self._given.get(name)
+        if not isinstance(value, list) or not value:
+            raise Wrong(f"{name} must be a list that is not empty")
+        items = cast("list[object]", value)
+        if len(items) > most:
+            raise Wrong(f"{name} may have {most} items at most")
+        found: list[Arguments] = []
+        for number, item in enumerate(items, 1):
+            if not isinstance(item, dict):
+                raise Wrong(f"item {number} of {name} must be an object")
+            found.append(
+                Arguments(cast("dict[str, object]", item), self._folder, f"item {number} of {name}: ")
+            )
+        return found

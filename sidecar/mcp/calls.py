@@ -1,0 +1,64 @@
+"""ToolCalls: what the bridge hands to the tools: who calls, which tool, and its answer.
+
+    tool   {token, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
+
+Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
+anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.mcp.answers import Answer, failed, refused
+from sidecar.mcp.arguments import Arguments, Wrong
+from sidecar.mcp.browse_tools import BrowseTools
+from sidecar.mcp.editor_tools import EditorTools
+from sidecar.mcp.read_tools import ReadTools
+from sidecar.mcp.service import Service, ToolSession
+from sidecar.mcp.tokens import Tokens
+from sidecar.mcp.write_tools import WriteTools
+
+log = logging.getLogger(__name__)
+
+Tool = Callable[[ToolSession, Arguments], Awaitable[Answer]]
+
+NOBODY = (
+    "this token belongs to no open session: the conversation was closed, or the editor was started again. "
+    "Use your own file tools"
+)
+
+
+class ToolCalls:
+    def __init__(self, service: Service, tokens: Tokens) -> None:
+        self._service = service
+        self._tokens = tokens
+        self.tools: dict[str, Tool] = {
+            **ReadTools(service).table(),
+            **WriteTools(service).table(),
+            **BrowseTools(service).table(),
+            **EditorTools(service).table(),
+        }
+
+    def methods(self) -> dict[str, Callable[[Mapping[str, Any]], Awaitable[object]]]:
+        """For the bridge's table."""
+        return {"tool": self.call}
+
+    async def call(self, params: Mapping[str, Any]) -> object:
+        token, name, arguments = params.get("token"), params.get("name"), params.get("arguments", {})
+        session_id = self._tokens.session(token) if isinstance(token, str) else None
+        session = self._service.tools.session(session_id) if session_id is not None else None
+        if session is None:
+            log.warning("a tool was called with a token that belongs to no session")
+            return {"refused": NOBODY}
+        tool = self.tools.get(name) if isinstance(name, str) else None
+        if tool is None or not isinstance(arguments, dict):
+            return failed(f"there is no tool {name!r}; there are: {', '.join(self.tools)}").as_json()
+        try:
+            answer = await tool(session, Arguments(cast("dict[str, object]", arguments), session.folder))
+        except Wrong as wrong:
+            answer = refused(Refusal(Kind.BAD_PARAMS, f"{name}: {wrong}"), "")
+        return answer.as_json()

@@ -1,0 +1,103 @@
+"""Front: answers the handshake and the list of tools at once, before the library is there, which takes longer to import than agents like
+to wait. The answers are the library's (tests/mcp/test_front.py compares them); whatever else comes is the library's to answer.
+
+Sans-IO but for `serve`, which reads and writes lines until it has something that it does not answer, or has listed the tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, cast
+
+from sidecar import __version__
+from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
+
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Of MCP, with a handshake. A client that names none of these is answered by the library."""
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes of one message; what the bridge takes."""
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Front:
+    """`said`: the lines of the handshake so far, for the library, which has to know them; `left`: the line that is the library's."""
+
+    said: list[bytes] = field(default_factory=list[bytes])
+    left: bytes | None = None
+    done: bool = False
+    """Nothing more is to be answered here."""
+
+    def heard(self, line: bytes) -> bytes | None:
+        """The answer to a line, as a line, or None."""
+        message = _message(line)
+        match message.get("method"):
+            case "initialize" if not self.said and _version(message) in VERSIONS:
+                self.said.append(line)
+                return _answer(message, handshake(str(_version(message))))
+            case "notifications/initialized" if len(self.said) == 1:
+                self.said.append(line)
+                return None
+            case "ping" if self.said:
+                return _answer(message, {})
+            case "tools/list" if len(self.said) == 2 and not _params(message).get("cursor"):
+                self.done = True
+                return _answer(message, {"tools": list(TOOLS)})
+            case _:
+                self.left, self.done = line, True
+                return None
+
+
+def serve(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> bool:
+    """Until the front is done; False: the client hung up before. Raises OSError."""
+    while not front.done:
+        line = lines.readline(MAX_LINE)
+        if not line:
+            return False
+        answer = front.heard(line)
+        if answer is not None:
+            write(answer)
+    return True
+
+
+def handshake(version: str) -> Json:
+    """The answer to `initialize`."""
+    return {
+        "protocolVersion": version,
+        "capabilities": {
+            "tools": {"listChanged": False},
+        },
+        "serverInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _message(line: bytes) -> Json:
+    try:
+        value: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def _params(message: Json) -> Json:
+    params = message.get("params")
+    return cast("Json", params) if isinstance(params, dict) else {}
+
+
+def _version(message: Json) -> object:
+    return _params(message).get("protocolVersion") if _id(message) is not None else None
+
+
+def _id(message: Json) -> object:
+    return message.get("id")
+
+
+def _answer(message: Json, result: Json) -> bytes | None:
+    if _id(message) is None:
+        return None
+    answer = {"jsonrpc": "2.0", "id": _id(message), "result": result}
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -1,0 +1,53 @@
+"""OwnServer: how a session's agent starts our MCP server, as `session/new` of ACP wants it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from sidecar.mcp.answers import Json
+from sidecar.mcp.tokens import Tokens
+from sidecar.mcp.tool_process import TOKEN
+from sidecar.workspace.sessions import Session
+
+NAME = "sidecar"
+"""Claude names its tools `mcp__sidecar__Read`; no user's server should have the same by chance, and a given one wins."""
+BRIDGE = "ACP_SIDECAR_BRIDGE"
+"""Which running sidecar is meant; `bridge.VARIABLE`."""
+_PLACES = ("XDG_RUNTIME_DIR", "TMPDIR")
+"""Where its socket is looked for: agents start servers with hardly any environment."""
+
+
+class OwnServer:
+    def __init__(
+        self, tokens: Tokens, bridge_id: str, command: Sequence[str] = (), env: Mapping[str, str] = os.environ
+    ) -> None:
+        """`command`: instead of the one that this process was started with."""
+        self._tokens = tokens
+        self._bridge_id = bridge_id
+        self._command = tuple(command) or own_command(sys.orig_argv)
+        self._env = env
+
+    def __call__(self, session: Session) -> Json | None:
+        """With a new token, so that only what this session's agent starts speaks for it. None where there is no bridge."""
+        if sys.platform == "win32":
+            return None
+        env = {BRIDGE: self._bridge_id, TOKEN: self._tokens.make(session.id)}
+        env |= {name: self._env[name] for name in _PLACES if name in self._env}
+        return {
+            "name": NAME,
+            "command": self._command[0],
+            "args": list(self._command[1:]),
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+        }
+
+
+def own_command(argv: Sequence[str]) -> tuple[str, ...]:
+    """`acp-sidecar mcp` by the very program that runs: the installed one, or the extension's bundled one. `argv`: `sys.orig_argv`."""
+    if "lsp" in argv[1:]:
+        before = list(argv[1 : argv.index("lsp", 1)])
+        if before and os.path.isfile(before[-1]):
+            before[-1] = os.path.abspath(before[-1])
+            return (sys.executable, *before, "mcp")
+    return (sys.executable, "-I", "-c", "from sidecar.cli import main; raise SystemExit(main())", "mcp")

@@ -1,0 +1,43 @@
+"""The workspace as the tools see it: everything a tool may ask for, as Protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal, Protocol
+
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.agent_tools import Files, Listed, ToolSession
+from sidecar.workspace.queues import Ticket
+from sidecar.workspace.write_task import Replacing, WriteDone
+
+Json = Mapping[str, object]
+
+
+class Tools(Protocol):
+    """`workspace.agent_tools.AgentTools`; see there for what the methods promise."""
+
+    def session(self, session_id: str) -> ToolSession | None: ...
+    def read_bytes(
+        self, ticket: Ticket, offset: int, length: int
+    ) -> Awaitable[tuple[bytes, int] | Refusal]: ...
+    def try_change(
+        self, session_id: str, path: str, change: Callable[[str], str | Refusal]
+    ) -> Awaitable[Refusal | None]: ...
+    def list_folder(self, session_id: str, path: str, depth: int) -> Awaitable[Listed | Refusal]: ...
+    def files(self, session_id: str, path: str, texts: bool) -> Awaitable[Files | Refusal]: ...
+    def open_documents(self, session_id: str) -> list[Json]: ...
+    def changes(self, session_id: str, path: str | None) -> Awaitable[list[Json] | Refusal]: ...
+
+
+class Service(Protocol):
+    """`workspace.service.Workspace`; see there for what the methods promise."""
+
+    @property
+    def tools(self) -> Tools: ...
+    def ticket(self, session_id: str, path: str, access: Literal["read", "write"]) -> Ticket: ...
+    def read(
+        self, ticket: Ticket, line: int | None = None, limit: int | None = None
+    ) -> Awaitable[str | Refusal]: ...
+    def write(self, ticket: Ticket, content: str) -> Awaitable[WriteDone | Refusal]: ...
+    def edit(self, ticket: Ticket, replacing: Replacing) -> Awaitable[WriteDone | Refusal]: ...
+    def status(self) -> Mapping[str, Any]: ...

@@ -1,0 +1,38 @@
+"""Tokens: which session a caller speaks for. One secret a session, handed over in the environment of its tool process, and nowhere else.
+
+Only digests are kept, so that comparing them tells nothing. A token is worth something only while the workspace has its session; a
+session that is opened again gets another one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from hashlib import sha256
+
+BYTES = 32
+
+
+class Tokens:
+    def __init__(self) -> None:
+        self._sessions: dict[bytes, str] = {}
+        self._digests: dict[str, bytes] = {}
+
+    def make(self, session_id: str) -> str:
+        """A new token of this session; an earlier one of its is worth nothing any more."""
+        token = secrets.token_hex(BYTES)
+        self.forget(session_id)
+        digest = self._digests[session_id] = _digest(token)
+        self._sessions[digest] = session_id
+        return token
+
+    def forget(self, session_id: str) -> None:
+        digest = self._digests.pop(session_id, None)
+        if digest is not None:
+            del self._sessions[digest]
+
+    def session(self, token: str) -> str | None:
+        return self._sessions.get(_digest(token))
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "replace")).digest()

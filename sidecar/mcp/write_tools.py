@@ -1,0 +1,231 @@
+"""Edit, EditMany, Append, Write: changes of the text as it is in the moment, each one undo step of its file.
+
+A write that has begun runs to its end, also when its caller goes away: half a write is worse than one that nobody hears about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from sidecar.core.merge import Merged, merge
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.replace import Replacement, replaced
+from sidecar.mcp.answers import Answer, failed, refused, said
+from sidecar.mcp.arguments import Arguments
+from sidecar.mcp.schemas import MAX_MANY
+from sidecar.mcp.service import Service
+from sidecar.workspace.agent_tools import ToolSession
+from sidecar.workspace.queues import Ticket
+from sidecar.workspace.write_task import Replacing, WriteDone
+
+CONTEXT = 3
+"""Lines shown around an edit that was made."""
+MAX_SHOWN = 40
+"""Lines of it that are shown at most."""
+
+
+@dataclass(slots=True)
+class _Change:
+    path: str
+    ticket: Ticket
+    replacing: Replacing
+
+
+class WriteTools:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._running: set[asyncio.Future[Answer]] = set()
+
+    def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:
+        return {"Edit": self.edit, "Write": self.write, "Append": self.append, "EditMany": self.edit_many}
+
+    async def edit(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("file_path", "old_string", "new_string", "replace_all")
+        path, step = arguments.path(), _step(arguments)
+        if not step.old:
+            return await self._make(session, path, step.new)
+        change = self._change(session, path, lambda text: replaced(text, (step,), path))
+        return await self._to_its_end(self._changed(change))
+
+    async def write(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("file_path", "content")
+        path, content = arguments.path(), arguments.text("content")
+        ticket = self._service.ticket(session.id, path, "write")
+
+        async def write() -> Answer:
+            done = await self._service.write(ticket, content)
+            return refused(done, path) if isinstance(done, Refusal) else said(_done(path, "written", done))
+
+        return await self._to_its_end(write())
+
+    async def append(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("file_path", "content")
+        path, content = arguments.path(), arguments.text("content")
+
+        def appended(text: str) -> str:
+            return text + ("\n" if text and not text.endswith("\n") else "") + content
+
+        change = self._change(session, path, appended)
+        last = self._service.ticket(session.id, path, "write")
+
+        async def append() -> Answer:
+            try:
+                done = await self._service.edit(change.ticket, change.replacing)
+                if isinstance(done, Refusal) and done.kind is Kind.NOT_FOUND:
+                    done = await self._service.write(last, content)
+            finally:
+                last.release()
+            return (
+                refused(done, path) if isinstance(done, Refusal) else said(_done(path, "appended to", done))
+            )
+
+        return await self._to_its_end(append())
+
+    async def edit_many(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("edits")
+        steps: dict[str, list[Replacement]] = {}
+        for item in arguments.items("edits", MAX_MANY):
+            item.only("file_path", "old_string", "new_string", "replace_all")
+            steps.setdefault(item.path(), []).append(_step(item))
+        changes = [self._change(session, path, _all(of, path)) for path, of in steps.items()]
+        return await self._to_its_end(self._all_or_nothing(session, changes))
+
+    async def _make(self, session: ToolSession, path: str, content: str) -> Answer:
+        """An empty `old_string` makes a file, or fills an empty one, as agents' own tools take it."""
+
+        def filled(text: str) -> str | Refusal:
+            return replaced(text, (Replacement("", content),), path) if text else content
+
+        change = self._change(session, path, filled)
+        made = self._service.ticket(session.id, path, "write")
+
+        async def make() -> Answer:
+            try:
+                done = await self._service.edit(change.ticket, change.replacing)
+                if isinstance(done, Refusal) and done.kind is Kind.NOT_FOUND:
+                    done = await self._service.write(made, content)
+            finally:
+                made.release()
+            return refused(done, path) if isinstance(done, Refusal) else said(_done(path, "written", done))
+
+        return await self._to_its_end(make())
+
+    async def _changed(self, change: _Change) -> Answer:
+        done = await self._service.edit(change.ticket, change.replacing)
+        if isinstance(done, Refusal):
+            return refused(done, change.path)
+        shown = _around(change.replacing.before, change.replacing.after)
+        return said(_done(change.path, "updated", done) + (f"\n{shown}" if shown else ""))
+
+    async def _all_or_nothing(self, session: ToolSession, changes: Sequence[_Change]) -> Answer:
+        """Each is tried on the text as it is before the first is made; one that fails later takes back those that were made."""
+        made: list[_Change] = []
+        try:
+            for change in changes:
+                wrong = await self._service.tools.try_change(session.id, change.path, change.replacing.change)
+                if wrong is not None:
+                    return _nothing(wrong, change.path)
+            words: list[str] = []
+            for change in changes:
+                done = await self._service.edit(change.ticket, change.replacing)
+                if isinstance(done, Refusal):
+                    left = await self._take_back(session, made)
+                    return _nothing(done, change.path) if not left else _partly(done, change.path, left)
+                made.append(change)
+                words.append(_done(change.path, "updated", done))
+            return said("\n".join(words))
+        finally:
+            for change in changes:
+                change.ticket.release()
+
+    async def _take_back(self, session: ToolSession, made: Sequence[_Change]) -> list[str]:
+        """Those that could not be taken back."""
+        left: list[str] = []
+        for change in reversed(made):
+            before, after = change.replacing.before, change.replacing.after
+            back = self._change(session, change.path, _without(before, after))
+            if isinstance(await self._service.edit(back.ticket, back.replacing), Refusal):
+                left.append(change.path)
+        return left
+
+    def _change(self, session: ToolSession, path: str, change: Callable[[str], str | Refusal]) -> _Change:
+        """Takes its place in the document's queue now."""
+
+        def bounded(text: str) -> str | Refusal:
+            after = change(text)
+            if isinstance(after, str) and len(after) > session.max_bytes:
+                words = f"{path} would have more than {session.max_bytes} bytes"
+                return Refusal(Kind.TOO_LARGE, words, {"limit": session.max_bytes})
+            return after
+
+        return _Change(path, self._service.ticket(session.id, path, "write"), Replacing(bounded))
+
+    async def _to_its_end(self, work: Awaitable[Answer]) -> Answer:
+        running = asyncio.ensure_future(work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return await asyncio.shield(running)
+
+
+def _step(arguments: Arguments) -> Replacement:
+    return Replacement(
+        arguments.text("old_string"), arguments.text("new_string"), arguments.flag("replace_all")
+    )
+
+
+def _all(steps: Sequence[Replacement], path: str) -> Callable[[str], str | Refusal]:
+    return lambda text: replaced(text, steps, path)
+
+
+def _without(before: str, after: str) -> Callable[[str], str | Refusal]:
+    """Takes the change from `before` to `after` out of a text that may have moved on."""
+
+    def change(text: str) -> str | Refusal:
+        match merge(after, text, before):
+            case Merged() as merged:
+                return merged.apply(text)
+            case _:
+                return Refusal(Kind.CONFLICT, "it was changed since")
+
+    return change
+
+
+def _nothing(refusal: Refusal, path: str) -> Answer:
+    answer = refused(refusal, path)
+    words = f"Nothing was changed in any file. {answer.content[0]['text']}"
+    return Answer(failed(words).content, True, answer.structured)
+
+
+def _partly(refusal: Refusal, path: str, left: Sequence[str]) -> Answer:
+    words = (
+        f"{path}: {refusal.message}. The edits of these files were made before and could not be taken back: "
+    )
+    return Answer(
+        failed(words + ", ".join(left)).content, True, {"errorKind": str(refusal.kind), "left": list(left)}
+    )
+
+
+def _done(path: str, did: str, done: WriteDone) -> str:
+    words = f"The file {path} has been {did}."
+    if done.saved is False:
+        words += (
+            f" It is not saved to the disk: {done.note}." if done.note else " It is not saved to the disk."
+        )
+    return words
+
+
+def _around(before: str, after: str) -> str:
+    """The lines of `after` around the first and last change, numbered from 1; "" when there are too many."""
+    old, new = before.split("\n"), after.split("\n")
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    end = 0
+    while end < min(len(old), len(new)) - first and old[-1 - end] == new[-1 - end]:
+        end += 1
+    start, stop = max(0, first - CONTEXT), min(len(new), len(new) - end + CONTEXT)
+    if stop - start > MAX_SHOWN:
+        return ""
+    return "\n".join(f"{number + 1:>6}\t{new[number]}" for number in range(start, stop))
