@@ -16,10 +16,15 @@ from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Of MCP, with a handshake. A client that names none of these is answered by the library."""
+STATELESS = "2026-07-28"
+"""The version without a handshake: each request carries what the handshake told. Claude asks for it first (`server/discover`), gives up
+within seconds, and then shakes hands."""
+_ENVELOPE = "io.modelcontextprotocol/"
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one message; what the bridge takes."""
 
 Json = dict[str, Any]
+SERVER: Json = {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__}
 
 
 @dataclass(slots=True)
@@ -43,6 +48,13 @@ class Front:
                 return None
             case "ping" if self.said:
                 return _answer(message, {})
+            case "server/discover" if not self.said and _is_stateless(message):
+                return _answer(message, stateless(handshake(STATELESS)))
+            case "tools/list" if (
+                not self.said and _is_stateless(message) and not _params(message).get("cursor")
+            ):
+                self.done = True
+                return _answer(message, stateless({"tools": list(TOOLS)}))
             case "tools/list" if len(self.said) == 2 and not _params(message).get("cursor"):
                 self.done = True
                 return _answer(message, {"tools": list(TOOLS)})
@@ -70,9 +82,39 @@ def handshake(version: str) -> Json:
         "capabilities": {
             "tools": {"listChanged": False},
         },
-        "serverInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
+        "serverInfo": SERVER,
         "instructions": INSTRUCTIONS,
     }
+
+
+def stateless(result: Json) -> Json:
+    """A result as that version has it."""
+    kept = {name: value for name, value in result.items() if name not in ("protocolVersion", "serverInfo")}
+    return {
+        **kept,
+        **({"supportedVersions": [STATELESS]} if "protocolVersion" in result else {}),
+        "resultType": "complete",
+        "cacheScope": "private",
+        "ttlMs": 0,
+        "_meta": {f"{_ENVELOPE}serverInfo": SERVER},
+    }
+
+
+def _is_stateless(message: Json) -> bool:
+    """Whether it is a whole request of that version; the library says what is wrong with others."""
+    meta = _params(message).get("_meta")
+    if not isinstance(meta, dict):
+        return False
+    told = cast("Json", meta)
+    client = told.get(f"{_ENVELOPE}clientInfo")
+    named = isinstance(client, dict) and all(
+        isinstance(cast("Json", client).get(n), str) for n in ("name", "version")
+    )
+    return (
+        told.get(f"{_ENVELOPE}protocolVersion") == STATELESS
+        and isinstance(told.get(f"{_ENVELOPE}clientCapabilities"), dict)
+        and named
+    )
 
 
 def _message(line: bytes) -> Json:

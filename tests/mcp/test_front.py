@@ -11,16 +11,16 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from sidecar.mcp import library
-from sidecar.mcp.front import VERSIONS, Front, serve
+from sidecar.mcp.front import STATELESS, VERSIONS, Front, serve
 from tests.support.waiting import eventually
 
 Json = dict[str, Any]
 
 
-def request(method: str, number: int | None = 1, **params: object) -> Json:
+def request(method: str, number: int | str | None = 1, **params: object) -> Json:
     return {"jsonrpc": "2.0", "method": method, "params": params} | ({} if number is None else {"id": number})
 
 
@@ -34,6 +34,13 @@ def opening(version: str) -> list[Json]:
 
 def lines(messages: list[Json]) -> bytes:
     return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 class Client(io.BytesIO):
@@ -70,18 +77,49 @@ def by_front(messages: list[Json]) -> tuple[Front, list[Json]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_answers_as_the_library(version: str) -> None:
-    messages = [*opening(version), request("ping", 2), request("tools/list", "three")]  # type: ignore[arg-type]
+    messages = [*opening(version), request("ping", 2), request("tools/list", "three")]
     front, answers = by_front(messages)
     assert front.done
     assert len(answers) == 3
     assert answers == by_library(messages)
 
 
+def test_the_same_answers_as_the_library_without_a_handshake() -> None:
+    messages = [request("server/discover", 1, _meta=ENVELOPE), request("tools/list", 2, _meta=ENVELOPE)]
+    front, answers = by_front(messages)
+    assert front.done
+    assert len(answers) == 2
+    assert answers == by_library(messages)
+
+
+def test_who_asks_for_the_newest_version_may_still_shake_hands() -> None:
+    """As Claude does when the first answer is late: the library alone refuses the handshake then, and no tool of ours is ever there."""
+    messages = [
+        request("server/discover", "probe", _meta=ENVELOPE),
+        *opening(VERSIONS[-1]),
+        request("tools/list", 2),
+    ]
+    front, answers = by_front(messages)
+    assert [answer["id"] for answer in answers] == ["probe", 1, 2]
+    assert "error" not in str(answers)
+    call = request("tools/call", 3, name="Read", arguments={})
+    (answer,) = by_library([*map(json.loads, front.said), call], said=2)
+    assert "content" in answer["result"]
+
+
 def test_every_version_with_a_handshake_is_known() -> None:
     assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert (STATELESS,) == MODERN_PROTOCOL_VERSIONS
 
 
 OTHERS = [
+    [
+        request(
+            "server/discover", 1, _meta=ENVELOPE | {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+        )
+    ],
+    [request("server/discover", 1, _meta={"io.modelcontextprotocol/protocolVersion": STATELESS})],
+    [request("server/discover", 1, _meta=ENVELOPE), request("tools/call", 2, name="Read", _meta=ENVELOPE)],
     [
         request(
             "initialize",
