@@ -86,6 +86,7 @@ class Connection:
             found=on_path,
             told=self._told,
             offers=offers,
+            longest_text=settings.max_file_bytes,
         )
         workspace = Workspace(
             settings,

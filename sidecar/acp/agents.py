@@ -13,7 +13,7 @@ import builtins
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sidecar.acp import listing, logins
@@ -83,17 +83,20 @@ class HostedAgents:
         told: Callable[[AgentCommand], Command] = lambda command: command,
         offers: Offers = Offers(),  # noqa: B008  # frozen
         limits: Limits = Limits(),  # noqa: B008  # frozen
+        longest_text: int = 0,
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
-        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them."""
+        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `longest_text`: bytes
+        of the largest file they may write."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
         self._found = found
         self._told = told
         self._offers = offers
         self._sessions: dict[str, _Session] = {}
-        self._limits = limits
+        texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
+        self._limits = replace(limits, wire=replace(limits.wire, texts=texts))
         self._ladder = ladder
         self._service: AnyService | None = None
         self._background: set[asyncio.Task[Any]] = set()

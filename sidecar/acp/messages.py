@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
@@ -36,9 +36,7 @@ _SMALL = 64 * 1024
 """Up to this many bytes, the brackets of a message are checked after reading; the values of a longer one are counted
 before it is read.
 """
-_LARGE = 2 * 1024 * 1024
-"""A message of at least this many bytes is most likely the write of a whole file."""
-_VALUES = 20_000
+VALUES = 20_000
 """The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must
 take less than 20 ms.
 """
@@ -51,14 +49,10 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
     goes to `noise`.
     """
     line = line.strip()
-    if len(line) > _SMALL:
-        write = _large_write(line) if len(line) > _LARGE else None
-        if write is not None:
-            return [write]
-        if _has_too_many_values(line):
-            noise.say("sent a message of too many values", line)
-            stand_in = _by_head(line, "too many values")
-            return [] if stand_in is None else [stand_in]
+    if len(line) > _SMALL and _has_too_many_values(line):
+        noise.say("sent a message of too many values", line)
+        told = by_head(line, "too many values")
+        return [] if told is None else [told]
     if line.startswith(b"{"):
         try:
             message = msgspec.json.decode(line)
@@ -90,8 +84,8 @@ def _decode_leniently(line: bytes, noise: Noise) -> list[Message]:
         rest: str | bytes = text[at:] if start == 0 else line
     except (ValueError, RecursionError):
         rest = line
-        if start == 0 and (stand_in := _unreadable(line)) is not None:
-            found.append(stand_in)
+        if start == 0 and (told := _unreadable(line)) is not None:
+            found.append(told)
     if rest:
         noise.say("wrote something that is not a message", rest)
     return found
@@ -137,10 +131,10 @@ def _shallow(message: Message) -> Message:
         level = inner
         if not level:
             return message
-    return _stand_in(message, "nested too deeply")
+    return stand_in(message, "nested too deeply")
 
 
-def _stand_in(message: Message, why: str) -> Message:
+def stand_in(message: Message, why: str) -> Message:
     """Replaces a message that cannot be used. Whoever waits for its answer, or for it as an answer, is told why."""
     known = {
         key: message[key] for key in ("id", "method") if not isinstance(message.get(key, []), (dict, list))
@@ -155,10 +149,10 @@ def _unreadable(line: bytes) -> Message | None:
     except ValueError:
         return _cut(line)
     except RecursionError:
-        return _by_head(line, "nested too deeply")
+        return by_head(line, "nested too deeply")
     if not isinstance(value, dict) or "id" not in value:
         return None
-    return _stand_in(cast("Message", value), NotJson("not JSON"))
+    return stand_in(cast("Message", value), NotJson("not JSON"))
 
 
 def _cut(line: bytes) -> Message | None:
@@ -171,58 +165,34 @@ def _cut(line: bytes) -> Message | None:
         return None
     if b"method" in names or _IS_ANSWER.search(head[0]):
         if b"id" in names:
-            return _by_head(line, NotJson("not JSON"))
+            return by_head(line, NotJson("not JSON"))
         if b"method" not in names:
             return None
     return {"id": None, "method": "?", "params": NotJson("not JSON")}
 
 
-def _by_head(line: bytes, why: str | Unusable) -> Message | None:
+def by_head(line: bytes, why: str | Unusable) -> Message | None:
     """A stand-in made from what precedes the first nested value."""
     head = _UP_TO_NESTED.match(line, 1)
     names = dict(_SCALARS.findall(head[0])) if head is not None else {}
     if b"id" not in names:
         return None
-    return _stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
-
-
-class _WriteParams(msgspec.Struct):
-    sessionId: str
-    path: str
-    content: str
-
-
-class _Write(msgspec.Struct):
-    jsonrpc: Literal["2.0"]
-    id: int | str
-    method: Literal["fs/write_text_file"]
-    params: _WriteParams
-
-
-def _large_write(line: bytes) -> Message | None:
-    """Reads a write of a large text, which most large messages are. Takes only the fields it needs and skips the rest.
-    So no values need to be counted, which would take longer than reading.
-    """
-    try:
-        write = msgspec.json.decode(line, type=_Write)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    return {**msgspec.structs.asdict(write), "params": msgspec.structs.asdict(write.params)}
+    return stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
 
 
 def _has_too_many_values(line: bytes) -> bool:
     """Whether the message would take a hundred times its size in memory, and seconds to read: `[{},{},…`. Punctuation
     inside texts does not count.
     """
-    if _separators(line) <= _VALUES:
+    if separators(line) <= VALUES:
         return False
     # Remove escapes first, each in one pass. A pattern that handles escapes would retry at every quotation mark of an
     # unterminated string, and would remember a position for each of them in a terminated one (minutes, gigabytes).
     bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
-    return _separators(bare) > _VALUES
+    return separators(bare) > VALUES
 
 
-def _separators(line: bytes) -> int:
+def separators(line: bytes) -> int:
     """Counts in one pass; `count` would take one step for each separator."""
     return len(line) - len(line.translate(None, b",[{"))
 

@@ -20,6 +20,7 @@ from typing import Protocol, TypeAlias, cast
 
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
 from sidecar.acp.limits import WireLimits
+from sidecar.acp.long_lines import LongLine
 from sidecar.acp.messages import Message, NotJson, Unusable, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.text import Text
@@ -31,6 +32,8 @@ RequestId: TypeAlias = int | str | None
 _CHUNK = 1024 * 1024
 """Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
+_LONG = 2 * 1024 * 1024
+"""Bytes beyond which a line is read while it arrives."""
 _SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""
 
@@ -153,6 +156,8 @@ class LineTransport:
         self._noise = Noise(log, name)
         self._partial: list[bytes] = []
         self._partial_size = 0
+        self._long: LongLine | None = None
+        """Takes in what is beyond _LONG, in place of `_partial`."""
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
         self._asked: dict[int, tuple[str, object]] = {}
@@ -193,7 +198,8 @@ class LineTransport:
                     if not await self._read():
                         return None
                     until = self._loop.time() + _SLICE
-                self._messages.extend(decode(self._lines.popleft(), self._noise))
+                if self._lines:
+                    self._messages.extend(decode(self._lines.popleft(), self._noise))
                 continue
             message = self._checked(self._messages.popleft())
             if message is not None:
@@ -343,8 +349,8 @@ class LineTransport:
     # bytes to lines
 
     async def _read(self) -> bool:
-        """Reads until there are lines; False at the end."""
-        while not self._lines:
+        """Reads until there are lines or messages; False at the end."""
+        while not self._lines and not self._messages:
             if self._partial_size > self._limits.line:
                 self._end(f"sent a line of more than {self._limits.line} bytes")
                 return False
@@ -354,27 +360,40 @@ class LineTransport:
                 data = b""
             if data:
                 self.heard_at = self._loop.time()
-                self._split(data)
+                await self._split(data)
             elif self._partial_size:
-                self._lines.append(b"".join(self._partial))  # a last frame without its newline
-                self._partial, self._partial_size = [], 0
+                await self._split(b"\n")  # a last frame without its newline
             else:
                 self._end("closed its output")
                 return False
         return True
 
-    def _split(self, data: bytes) -> None:
+    async def _split(self, data: bytes) -> None:
         end = data.find(b"\n")  # finds the end of a long line ten times as fast as `split` does
         first = data if end < 0 else data[:end]
-        self._partial.append(first)
         self._partial_size += len(first)
+        if self._partial_size > self._limits.line:  # the next look at _partial_size ends it
+            return
+        self._partial.append(first)
+        if self._partial_size > _LONG:
+            self._long = self._long or LongLine(self._limits.texts)
+            await self._take_in(self._long)
         if end < 0:
             return
-        if self._partial_size <= self._limits.line:  # else the next look at _partial_size ends it
+        if self._long is not None:
+            self._messages.extend(self._long.messages(self._noise))
+            self._long = None
+        else:
             self._lines.append(b"".join(self._partial))
-            *lines, last = data[end + 1 :].split(b"\n")
-            self._lines.extend(lines)
-            self._partial, self._partial_size = [last], len(last)
+        *lines, last = data[end + 1 :].split(b"\n")
+        self._lines.extend(lines)
+        self._partial, self._partial_size = [last], len(last)
+
+    async def _take_in(self, long: LongLine) -> None:
+        """What is there of a long line."""
+        data, self._partial = b"".join(self._partial), []
+        for _ in long.feed(data):
+            await asyncio.sleep(0)
 
     def _end(self, reason: str) -> None:
         if not self.ended.done():

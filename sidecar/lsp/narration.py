@@ -17,13 +17,17 @@ from sidecar.core.lineends import fold
 Json = Mapping[str, object]
 
 _TITLE_LIMIT = 200
-_LONGEST = 256 * 1024
+_LONGEST = 64 * 1024
 """Characters of one piece of prose that are told; of a longer one, which nobody reads, the head and the tail."""
 _REMEMBERED_CALLS = 256
 """Tool calls of a turn whose titles are kept; the oldest are forgotten."""
-_HIDDEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+_RANGES = (
+    (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0x200E, 0x200F), (0x202A, 0x202E), (0x2028, 0x2029), (0x2066, 0x2069), (0xFEFF, 0xFEFF),
+    (0xD800, 0xDFFF),
+)  # fmt: skip
+_HIDDEN = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _RANGES)}]")
+_ESCAPES = {code: f"\\u{code:04x}" for first, last in _RANGES for code in range(first, last + 1)}
+"""A table and not a pattern's replacements: a text may consist of nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ def visible(text: str) -> str:
     """Prose: line ends as `\\n`; control and bidi characters and lone surrogates escaped, so that no text can dress up as another.
 
     Milder than `core.escape`: tabs, unusual blanks and joined emoji are what people write."""
-    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", fold(text))
+    text = fold(text)
+    return text if _HIDDEN.search(text) is None else text.translate(_ESCAPES)
 
 
 def one_line(text: str, limit: int = _TITLE_LIMIT) -> str:

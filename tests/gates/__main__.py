@@ -17,7 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
-MEASURED = ("MB more", "p99 ms", "own p99 ms", "MB said", "MB left unread", "loop ms")
+MEASURED = (
+    "MB more",
+    "p99 ms",
+    "own p99 ms",
+    "MB said",
+    "MB left unread",
+    "loop ms",
+    "step ms",
+    "write step ms",
+)
 """Figures of which the largest is told; all others are counts."""
 
 
@@ -162,6 +171,12 @@ GATES = (
         ["tests/gates/test_loop_time.py"],
         "a message < 20 ms of the loop",
         "tests/gates/test_loop_time.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "loop_steps",
+        ["tests/gates/test_loop_steps.py"],
+        "a step of a long message < 20 ms",
+        "tests/gates/test_loop_steps.py::test_the_gate_can_fail",
     ),
     Gate(
         "inflight",

@@ -1,6 +1,6 @@
 """Planted defects: `python planted.py DEFECT` is `acp-sidecar lsp`, made bad on purpose. Each gate must notice those of its own.
 
-A careless change could make any of these. (`impatient` is no defect: it shortens the time limits, so that they can be waited for.)
+A careless change could make any of these. (`impatient` is no defect: it shortens the time limits, so that they can be waited for. Nor is `stopwatch`.)
 """
 
 from __future__ import annotations
@@ -298,6 +298,35 @@ def what_is_named_is_read() -> None:
     Looking.look = lambda self, file: self._read(file)
 
 
+def stopwatch() -> None:
+    """No defect: notes the longest step of the event loop, in ms of processor time, in the file that the environment names. Begins anew
+    when that file is gone."""
+    import os
+    import time
+    from asyncio.events import Handle
+    from pathlib import Path
+
+    file, run, longest = Path(os.environ["LONGEST_STEP"]), Handle._run, [0.0]
+
+    def timed(self: Handle) -> None:
+        began = time.thread_time()
+        run(self)
+        took = (time.thread_time() - began) * 1e3
+        if took > 1.0:
+            longest[0] = max(took, longest[0] if file.exists() else 0.0)
+            file.write_text(str(longest[0]))
+
+    Handle._run = timed
+
+
+def lines_are_read_at_once() -> None:
+    """Where a line is one thing, however long it is."""
+    from sidecar.acp import transport
+
+    stopwatch()
+    transport._LONG = 1 << 40
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -325,6 +354,8 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         characters_are_counted,
         outputs_are_small,
         what_is_named_is_read,
+        stopwatch,
+        lines_are_read_at_once,
     )
 }
 

@@ -64,6 +64,10 @@ def messages(folder: str) -> Mapping[str, dict[str, Any]]:
         },
         "a long text with an emoji": call(11, rawOutput="x" * MB + "\U0001f600"),
         "a long title": call(12, title="\u202e" * (300 * KB)),
+        "a text that is not to be shown as it is": {
+            "sessionUpdate": "agent_message_chunk",
+            "content": {"type": "text", "text": "x\u202e\ud800" * (200 * KB)},
+        },
         "a plan": {"sessionUpdate": "plan", "entries": [{"content": "x", "status": "pending"}] * 4_000},
     }
 

@@ -1,0 +1,144 @@
+"""loop_steps: for how long one message of an agent's, of up to 64 MiB and whatever is in it, keeps everybody else from the event loop.
+
+Measured inside the real process, as processor time of each step of its loop: other work on the machine does not count. The gauntlet asserts
+the bound; `make test` only that nothing is far beyond it. (What a message of up to 2 MiB costs in all: gate `loop_time`.) A write of a large
+file that is carried out takes more: the text is compared, journalled and made into a document, in steps that grow with it. That is recorded
+apart, as `write step ms`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gates.product import Product, a_product
+from tests.gates.size import size
+
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(
+        sys.platform == "win32", reason="the clock of a thread's processor time is too coarse there"
+    ),
+]
+MB = 1024 * 1024
+SIZES = size((4,), (8, 32, 63))
+"""MiB."""
+MOST = size(150.0, 20.0)
+"""ms of one step."""
+MOST_OF_A_WRITE = 1000.0
+"""The same where a large text is written."""
+FILE = 10
+"""MiB: larger texts are refused (acp/limits.py)."""
+QUOTED = {
+    "ascii": "x",
+    "code": "    return value\\n",
+    "accents and line ends": "é\\r\\n",
+    "emoji": "\U0001f600",
+    "escapes": "\\u4e2d",
+    "pairs of escapes": "\\ud83d\\ude00",
+    "lone surrogates": "x\\ud800",
+    "quotes": '\\"{[,',
+    "backslashes": "\\\\",
+}
+"""What a text consists of, as JSON."""
+
+
+def messages(folder: str, bytes_: int) -> Mapping[str, bytes]:
+    write = f'{{"jsonrpc":"2.0","id":"w","method":"fs/write_text_file","params":{{"sessionId":"s1","path":"{folder}/new.txt","content":"%s"}}}}'
+    update = (
+        '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":'
+        '"agent_message_chunk","content":{"type":"text","text":%s}}}}'
+    )
+    unknown = '{"jsonrpc":"2.0","method":"nobody/cares","params":%s}'
+    found: dict[str, str] = {}
+    for name, text in QUOTED.items():
+        long = text * ((bytes_ - 400) // len(text.encode()))
+        found[f"write: {name}"] = write % long
+        found[f"update: {name}"] = update % f'"{long}"'
+    last = "x" * (bytes_ - 400) + "\U0001f600"
+    found |= {
+        "write: an emoji at the end": write % last,
+        "update: an emoji at the end": update % f'"{last}"',
+        "values": unknown % f"[{'{},' * (bytes_ // 3)}{{}}]",
+        "short strings": unknown % f'[{QUOTE * (bytes_ // len(QUOTE))}""]',
+        "empty strings without commas": unknown % f"[{DOUBLE * (bytes_ // 2)}",
+        "numbers": unknown % ("9" * (bytes_ - 400)),
+        "blanks": unknown % (" " * (bytes_ - 400) + "1"),
+        "brackets": "{" * bytes_,
+        "no JSON": "x" * bytes_,
+        "half a message": (update % f'"{last}"')[:-9],
+    }
+    return {name: text.encode("utf-8")[:bytes_] + b"\n" for name, text in found.items()}
+
+
+QUOTE, DOUBLE = '"xxxxxxxx",', '""'
+
+
+async def longest(product: Product, session: Any, line: bytes, base: Path) -> float:
+    """ms of the longest step while such a line arrives and is dealt with."""
+    file, clock = base / "line", base / "clock"
+    file.write_bytes(line)
+    clock.unlink(missing_ok=True)
+    steps = [{"lines": str(file)}, {"request": "nobody/knows", "as": "done"}]
+    outcome = await product.prompt(session, json.dumps(steps))
+    assert outcome.get("stopReason") == "end_turn", outcome
+    return float(clock.read_text()) if clock.exists() else 0.0
+
+
+async def table(
+    base: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, ...],
+    planted: str = "stopwatch",
+    only: tuple[str, ...] = (),
+) -> dict[str, float]:
+    folder = base / "ws"
+    folder.mkdir()
+    monkeypatch.setenv("LONGEST_STEP", str(base / "clock"))
+    found: dict[str, float] = {}
+    async with a_product(folder, {"fake": {"prompted": True}}, planted=planted, client=()) as product:
+        session = await product.session("fake")
+        warm = messages(str(folder), 4096)
+        for name in ("write: ascii", "update: ascii"):  # what is loaded at the first use is not the message's
+            await longest(product, session, warm[name], base)
+        rows = [(size_, *row) for size_ in sizes for row in messages(str(folder), size_ * MB).items()]
+        # writes last: what they leave to do goes on after the turn
+        for megabytes, name, line in sorted(rows, key=lambda row: is_written(row[0], row[1])):
+            if only and name not in only:
+                continue
+            found[f"{megabytes} MiB, {name}"] = await longest(product, session, line, base)
+    return found
+
+
+def is_written(megabytes: int, name: str) -> bool:
+    """Whether it is a write that is carried out."""
+    return name.startswith("write") and megabytes <= FILE
+
+
+async def test_no_step_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    every = await table(tmp_path, monkeypatch, SIZES)
+    written = {
+        name: ms for name, ms in every.items() if is_written(int(name.split()[0]), name.split(", ")[1])
+    }
+    others = {name: ms for name, ms in every.items() if name not in written}
+    record_property("messages", len(every))
+    record_property("step ms", round(max(others.values()), 1))
+    record_property("write step ms", round(max(written.values()), 1))
+    assert max(others.values()) < MOST, slowest(others)
+    assert max(written.values()) < MOST_OF_A_WRITE, slowest(written)
+
+
+def slowest(found: Mapping[str, float]) -> str:
+    return "\n".join(f"{ms:.1f} {name}" for name, ms in sorted(found.items(), key=lambda row: -row[1])[:10])
+
+
+async def test_the_gate_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await table(tmp_path, monkeypatch, (32,), "lines_are_read_at_once", ("update: escapes",))
+    assert max(found.values()) > 60, found
