@@ -529,7 +529,7 @@ function M.setup(config)
     start()
     attach(bufnr)
   end)
-  on({ 'BufWritePost', 'FileChangedShellPost' }, remember_file)
+  on('BufWritePost', remember_file) -- not FileChangedShellPost: what is not read again is as old as it was
   on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
     state.opened[bufnr] = nil -- somebody looks at it now
   end)

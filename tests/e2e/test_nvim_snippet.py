@@ -98,16 +98,35 @@ def test_save_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: 
     assert file.read_text() == "one\ntwo\nthree\n"
 
 
+@pytest.mark.parametrize("noticed", [False, True])
 def test_save_over_a_file_that_changed_on_disk_is_refused_without_asking(
-    ready: Neovim, probe: Probe, file: Path
+    ready: Neovim, probe: Probe, file: Path, noticed: bool
 ) -> None:
+    """Also where Neovim has told its user already that the file changed."""
     ready.type("mine ")
     probe.wait_for("textDocument/didChange")
     file.write_text("somebody else's, of another length\n")
+    if noticed:
+        ready.ex("silent! checktime")
     version = probe.version(file.as_uri())
     assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": version}) == {"saved": False}
     assert file.read_text() == "somebody else's, of another length\n"
     assert ready.mode() == "n"
+
+
+def test_a_file_that_neovim_took_from_the_disk_by_itself_is_saved(
+    ready: Neovim, probe: Probe, file: Path
+) -> None:
+    ready.ex("set autoread")
+    file.write_text("somebody else's, of another length\n")
+    ready.ex("checktime")
+    ready.wait_for_text("somebody else's, of another length\n")
+    ready.type("mine ")
+    text = "mine somebody else's, of another length\n"
+    eventually(lambda: probe.text(file) == text, "the typing was told")
+    version = probe.version(file.as_uri())
+    assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": version}) == {"saved": True}
+    assert file.read_text() == text
 
 
 def test_open_edit_save_close_of_a_file_nobody_looks_at(ready: Neovim, probe: Probe, workspace: Path) -> None:
