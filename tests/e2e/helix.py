@@ -54,12 +54,13 @@ class Helix:
         server: Sequence[str],
         file: Path,
         settings: Mapping[str, Any] | None = None,
+        config: str = KEYS_ONLY,
     ) -> None:
-        config = folder / "config" / "helix"
-        config.mkdir(parents=True, exist_ok=True)
+        home = folder / "config" / "helix"
+        home.mkdir(parents=True, exist_ok=True)
         # What it calls acp-sidecar is found on PATH
-        (config / "languages.toml").write_text(languages(settings))
-        (config / "config.toml").write_text(KEYS_ONLY)
+        (home / "languages.toml").write_text(languages(settings))
+        (home / "config.toml").write_text(config)
         command = folder / "bin" / "acp-sidecar"
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec {shlex.join(server)} "$@"\n')

@@ -13,7 +13,9 @@
 | `run` | carries one plan out in one editor |
 | `batch` | many runs in one editor |
 | `report` | one run's end, and the sums of many |
-| `vscode`, … | the drivers, one an editor |
+| `vscode`, `nvim`, `emacs`, `helix` | the drivers, one an editor |
+| `relay` | sends commands to the sidecar of an editor that cannot (Helix) |
+| `approved` | the agent in the sidecar's settings, approved |
 
 Nothing here imports the product: the account must not share its mistakes.
 """

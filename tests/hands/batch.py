@@ -19,7 +19,7 @@ from tests.hands.editor import Editor
 from tests.hands.report import Report
 from tests.hands.run import play
 
-EDITORS = {"vscode": 500, **dict.fromkeys(("nvim-0.7", "nvim-0.11"), 2000)}
+EDITORS = {"vscode": 500, **dict.fromkeys(("nvim-0.7", "nvim-0.11", "emacs-28", "emacs-30", "helix"), 2000)}
 """The editors, and how many runs count as full size. The part before the "-" is the module of the driver."""
 
 

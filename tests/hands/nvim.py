@@ -122,9 +122,6 @@ class NeovimHands:
             return None
         return "\n".join(lines["text"]) + ("\n" if lines["ended"] else "")
 
-    def is_dirty(self, path: Path) -> bool:
-        return bool(self._lua(_FIND + "return found ~= nil and vim.bo[found].modified", str(path)))
-
     def prompt(self, steps: list[dict[str, Any]]) -> None:
         self.command("sidecar.prompt", {"prompt": json.dumps(unasked(steps)), "sessionId": self._session})
 

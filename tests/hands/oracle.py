@@ -130,15 +130,13 @@ class Oracle:
         problems += [
             Problem("lost", f"{lost} of {token} in {name}", lost) for token, lost in gone.items() if lost
         ]
-        problems += self._answers(
-            name, deeds, tokens(text) | file.taken | file.rejected | removed, tokens(text)
-        )
+        problems += self._answers(name, deeds, file.taken | file.rejected | removed, text)
         return problems
 
     def _answers(
-        self, name: str, deeds: Iterable[Deed], accounted: set[str], there: set[str]
+        self, name: str, deeds: Iterable[Deed], accounted: set[str], text: str | None
     ) -> list[Problem]:
-        """Writes that were answered otherwise than done."""
+        """Writes that were answered otherwise than done. `accounted`: tokens that need not be there. The person may have typed into one."""
         changes = [deed for deed in deeds if deed.verb == "change" and deed.answer is not None]
         done = {token for deed in deeds if deed.verb in ("put", "run", "create") for token in deed.brings}
         done |= {token for deed in changes if deed.answer == "done" for token in deed.brings}
@@ -147,9 +145,11 @@ class Oracle:
             for token in sorted(
                 {t for deed in changes if deed.answer == "done" for t in deed.brings} - accounted
             )
+            if characters_lost(token, text)
         ]
         refused = {token for deed in changes if deed.answer != "done" for token in deed.brings} - done
         problems += [
-            Problem("answer", f"{token} was refused and is in {name}") for token in sorted(refused & there)
+            Problem("answer", f"{token} was refused and is in {name}")
+            for token in sorted(refused & tokens(text))
         ]
         return problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -79,23 +79,23 @@ class _Run:
             time.sleep(step.pause)
             self.say(f"{number + 1:3} {step}")
             self.carry_out(step)
-            self.say_what_is_there()
+            self.say_what_is_there([step.name] if step.name in self.plan.files else [])
         self.rest()
-        self.say_what_is_there()
+        self.say_what_is_there(self.plan.files)
 
     def say(self, line: str) -> None:
         told = f"{time.monotonic():.3f} {line}"
         self.story.append(told)
         self._say(told)
 
-    def say_what_is_there(self) -> None:
-        """What the agent did since the last time: what it was shown (`see`: the mirror), what it wrote, how that was answered. And the
+    def say_what_is_there(self, names: Iterable[str]) -> None:
+        """What the agent did since the last time: what it was shown (`see`: the mirror), what it wrote, how that was answered. And these
         files as the person sees them, with the disk where that says something else."""
         deeds = self._log.read_text().splitlines()
         for deed in deeds[self._told :]:
             self.say(f"      agent: {deed}")
         self._told = len(deeds)
-        for name in self.plan.files:
+        for name in names:
             shown, disk = self.text(name), self.disk(name)
             self.say(f"      {name}: {shown!r}" + ("" if shown == disk else f", on disk {disk!r}"))
 

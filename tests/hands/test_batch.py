@@ -48,9 +48,6 @@ class Files:
 
     def place(self, line: int, at_end: bool) -> None: ...
 
-    def is_dirty(self, path: Path) -> bool:
-        return False
-
     def is_working(self) -> bool:
         return False
 

@@ -80,6 +80,12 @@ def test_answered_with_success_and_not_there(oracle: Oracle, tmp_path: Path) -> 
     assert faults(oracle, "l1x\nu2x\n") == [("answer", 1)]
 
 
+def test_what_the_person_typed_into_a_write_is_no_lost_write(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    oracle.typed("a.txt", "u4x")
+    assert faults(oracle, "l1x\nu2x\nau4x3x\n") == []
+
+
 def test_refused_and_there(oracle: Oracle, tmp_path: Path) -> None:
     did(oracle, tmp_path, answer='{"code": -32603}')
     assert faults(oracle, "l1x\nu2x\na3x\n") == [("answer", 1)]
