@@ -30,6 +30,7 @@ def to_json(hunks: Sequence[Hunk]) -> bytes:
                         v.author.created,
                         v.author.agent,
                         v.author.aftermath,
+                        v.author.unknown,
                         v.text,
                     ]
                     for v in h.versions

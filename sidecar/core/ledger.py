@@ -45,6 +45,8 @@ class Author:
     aftermath: bool = False
     """Not the agent's own work, but the editor's when it saved the write (formatting, trimming). It is never shown, and is reverted
     with the last of the turn's hunks in the document."""
+    unknown: bool = False
+    """Nobody knows whose work it is: it was found on the disk while agents worked. It belongs to no session."""
 
     def same_turn(self, other: Author) -> bool:
         return self.session == other.session and self.turn == other.turn

@@ -8,6 +8,7 @@ and saves atomically.
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     remove.py    remove(resolved, expected)
+    restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
     metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
     git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
     watching.py  FolderWatch: reports that something in a folder changed
@@ -28,6 +29,7 @@ from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
 from sidecar.disk.remove import remove
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
+from sidecar.disk.restore import found, restore
 from sidecar.disk.roots import Root, Roots
 from sidecar.disk.temporaries import sweep_temporaries
 
@@ -49,12 +51,14 @@ __all__ = [
     "decode",
     "encode",
     "folder",
+    "found",
     "fresh_stat",
     "identity",
     "order_key",
     "read_lines",
     "remove",
     "resolve",
+    "restore",
     "save",
     "sweep_temporaries",
 ]

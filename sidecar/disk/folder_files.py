@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat as modes
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
@@ -20,6 +21,17 @@ MAX_FOLDERS_WITHOUT_GIT = 10_000
 """Folders take time too, even empty ones."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
 """Folders that are not walked where git does not say what to ignore. Hidden folders are not walked either."""
+
+
+class Entries(NamedTuple):
+    """What is under some names of a folder."""
+
+    stats: dict[str, Stat]
+    """Of regular files."""
+    modes: dict[str, int]
+    """Their permission bits."""
+    links: dict[str, str]
+    """Where symbolic links lead, as it is written there."""
 
 
 def names(folder: str) -> list[str] | None:
@@ -52,6 +64,31 @@ def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
     return found
 
 
+def entries(folder: str, of: Iterable[str]) -> Entries:
+    """Of those that are regular files or symbolic links."""
+    found = Entries({}, {}, {})
+    for name in of:
+        path = os.path.join(folder, name)
+        try:
+            stat = os.lstat(path)
+            if modes.S_ISREG(stat.st_mode):
+                found.stats[name] = Stat.of(stat)
+                found.modes[name] = stat.st_mode & 0o777
+            elif modes.S_ISLNK(stat.st_mode):
+                found.links[name] = os.readlink(path)
+        except OSError:
+            continue
+    return found
+
+
+def is_left_out(folder: str, name: str) -> bool:
+    """Whether a file of that name, relative to the folder, is none of `names`, were it there."""
+    ignored = git_head.is_ignored(folder, name)
+    if ignored is not None:
+        return ignored
+    return any(is_skipped(part) for part in name.split(os.sep)[:-1])
+
+
 def is_skipped(name: str) -> bool:
     """Whether a folder with this name is skipped where git does not say what to ignore."""
     return name in SKIPPED or name.startswith(".")
@@ -73,7 +110,7 @@ def _walk(folder: str) -> Iterator[str | None]:
         inner: list[str] = []
         for entry in listed:
             name = os.path.join(below, entry.name)
-            if entry.is_file(follow_symlinks=False):
+            if entry.is_file(follow_symlinks=False) or entry.is_symlink():
                 yield name
             elif entry.is_dir(follow_symlinks=False) and not is_skipped(entry.name):
                 inner.append(name)

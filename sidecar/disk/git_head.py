@@ -67,6 +67,13 @@ def file_names(folder: str) -> list[str] | None:
     return None if output is None else sorted({os.fsdecode(name) for name in output.split(b"\0") if name})
 
 
+def is_ignored(folder: str, name: str) -> bool | None:
+    """Whether a file of that name, relative to `folder`, is ignored and not in the index; None: no repository, or no git."""
+    if _git(folder, "check-ignore", "-z", "--", name):
+        return True
+    return None if _git(folder, "rev-parse", "--git-dir") is None else False
+
+
 def commit(folder: str) -> str:
     """The id of the last commit; "" if there is no commit or no git."""
     found = (

@@ -103,6 +103,11 @@ class Resolved:
         return self._stat.st_mtime_ns
 
     @property
+    def mode(self) -> int:
+        """Permission bits, without set-id bits."""
+        return self._stat.st_mode & 0o777
+
+    @property
     def links(self) -> int:
         """Number of hard links."""
         return self._stat.st_nlink

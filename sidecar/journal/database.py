@@ -22,7 +22,7 @@ NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
-VERSION = 2
+VERSION = 3
 BUSY_SECONDS = 5.0
 """How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
 
@@ -111,12 +111,30 @@ CREATE TABLE pre_images (
 """Since version 2: see turns.py. A running turn's folders, and what their files were; nothing of a turn that has ended."""
 
 
+STATES = """
+CREATE TABLE states (
+    write TEXT NOT NULL,
+    side INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    mode INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (write, side)
+) WITHOUT ROWID;
+"""
+"""Since version 3: what was (side 0) and is (side 1) under a path as a whole, compressed, of writes that a text does not say all of.
+`kind`: file, link, or none."""
+
+
 class Opened(NamedTuple):
     connection: sqlite3.Connection
     identity: tuple[int, int]
     """Device and inode of the file behind it."""
     notices: list[str]
     """What a person should know, in sentences."""
+
+
+_SINCE = (0, 1, 2)
+"""The version before each part of the schema."""
 
 
 def open_database(folder: Path, busy_seconds: float = BUSY_SECONDS) -> Opened:
@@ -192,7 +210,7 @@ def _configure(connection: sqlite3.Connection) -> None:
             error = sqlite3.DatabaseError("tables without a version")
             error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
             raise error
-        schema = TURNS if version else SCHEMA + TURNS
+        schema = "".join([SCHEMA, TURNS, STATES][_SINCE.index(version) :])
         connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
 

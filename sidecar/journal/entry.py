@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from sidecar.core.file_state import FileState
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -25,7 +27,16 @@ class Entry:
     encoding: str
     bom: bytes
     via: Literal["editor", "disk"]
+    states: tuple[FileState | None, FileState | None] | None = None
+    """What was and is under the path as a whole, where a text does not say all of it: a mode, a link, bytes that are no text, a removal.
+    None under the path: nothing."""
 
+
+UNKNOWN = "unknown"
+"""The agent of entries of changes that were found while agents worked, and are not known to be anybody's. They have no session."""
+
+TAKES_BACK = ("reject", "revert")
+"""The agents of entries that take others back."""
 
 EntryState = Literal["done", "failed", "unknown", "kept", "rejected", "undone"]
 """What became of a write, and then of its review. `undone`: taken back by `acp-sidecar revert`."""

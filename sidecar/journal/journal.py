@@ -75,6 +75,9 @@ class SqliteJournal:
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish, entry_id, state, after)
 
+    async def put_back(self, path: str, text: str | None) -> bool:
+        return await self._try(self._store.put_back, path, text) or False
+
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
 

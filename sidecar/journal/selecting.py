@@ -23,7 +23,9 @@ class Selection(NamedTuple):
 
 
 _COLUMNS = (
-    "id, created, owner, session, agent, turn, tool_call, root, path, before IS NOT NULL, after IS NOT NULL, "
+    "id, created, owner, session, agent, turn, tool_call, root, path, "
+    "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 0), before IS NOT NULL), "
+    "coalesce((SELECT kind != 'none' FROM states WHERE write = id AND side = 1), after IS NOT NULL), "
     "encoding, bom, via, state, added, removed"
 )
 

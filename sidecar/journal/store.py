@@ -16,15 +16,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
+from sidecar.core.file_state import FileState
+from sidecar.core.normal import normal
 from sidecar.journal import interrupted, retention, selecting, turns, writing
 from sidecar.journal.alive import Alive, is_alive, sweep
 from sidecar.journal.database import BUSY_SECONDS, NAME, identity, open_database, set_aside
-from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
 from sidecar.journal.folder import default_folder
 from sidecar.journal.interrupted import Interrupted
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.retention import Limits, Tidied
-from sidecar.journal.selecting import Selection, as_words
+from sidecar.journal.selecting import Selection, as_blob, as_words
 from sidecar.journal.texts import TextLost, TextStore
 from sidecar.journal.turns import CutOff, PreImage, TurnStart
 from sidecar.journal.words import explained, is_damaged, was_moved
@@ -203,6 +205,26 @@ class Store:
                 raise JournalFailed(f"there is no write {entry_id} in the journal")
             before, after = (None if text is None else db.texts.get(text) for text in row)
             return Texts(before, after)
+
+        return self._do(work)
+
+    def states(self, entry_id: str) -> tuple[FileState | None, FileState | None] | None:
+        """What was and is under a write's path as a whole; None where its texts say all of it."""
+        return self._do(lambda db: writing.states(db, entry_id))
+
+    def put_back(self, path: str, text: str | None) -> bool:
+        """Whether the newest write of this file (canonical path) took others back, and left it with this text (compared form; None:
+        removed)."""
+
+        def work(db: Opened) -> bool:
+            row = db.connection.execute(
+                "SELECT agent, after FROM writes WHERE path = ? AND state NOT IN ('failed', 'intent') ORDER BY id DESC LIMIT 1",
+                (as_blob(path),),
+            ).fetchone()
+            if row is None or row[0] not in TAKES_BACK:
+                return False
+            after = None if row[1] is None else normal(db.texts.get(row[1]))
+            return after == text
 
         return self._do(work)
 

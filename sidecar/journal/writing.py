@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterable, Sequence
 
+from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import as_blob, as_words
-from sidecar.journal.texts import Prepared, TextLost
+from sidecar.journal.texts import LEVEL, Prepared, TextLost
 
 
 def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
@@ -53,10 +55,33 @@ def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
             ),
         )
         db.connection.executemany(
+            "INSERT INTO states VALUES (?, ?, ?, ?, ?)",
+            [(entry_id, side, *_packed(state)) for side, state in enumerate(entry.states or ())],
+        )
+        db.connection.executemany(
             "INSERT INTO taken_back SELECT ?, id, state FROM writes WHERE id = ?",
             [(entry_id, write) for write in takes_back],
         )
     return entry_id
+
+
+def _packed(state: FileState | None) -> tuple[str, int, bytes]:
+    if state is None:
+        return "none", 0, b""
+    return state.kind, state.mode, zlib.compress(state.data, LEVEL)
+
+
+def states(db: Opened, entry_id: str) -> tuple[FileState | None, FileState | None] | None:
+    """What was and is under the path as a whole; None where the texts say all of it."""
+    rows = db.connection.execute(
+        "SELECT kind, mode, data FROM states WHERE write = ? ORDER BY side", (entry_id,)
+    ).fetchall()
+    if len(rows) != 2:
+        return None
+    before, after = (
+        None if kind == "none" else FileState(zlib.decompress(data), mode, kind) for kind, mode, data in rows
+    )
+    return before, after
 
 
 def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> None:

@@ -6,12 +6,14 @@ can itself be reverted.
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from sidecar import disk
+from sidecar.core.file_state import FileState
 from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved
@@ -76,7 +78,8 @@ def revert(
         by_path.setdefault(write.path, []).append(write)
     for path, of_file in by_path.items():
         job = _Job(store, path, of_file, session, dry_run)
-        yield job.through(live) if live is not None and live.has_open(path) else job.on_disk()
+        is_open = live is not None and live.has_open(path) and not job.is_whole()
+        yield job.through(live) if live is not None and is_open else job.on_disk()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ class _Job:
         self._session = session
         self._dry_run = dry_run
 
+    def is_whole(self) -> bool:
+        """Whether only the disk can say what is to be put back: no editor has modes, links or removed files."""
+        return any(self._store.states(write.id) is not None for write in self._writes)
+
     def through(self, live: Live) -> Reverted:
         if self._dry_run:
             return self._done(Outcome.PUT_BACK, "in the editor, which has it open")
@@ -112,6 +119,9 @@ class _Job:
 
     def on_disk(self) -> Reverted:
         try:
+            whole = self._whole()
+            if whole is not None:
+                return whole
             texts = [self._store.texts(write.id) for write in self._writes]
             for _ in range(TRIES):
                 with files.at(self._writes[0].root, self._path, "write") as found:
@@ -127,6 +137,66 @@ class _Job:
             return self._done(Outcome.STANDS, "it keeps changing; try again")
         except JournalFailed as failed:
             return self._done(Outcome.STANDS, str(failed))
+
+    def _whole(self) -> Reverted | None:
+        """Takes back what a text does not say all of (modes, links, bytes, removals), newest first; None where a text is left to be taken
+        back."""
+        done: Outcome | None = None
+        left: list[Recorded] = []
+        for write in self._writes:
+            states = self._store.states(write.id)
+            if states is None:
+                left.append(write)
+                continue
+            if left:
+                return self._done(Outcome.STANDS, "it was changed since; take that back first")
+            outcome = self._put_whole(write, *states)
+            if isinstance(outcome, Reverted):
+                return outcome
+            done = outcome if done is None or done is Outcome.ALREADY else done
+        if left and done is not None and not self._dry_run:
+            self._writes = left
+            return None
+        return None if done is None else self._done(done)
+
+    def _put_whole(
+        self, write: Recorded, before: FileState | None, after: FileState | None
+    ) -> Outcome | Reverted:
+        root = (
+            self._writes[0].root
+            if files.is_below(self._path, self._writes[0].root)
+            else os.path.dirname(self._path)
+        )
+        now = disk.found(root, self._path, at_most=files.AT_MOST)
+        if isinstance(now, Refusal):
+            return self._done(Outcome.STANDS, now.message)
+        if before is not None and after is not None and now is not None and before.data == after.data:
+            before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
+        if now == before:
+            return Outcome.ALREADY
+        if now != after:
+            return self._done(Outcome.STANDS, "it is not what the agent left there any more")
+        if not self._dry_run:
+            entry = Entry(
+                self._session,
+                AGENT,
+                1,
+                None,
+                write.root,
+                self._path,
+                None,
+                None,
+                "utf-8",
+                b"",
+                "disk",
+                (now, before),
+            )
+            entry_id = self._store.begin(entry, takes_back=[write.id])
+            refusal = disk.restore(root, self._path, now, before)
+            self._store.finish(entry_id, "done" if refusal is None else "failed")
+            if refusal is not None:
+                return self._done(Outcome.STANDS, refusal.message)
+        return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
 
     def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
         data: bytes | None = None

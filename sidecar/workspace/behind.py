@@ -1,15 +1,19 @@
-"""Behind: what agents change on the disk by themselves is their work like any other: journalled, in the ledger, rejectable.
+"""Behind: what is changed on the disk while agents work is found out about, journalled, and entered as its author's, rejectable.
 
 The reconciler brings an open document and its changed file together; before it does so, `seen` finds out whose change that is
 and journals it, and afterwards `settle` enters it in the ledger. The change is worked out from texts, not from what the editor was
 seen to do: the editor may have reloaded the file long before anybody looked. A change that the mirror had already (agents
-that write the disk *and* send it) is not counted again. Files that are not open are compared with their pre-images.
+that write the disk *and* send it) is not counted again.
+
+Files that are not open, and those that are opened after they changed, are compared with what they are known to say (accounts.py), else
+with what they said when the turn began (turn_starts.py). Whose the difference is, whose.py says.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -17,37 +21,47 @@ import anyio
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
 from sidecar.core.escape import escape, shorten
+from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
-from sidecar.disk import Decoded, Missing, Resolved
+from sidecar.core.uri import DocumentUri, from_path
+from sidecar.disk import Decoded, Missing, Stat, decode
+from sidecar.workspace.accounts import Accounts
+from sidecar.workspace.acts import changed_at
+from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.conflicts import Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
+from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import locate
 from sidecar.workspace.ports import Editor, Level
 from sidecar.workspace.recording import Recorder, lines_changed
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
+from sidecar.workspace.storage import OnDisk
+from sidecar.workspace.turn_starts import Before, Changed, TurnStarts
+from sidecar.workspace.whose import Known, Part, Whose
 
 WAIT_SECONDS = 2.0
 """How long a look at a file waits for a write of it that is under way."""
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may take until a change on the disk is entered beside it."""
-MAX_NOTED = 1024
-"""The most files for which the content at the time of an entered change is remembered."""
+EMPTY_SECONDS = 2.0
+"""How long a file that is empty all at once, while a command runs, is given to be filled: `command > file` empties it first."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """A change on the disk of an open document that is an agent's."""
+    """A change on the disk of an open document, and whose it is."""
 
-    session: Session
-    author: Author
+    session: Session | None
+    """None: not known."""
+    author: Author | None
+    """None: it is nobody's to review. An editor may reload all of a text, or many lines at once: what was changed there is told by the texts."""
     before: str
     """The mirror before it, raw."""
     hunks: Sequence[Hunk]
@@ -58,35 +72,90 @@ class Seen:
     """Agents' edits through the editor at that time."""
 
 
-class Behind:
-    """Notes changes; looks at nothing by itself but files that are not open."""
+@dataclass(frozen=True, slots=True)
+class _Then:
+    """What a file is known to have said last, before the change that is looked at."""
 
-    def __init__(self, state: State, editor: Editor, recorder: Recorder, evidence: Evidence) -> None:
+    text: str | None = None
+    """None: there was no file, or no text."""
+    like: Decoded | None = None
+    """Something of the same encoding and mark."""
+    exact: bool = False
+    """`text` is raw."""
+    state: FileState | None = None
+    """Where nothing was written since the turn began: what was there then."""
+    mode: int = 0o644
+    why: str = ""
+    """Why it is not known."""
+
+
+class Behind:
+    """Notes changes; looks at nothing by itself."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        recorder: Recorder,
+        evidence: Evidence,
+        starts: TurnStarts,
+        whose: Whose,
+        files: FileReviews,
+    ) -> None:
         self._state = state
         self._editor = editor
         self._recorder = recorder
         self._evidence = evidence
-        self._noted: OrderedDict[DocumentUri, str | None] = OrderedDict()
-        """What files said (compared form; None: removed) when a change of them was entered as somebody's."""
+        self._starts = starts
+        self._whose = whose
+        self._files = files
+        self.accounts = Accounts()
+        state.documents.disk.wrote = self.accounts.wrote
+        self.left: dict[tuple[str, int], dict[str, str]] = {}
+        """By session and turn: files that changed in it and cannot be taken back, and why."""
+        self._entering: dict[DocumentUri, anyio.Lock] = {}
+        self._empty: dict[DocumentUri, float] = {}
+        """Since when files are empty that a command may be about to fill."""
+
+    def turns_over(self) -> None:
+        """No turn runs any more, and nothing of one."""
+        self.accounts.clear()
+        self.accounts.open = False
+        self._empty.clear()
 
     # Open documents
 
     def may_be_an_agents(self, tracked: Tracked) -> bool:
-        """Whether a change of its file now would count as an agent's."""
-        return self._evidence.author(tracked.document.uri) is not None
+        """Whether a change of its file now may count as an agent's."""
+        return self._evidence.is_acting()
 
-    async def seen(self, tracked: Tracked, path: str, before: str | None, disk: str | None) -> Seen | None:
-        """The file has `disk` and had `before` (compared form) when mirror and disk were last compared. None: the change is
-        nobody's, or was already counted.
-        """
-        found = self._evidence.author(tracked.document.uri)
-        if found is None or before is None or disk is None:
+    def is_being_filled(self, uri: DocumentUri, before: str | None, now: str | None) -> bool:
+        """Whether the file was emptied just now by a command that may be about to fill it. Then it is looked at again."""
+        if now is None or now.strip("\n") or not before or not self._evidence.may_be_under_way(uri):
+            self._empty.pop(uri, None)
+            return False
+        since = self._empty.setdefault(uri, anyio.current_time())
+        return anyio.current_time() - since < EMPTY_SECONDS
+
+    async def seen(
+        self, tracked: Tracked, path: str, before: str | None, disk: str | None, stat: Stat
+    ) -> Seen | None:
+        """The file says `disk` and said `before` (compared form) when mirror and disk were last compared. None: it is nobody's, or
+        was counted already."""
+        uri = tracked.document.uri
+        if before is None or disk is None:
             return None
-        if self._state.documents.disk.is_ours(tracked.document.uri, disk):
+        if self._state.documents.disk.is_ours(uri, disk):
             return None  # a save that nobody has looked at yet
-        session, call = found
-        reviewed = self._state.ledgers.get(tracked.document.uri)
-        hunks = reviewed.ledger.hunks if reviewed is not None else ()
+        hunks = self._hunks(uri)
+        parts: list[Part] = []
+        if self._evidence.is_acting():
+            start = await self._started(uri, path)
+            parts = await self._whose.parts(uri, path, before, disk, changed_at(stat), start)
+            self.accounts.says(uri, disk)
+            hunks = self._hunks(uri)
+        if not parts and not hunks:
+            return None
         raw, changes = str(tracked.document.snapshot()), None
         now = Normal(raw)
         match merge(before, now.text, disk):
@@ -106,16 +175,17 @@ class Behind:
                     now = Normal(raw)
                 changes = now.changes_in_raw(changes)
         writes = tracked.agents_edits
-        author = await self._recorder.begin(session, path, before, disk, "disk", call=call)
-        if isinstance(author, Refusal):
-            self._editor.show("warning", author.message)
+        if not parts:
+            return None if changes is None else Seen(None, None, raw, hunks, changes, writes)
+        author = await self._begin(parts[-1], path, before, disk)
+        if author is None:
             return None
-        return Seen(session, author, raw, hunks, changes, writes)
+        return Seen(parts[-1].session, author, raw, hunks, changes, writes)
 
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
         disk was journalled when it was found; None: it was nobody's."""
-        if conflict.session is None or conflict.author is None:
+        if conflict.author is None:
             return None
         reviewed = self._state.ledgers.get(tracked.document.uri)
         hunks = reviewed.ledger.hunks if reviewed is not None else ()
@@ -134,112 +204,462 @@ class Behind:
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         together = tracked.saved == disk and tracked.stat is not None
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
-            await self._recorder.finish(seen.author, "failed" if tracked.stat is None else "unknown")
+            if seen.author is not None:
+                await self._recorder.finish(seen.author, "failed" if tracked.stat is None else "unknown")
             return
         if seen.changes is not None and not tracked.closed:
-            self._enter(tracked, seen, seen.changes)
-        await self._recorder.finish(seen.author, "done")
+            after = seen.changes.apply(seen.before)
+            self._enter(tracked, seen.session, seen.author, (seen.before, seen.hunks), seen.before, after)
+        if seen.author is not None:
+            await self._recorder.finish(seen.author, "done")
 
-    def _enter(self, tracked: Tracked, seen: Seen, changes: ChangeSet) -> None:
-        """Puts the agent's change where it belongs: before everything else that happened since."""
+    async def opened(self, tracked: Tracked, path: str, on_disk: OnDisk) -> None:
+        """A document was opened, and its file says this. What changed there before is somebody's, as if it had been found before that."""
+        uri = tracked.document.uri
+        if on_disk.text is None or not self._evidence.is_acting():
+            return
+        session = self._evidence.during(path)
+        if session is None:
+            return
+        async with self._one_at_a_time(uri):
+            then = await self._then(session, uri, path, None, None)
+            if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
+                return
+            before = None if then.text is None else normal(then.text)
+            if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
+                return
+            start = await self._started(uri, path)
+            parts = await self._whose.parts(uri, path, before, on_disk.text, changed_at(on_disk.stat), start)
+            self.accounts.says(uri, on_disk.text)
+            for part in parts:
+                author = await self._begin(part, path, before, part.after)
+                if author is not None:
+                    self._enter_opened(tracked, part, author, before, part.after or "")
+                    await self._recorder.finish(author, "done")
+                before = part.after
+
+    def closed(self, tracked: Tracked) -> None:
+        """A document was closed: what its file says is what it was last found to say, until somebody writes it."""
+        if tracked.saved is not None and tracked.stat is not None:
+            known = self.accounts.get(tracked.document.uri)
+            if known is None or known.text is None or normal(known.text) != tracked.saved:
+                self.accounts.says(tracked.document.uri, tracked.saved)
+
+    def _enter(
+        self,
+        tracked: Tracked,
+        session: Session | None,
+        author: Author | None,
+        review: tuple[str, Sequence[Hunk]],
+        before: str,
+        after: str,
+    ) -> None:
+        """Puts a change (raw texts) where it belongs: before everything else that happened since. `review`: hunks, and the text they are
+        in, from which the user led to `before`."""
         uri, now = tracked.document.uri, tracked.document.snapshot()
-        before, after = Text.of(seen.before), Text.of(changes.apply(seen.before))
         reviewed = self._state.ledgers.at(uri, now, live=True)
         ledger = reviewed.ledger
-        ledger.hunks = tuple(seen.hunks)
-        ledger.agent_edit(before, changes, after, seen.author)
-        length = len(after)
-        for step in changes_as_steps(diff(str(after), str(now))):
-            length += step.growth
-            ledger.user_edit(step, length, lambda: now)
+        ledger.hunks = tuple(review[1])
+        steps = ((review[0], Text.of(before)), (after, now))
+        _user_steps(ledger, *steps[0])
+        changes = _changes(before, after)
+        if author is None:
+            _user_steps(ledger, before, Text.of(after))
+        else:
+            ledger.agent_edit(Text.of(before), changes, Text.of(after), author)
+        _user_steps(ledger, *steps[1])
         tracked.hunks_when_clean = None
-        seen.session.touch(uri, *lines_changed(before, changes))
+        if session is not None:
+            session.touch(uri, *lines_changed(Text.of(before), changes))
         self._state.ledgers.moved(reviewed)
 
-    async def is_known(self, uri: DocumentUri, on_disk: Resolved | Missing) -> bool:
-        """Whether the file's current content came through us or the editor, or was already entered as an agent's."""
-        found = None if isinstance(on_disk, Missing) else await self._state.storage.read(on_disk)
-        if isinstance(found, Refusal):
-            return False
-        now = None if found is None else normal(found.text)
-        if now is not None and self._state.documents.disk.is_ours(uri, now):
-            return True
-        return uri in self._noted and self._noted[uri] == now
+    def _enter_opened(
+        self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
+    ) -> None:
+        """A change of its file before a document was opened, or while it was. `before`, `after`: compared form."""
+        if tracked.agents_edits or tracked.watch is not None:
+            return  # what agents have written in it since is not to be lost
+        now = Normal(str(tracked.document.snapshot()))
+        raw_after = _without(diff(after, now.text), now, after)
+        raw_before = _without(diff(before or "", after), Normal(raw_after), before or "")
+        review = tracked.review_when_opened or (raw_before, ())
+        self._enter(tracked, part.session, author, review, raw_before, raw_after)
+        tracked.review_when_opened = str(tracked.document.snapshot()), self._hunks(tracked.document.uri)
+
+    def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
+        reviewed = self._state.ledgers.get(uri)
+        return () if reviewed is None else reviewed.ledger.hunks
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
 
     # Files that are not open
 
-    async def look(self, session: Session, uri: DocumentUri, named: Named) -> str:
-        """Whether a file that a tool call named has changed, and how. In words, why it cannot be taken back; "" else."""
+    async def look(
+        self,
+        session: Session,
+        path: str,
+        named: Named | None = None,
+        row: Changed | None = None,
+        *,
+        last: bool = False,
+    ) -> str:
+        """Whether a file has changed, how, and whose that is. `named`: by a call of the session's; `row`: what the session's turn began with;
+        `last`: it is not looked at again. In words, why the change cannot be taken back; "" else."""
         state = self._state
-        stat = state.storage.stat(named.path)
-        if stat == named.stat and not (stat is None and named.text is not None):
-            return ""
-        ticket = state.queues.take("", named.path, state.storage.order_key, "write")
+        if row is None and named is not None:
+            stat = state.storage.stat(named.path)
+            if stat == named.stat and not (stat is None and named.text is not None):
+                return ""
+        ticket = state.queues.take("", path, state.storage.order_key, "write")
         try:
-            if await ticket.turn(WAIT_SECONDS):  # what is being written now is seen by the next look
-                return await self._look(session, uri, named)
-            return ""
+            if not await ticket.turn(WAIT_SECONDS):
+                return ""  # what is being written now is seen by the next look
+            place = locate(state.storage, state.documents, session.roots, path, "read")
+            if isinstance(place, Refusal):
+                return ""
+            with place:
+                uri = place.uri
+                on_disk = place.on_disk
+                is_open = place.tracked is not None
+                stat = None if isinstance(on_disk, Missing) else on_disk.stat
+                mode = None if isinstance(on_disk, Missing) else on_disk.mode
+                data = None if isinstance(on_disk, Missing) else await state.storage.read_bytes(on_disk)
+                path = place.path
+            if is_open and stat is not None:
+                return ""  # the reconciler's
+            async with self._one_at_a_time(uri):
+                return await self._look(session, uri, path, named, row, stat, mode, data, last=last)
         finally:
             ticket.release()
 
-    async def _look(self, session: Session, uri: DocumentUri, named: Named) -> str:
-        state = self._state
-        place = locate(state.storage, state.documents, session.roots, named.path, "read")
-        if isinstance(place, Refusal):
+    async def whole_files(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
+        """Enters what of these changes is not of texts: symbolic links, modes, and files that were moved. → the others."""
+        left: list[Changed] = []
+        for row in self._moved(rows):
+            was, old = row.before.state, row.path
+            if row.link is not None or (was is not None and was.is_link):
+                now = await self._files.found(old)
+                if not isinstance(now, Refusal) and was != now and not self._files.says(old, now):
+                    await self._enter_whole(row, was, now)
+                continue
+            if was is not None and row.mode is not None and was.mode != row.mode:
+                now = FileState(was.data, row.mode)
+                if not self._files.says_mode(old, row.mode):
+                    await self._enter_whole(row, was, now)
+            left.append(row)
+        return left
+
+    async def _enter_whole(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
+        uri = from_path(row.path)
+        at = self._changed_at(row.path)
+        parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
+        self._files.is_now(row.path, now)
+        if parts:
+            await self.enter_file(row.path, was, now, parts[-1])
+
+    def _moved(self, rows: Sequence[Changed]) -> Sequence[Changed]:
+        return rows
+
+    @staticmethod
+    def _changed_at(path: str) -> int:
+        try:
+            return changed_at(Stat.of(os.lstat(path)))
+        except OSError:
+            return Behind._gone_at(path, file_time())
+
+    async def _look(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        named: Named | None,
+        row: Changed | None,
+        stat: Stat | None,
+        mode: int | None,
+        data: bytes | Refusal | None,
+        *,
+        last: bool,
+    ) -> str:
+        then = await self._then(session, uri, path, named, row)
+        if then is None:
             return ""
-        with place:
-            if place.tracked is not None:
-                return ""  # the reconciler's
-            gone = isinstance(place.on_disk, Missing)
-            found = None if isinstance(place.on_disk, Missing) else await state.storage.read(place.on_disk)
-            stat = None if isinstance(place.on_disk, Missing) else place.on_disk.stat
-        why = named.why or ("" if gone or isinstance(found, Decoded) else "it is not text")
-        before, named.stat = named.text, stat
+        decoded = decode(data) if isinstance(data, bytes) else None
+        found = decoded if isinstance(decoded, Decoded) else None
+        is_text = (data is None or found is not None) and (then.state is None or then.text is not None)
+        now = None if found is None else found.text
+        if is_text and not last and self.is_being_filled(uri, then.text, now):
+            return ""
+        if named is not None:
+            named.stat = stat
+        why = then.why or (data.message if isinstance(data, Refusal) else "")
         if why:
-            if not named.quiet and (not named.why or not gone):
-                words = f"{shorten(escape(named.path), 300)} was changed by {session.agent} and cannot be taken back: {why}."
-                self._editor.show("warning", words)
-            named.why = ""
-            named.text = found.text if isinstance(found, Decoded) else None
-            return why
-        now = found.text if isinstance(found, Decoded) else None
-        if isinstance(found, Decoded):
-            named.encoding, named.bom = found.encoding, found.bom
-        named.text = now
-        ours = now is not None and state.documents.disk.is_ours(uri, normal(now))
-        if ours and (before is None or normal(before) != normal(now or "")):
-            return ""  # through us, or through the editor
-        if now != before:
-            await self._note(session, uri, named, before, now)
+            return self._lost(session, uri, path, named, found, why, gone=stat is None)
+        at = file_time() if stat is None else changed_at(stat)
+        if stat is None:
+            at = self._gone_at(path, at)
+        if not is_text or found is None or now is None or then.text is None:
+            return await self._look_at_bytes(session, uri, path, then, data, decoded, mode, at)
+        if now == then.text or (not then.exact and normal(now) == normal(then.text)):
+            return ""
+        await self._note(session, uri, path, then, found, at)
         return ""
 
-    async def _note(
-        self, session: Session, uri: DocumentUri, named: Named, before: str | None, now: str | None
-    ) -> None:
-        author = await self._recorder.begin(
-            session, named.path, before, now, "disk", named.encoding, named.bom, call=named.call
+    def _lost(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        named: Named | None,
+        found: Decoded | None,
+        why: str,
+        *,
+        gone: bool,
+    ) -> str:
+        """It changed, and what it said before nobody knows."""
+        self.left.setdefault((session.id, session.turn), {})[path] = why
+        self.accounts.says(uri, None if found is None else found.text, exact=True)
+        if named is not None and not named.quiet and not gone:
+            words = f"{shorten(escape(path), 300)} was changed by {session.agent} and cannot be taken back: {why}."
+            self._editor.show("warning", words)
+        return why
+
+    async def _look_at_bytes(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        then: _Then,
+        data: bytes | Refusal | None,
+        decoded: Decoded | Refusal | None,
+        mode: int | None,
+        at: int,
+    ) -> str:
+        """A file that came or went, or is or was not text."""
+        assert not isinstance(data, Refusal), "looked at before"
+        if then.text is None and then.state is None and isinstance(decoded, Decoded) and decoded.text:
+            await self._note(session, uri, path, then, decoded, at)
+            return ""
+        state = None if data is None else FileState(data, mode or 0o644)
+        before = then.state
+        if before is None and then.text is not None:
+            encoded = self._state.storage.encode(then.text, then.like, path)
+            if isinstance(encoded, Refusal):
+                return encoded.message
+            before = FileState(encoded, then.mode)
+        if before == state or self._files.says(path, state):
+            return ""
+        start = await self._started(uri, path)
+        after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
+        old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
+        parts = await self._whose.parts(
+            uri,
+            path,
+            None if old is None else normal(old),
+            None if after is None else normal(after),
+            at,
+            start,
         )
+        self.accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True)
+        self._files.is_now(path, state)
+        if parts:
+            await self.enter_file(path, before, state, parts[-1])
+        elif data is None:
+            self._forget_review(uri)
+        return ""
+
+    async def enter_file(
+        self, path: str, before: FileState | None, after: FileState | None, part: Part, moved_from: str = ""
+    ) -> None:
+        """Journals a change of a whole file, and puts it under review."""
+        author = await self._recorder.begin_file(part.session, path, before, after, call=part.call)
         if isinstance(author, Refusal):
             self._editor.show("warning", author.message)
             return
-        self._noted[uri] = None if now is None else normal(now)
-        self._noted.move_to_end(uri)
-        if len(self._noted) > MAX_NOTED:
-            self._noted.popitem(last=False)
-        if now is None:
-            session.touch(uri, 0, (before or "").count("\n"))
-            if not named.quiet:
-                words = f"{shorten(escape(named.path), 300)} was removed by {session.agent}; `acp-sidecar revert` restores it."
-                self._editor.show("info", words)
-        else:
-            self._state.documents.disk.seen(uri, normal(now))
-            old = before or ""
-            changes = diff(old, now) if old else ChangeSet.of(0, (Edit(0, 0, now),) if now else ())
-            self._recorder.disk_edit(session, uri, author, old, changes)
+        uri = from_path(path)
+        if after is None:
+            self._forget_review(uri)
+        self._files.enter(path, before, after, author, moved_from)
+        if part.session is not None:
+            lines = before.data.count(b"\n") if before is not None and after is None else 0
+            part.session.touch(uri, 0, lines)
         await self._recorder.finish(author, "done")
+
+    def _forget_review(self, uri: DocumentUri) -> None:
+        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
+            reviewed.gone()
+            self._state.ledgers.moved(reviewed)
+
+    async def _note(
+        self, session: Session, uri: DocumentUri, path: str, then: _Then, found: Decoded, at: int
+    ) -> None:
+        """A text is another one now."""
+        now = found.text
+        before = None if then.text is None else normal(then.text)
+        if before == normal(now):  # the line ends: it is a change of all of it
+            before, compared = then.text, now
+        else:
+            compared = normal(now)
+        start = await self._started(uri, path)
+        parts = await self._whose.parts(uri, path, before, compared, at, start)
+        self.accounts.says(uri, now, exact=True)
+        self._files.came(path)
+        if not parts:
+            self._is_nobodys(uri, now)
+            return
+        raw = then.text if then.exact or then.text is None else _raw_before(then.text, now)
+        for part in parts:
+            after = now if part.after == compared else _raw_before(part.after or "", now)
+            author = await self._begin(part, path, raw, after, found.encoding, found.bom)
+            if author is not None:
+                self._enter_text(uri, part, author, raw, after)
+                await self._recorder.finish(author, "done")
+            raw = after
+        if raw is not None:
+            self._state.documents.disk.seen(uri, normal(raw))
+
+    def _enter_text(
+        self, uri: DocumentUri, part: Part, author: Author, before: str | None, after: str
+    ) -> None:
+        tracked = self._state.documents.get(uri)
+        if tracked is not None:  # it was opened while this was journalled
+            self._enter_opened(
+                tracked, part, author, None if before is None else normal(before), normal(after)
+            )
+            return
+        self._recorder.disk_edit(part.session, uri, author, before or "", _changes(before or "", after))
+
+    def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
+        """The file's text came from the user, or is as it was when the turn began: so is what was under review in it."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None and not reviewed.live:
+            hunks = reviewed.ledger.hunks
+            reviewed.seen(Text.of(now))
+            if reviewed.ledger.hunks != hunks:
+                self._state.ledgers.moved(reviewed)
+
+    # What it was
+
+    async def _started(self, uri: DocumentUri, path: str) -> Known | None:
+        """What the file said when the nearest turn began."""
+        session = self._evidence.during(path)
+        before = None if session is None else await self._starts.before(session.id, path)
+        if before is None or before.why:
+            return None
+        if before.state is None:
+            return Known(None)
+        text = _text(before.state)
+        return None if text is None else Known(normal(text.text))
+
+    async def _then(
+        self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None
+    ) -> _Then | None:
+        """What the file is known to have said last; None: nobody knows anything of it."""
+        start = row.before if row is not None else await self._starts.before(session.id, path)
+        like = _like(start, named)
+        account = self.accounts.get(uri)
+        if account is not None and account.lost:
+            return _Then(why="too much changed in this turn to keep all of it")
+        if account is not None:
+            state = self._files.known(path)
+            if account.text is None and state is not None:
+                return _Then(state=state)
+            was = None if start is None else start.state
+            return _Then(account.text, like, account.exact, mode=0o644 if was is None else was.mode)
+        if start is not None:
+            if start.why:
+                return _Then(why=start.why)
+            if start.state is None:
+                return _Then()
+            return _Then(None if like is None else like.text, like, exact=True, state=start.state)
+        if named is None:
+            return None
+        return _Then(named.text, like, exact=True, why=named.why)
+
+    @staticmethod
+    def _gone_at(path: str, now: int) -> int:
+        """When a file that is gone was taken away, at the latest: when its folder changed last."""
+        folder = os.path.dirname(path)
+        while folder != os.path.dirname(folder):
+            try:
+                return changed_at(Stat.of(os.stat(folder)))
+            except OSError:
+                folder = os.path.dirname(folder)
+        return now
+
+    async def _begin(
+        self,
+        part: Part,
+        path: str,
+        before: str | None,
+        after: str | None,
+        encoding: str = "utf-8",
+        bom: bytes = b"",
+    ) -> Author | None:
+        if part.session is None:
+            author = await self._recorder.begin_unknown(path, before, after, encoding, bom)
+        else:
+            author = await self._recorder.begin(
+                part.session, path, before, after, "disk", encoding, bom, call=part.call
+            )
+        if isinstance(author, Refusal):
+            self._editor.show("warning", author.message)
+            return None
+        return author
+
+    @asynccontextmanager
+    async def _one_at_a_time(self, uri: DocumentUri) -> AsyncGenerator[None]:
+        """Whoever comes second finds what the first one entered."""
+        lock = self._entering.setdefault(uri, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._entering.pop(uri, None)
+
+
+def _shown(state: FileState | None) -> str | None:
+    """As a text that tells it from others."""
+    return None if state is None else f"{state.kind} {state.mode:o} {state.data.hex()}"
+
+
+def _like(start: Before | None, named: Named | None) -> Decoded | None:
+    if start is not None and start.state is not None:
+        return _text(start.state)
+    if named is not None and named.text is not None:
+        return Decoded(named.text, named.encoding, named.bom)  # pyright: ignore[reportArgumentType]  # it came from decoding
+    return None
+
+
+def _text(state: FileState) -> Decoded | None:
+    decoded = None if state.is_link else decode(state.data)
+    return decoded if isinstance(decoded, Decoded) else None
+
+
+def _user_steps(ledger: object, before: str, after: Text) -> None:
+    from sidecar.core.ledger import Ledger
+
+    assert isinstance(ledger, Ledger)
+    if str(after) == before:
+        return
+    length = len(before)
+    for step in changes_as_steps(diff(before, str(after))):
+        length += step.growth
+        ledger.user_edit(step, length, lambda: after)
+
+
+def _changes(before: str, after: str) -> ChangeSet:
+    if before:
+        return diff(before, after)
+    return ChangeSet.of(0, (Edit(0, 0, after),) if after else ())
+
+
+def _raw_before(text: str, now: str) -> str:
+    """`text`, in the line ends of what the file says now."""
+    return _without(diff(normal(text), normal(now)), Normal(now), normal(text))
 
 
 def _without(changes: ChangeSet, now: Normal, before: str) -> str:

@@ -49,6 +49,8 @@ class DiskTexts:
         """`moment`: a new point in time, as `core.belief` counts it."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
         self.moment = moment
+        self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
+        """Called with what the editor or we wrote; None: we removed the file."""
 
     def seen(self, uri: DocumentUri, text: str) -> None:
         """The disk holds `text` (compared form), possibly since another text was last found there."""
@@ -64,10 +66,19 @@ class DiskTexts:
 
     def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
+        self.wrote(uri, text)
         self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
+
+    def taken_back(self, uri: DocumentUri, text: str | None) -> None:
+        """We put this text (raw; None: we removed the file) on the disk for the user."""
+        self.wrote(uri, text)
+        if text is not None:
+            moment = self.moment()
+            self._add(self._of(uri), _DiskText(normal(text), moment, moment, by_us=True))
 
     def saved_was(self, uri: DocumentUri, text: str) -> None:
         """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
+        self.wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.since
         if newest is not None and newest.by_editor and not newest.found and newest.compared() != text:

@@ -30,6 +30,8 @@ from sidecar.workspace.ports import Journal, Json
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
+from sidecar.workspace.turn_starts import TurnStarts
+from sidecar.workspace.turns import CANCELLED, FAILED
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,8 @@ FIRST_LOOK_SECONDS = 5.0
 """How long a prompt waits for earlier changes to be processed."""
 LAST_LOOK_SECONDS = 10.0
 """How long the end of a turn waits for the last changes to be processed."""
+CUT_SHORT = (CANCELLED, FAILED)
+"""Stop reasons of turns after which an agent's command may go on for a while."""
 STOP_SECONDS = 2.0
 """How long shutdown waits for the system's watcher, which takes a twentieth of a second."""
 
@@ -65,9 +69,11 @@ class DiskWatch:
         evidence: Evidence,
         journal: Journal,
         tasks: Background,
+        starts: TurnStarts,
         watch: Watch | None = None,
     ) -> None:
-        self._found = FoundFiles(state, behind, evidence, journal)
+        self._found = FoundFiles(state, behind, evidence, starts)
+        self._starts = starts
         self._journal = journal
         self._state = state
         self._reconciler = reconciler
@@ -88,6 +94,7 @@ class DiskWatch:
 
     def turn_began(self, session: Session) -> None:
         self._evidence.turn_began(session)
+        self._behind.accounts.open = True
         if not self._running:
             self._running = True
             self._tasks.start_soon(self._poll)
@@ -99,13 +106,18 @@ class DiskWatch:
             async with anyio.create_task_group() as looks:
                 for tracked in self._changed():
                     looks.start_soon(self._look, tracked)
+        for other in self._evidence.active():
+            if other is not session:  # what others changed until now is theirs
+                await self._found.look(other, last=False)
         await self._found.note(session)
         self._begin_watching(session)
         self._evidence.asked_now(session)
 
     async def turn_ending(self, session: Session) -> None:
         """The last check of a turn."""
+        self._evidence.ending(session)
         with anyio.move_on_after(LAST_LOOK_SECONDS):
+            await self._look_at_named()
             await self._found.look(session)
             under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
             async with anyio.create_task_group() as looks:
@@ -124,8 +136,7 @@ class DiskWatch:
             await self._found.saved(path, text)
 
     def turn_ended(self, session: Session, outcome: Json) -> None:
-        self._evidence.turn_ended(session)
-        self._found.forget(session)
+        self._evidence.turn_ended(session, cut_short=outcome.get("stopReason") in CUT_SHORT)
 
     def files_changed(self, uris: Iterable[DocumentUri]) -> None:
         """The editor's watcher saw these change."""
@@ -204,6 +215,8 @@ class DiskWatch:
         finally:
             self._running = False
             self._tried.clear()
+            self._starts.forget_all()
+            self._behind.turns_over()
             self._stop_watching()
 
     def _changed(self) -> list[Tracked]:
@@ -239,8 +252,8 @@ class DiskWatch:
     async def _look_at_named(self) -> None:
         async with self._one_look:
             for session in self._evidence.active():
-                for uri, named in self._evidence.named(session):
-                    await self._behind.look(session, uri, named)
+                for _, named in self._evidence.named(session):
+                    await self._behind.look(session, named.path, named)
 
 
 def _is_at_or_beneath(path: str, folder: str) -> bool:

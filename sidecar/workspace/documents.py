@@ -73,6 +73,8 @@ class Tracked:
     """Length of the text that contains those hunks, in code points."""
     last_author: Author | None = None
     """The author of the newest write for an agent."""
+    review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
+    """The hunks under review when the document was opened, and the text they were in."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
 

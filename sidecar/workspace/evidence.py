@@ -1,8 +1,11 @@
-"""Evidence: which agent's tool calls named which files, and what those said before. It tells whose a change on the disk is.
+"""Evidence: which agent's tool calls named which files, when they ran, and so whose a change on the disk is.
 
-An agent that writes the disk itself says so only by its tool calls: their `locations`, the paths of their diffs, their kind.
-A call that names a file is the moment to read what the file says before it is changed (its pre-image). Agents that announce
-a call only when it is over are believed about the text before, as far as their diff fits what the disk says now.
+An agent that writes the disk itself says so only by its tool calls: their `locations`, the paths of their diffs, their kind, and the
+time they take (acts.py). A change without such evidence is not an agent's, whoever else may have made it.
+
+What a file said before is what it said when the turn began (turn_starts.py). Where nobody knows that (ignored files, folders that are
+too large) it is what the file said when a call first named it. Agents that announce a call only when it is over are then believed
+about the text before, as far as their diff fits what the disk says now.
 
 Not here: looking at the disk for changes (disk_watch.py), and noting them (behind.py).
 """
@@ -21,6 +24,8 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
+from sidecar.workspace.acts import OVER, Act, Acts
+from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.looking import Looking
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Json
@@ -29,10 +34,14 @@ from sidecar.workspace.state import State
 
 READING = frozenset({"read", "search", "fetch", "think", "switch_mode"})
 """Tool calls of these kinds change nothing."""
+_TERMINAL = "terminal "
+"""Before the id of a terminal of ours, among the ids of tool calls."""
 GRACE_SECONDS = 10.0
 """How long after a turn's end a change may still be its doing: commands go on, writes come late after a cancel."""
-MAX_NAMED = 256
-"""Files of one session whose pre-images are kept: the newest."""
+MAX_NAMED = 10_000
+"""Files of one session that calls named and that are looked at: the newest. What lies beyond is found when the turn ends."""
+MAX_NAMED_TEXT = 64 * 1024 * 1024
+"""Code points of all pre-images of one session."""
 MAX_PATHS = 32
 """Paths of one update that are looked at."""
 MAX_CALLS = 1024
@@ -58,6 +67,8 @@ class Named:
     why: str = ""
     quiet: bool = False
     """Found by a look at everything: the user is told of all of them together."""
+    at: int = 0
+    """When it was looked at; see acts.py."""
 
 
 class Evidence:
@@ -69,10 +80,14 @@ class Evidence:
         """By session: tool calls of its turn that said they only read."""
         self._named: dict[str, OrderedDict[DocumentUri, Named]] = {}
         self._ended: dict[str, float] = {}
+        self._answered: set[str] = set()
+        """Sessions whose turn is about to end."""
         self._waiting: set[str] = set()
         """Sessions whose turn has begun, and which have not been asked yet."""
-        self._acted: dict[str, str | None] = {}
-        """By session: the last tool call or command of its turn that may have changed something."""
+        self._acts: dict[str, Acts] = {}
+        """By session: the tool calls and commands of its turn that may have changed something."""
+        self._texts: dict[str, int] = {}
+        """By session: code points of its pre-images."""
         self._looking = Looking(state.storage.read_now)
         self._seen: dict[DocumentUri, Stat] = {}
         """Files that a call read, as they were when their text was noted."""
@@ -84,14 +99,24 @@ class Evidence:
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
         self._named[session.id] = OrderedDict()
+        self._acts[session.id] = Acts()
         self._waiting.add(session.id)
 
     def asked_now(self, session: Session) -> None:
         """Its prompt is about to be sent: what changes from now on may be its doing."""
         self._waiting.discard(session.id)
+        if session.id in self._acts:
+            self._acts[session.id].heard()
 
-    def turn_ended(self, session: Session) -> None:
+    def ending(self, session: Session) -> None:
+        """The agent has answered the session's prompt: what it began in it is not about to do anything more."""
+        self._answered.add(session.id)
+
+    def turn_ended(self, session: Session, *, cut_short: bool = False) -> None:
+        """`cut_short`: it was cancelled or failed. Then what it had begun may go on for a while."""
         self._ended[session.id] = anyio.current_time()
+        if not cut_short and session.id in self._acts:
+            self._acts[session.id].all_ended()
 
     def forget_session(self, session_id: str) -> None:
         self._forget(session_id)
@@ -122,13 +147,20 @@ class Evidence:
         if self._only_reads(session.id, call, update.get("kind")):
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
                 self._reads(session, path)
+            self._acts[session.id].heard()
             return
-        self._acts(session, call)
+        kind = update.get("kind")
+        act = self._act(
+            session, call, kind if isinstance(kind, str) else "", over=update.get("status") in OVER
+        )
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         looked_at: set[DocumentUri] = set()
         for path in list(paths)[:MAX_PATHS]:
-            self._name(session, named, call, path, diffs, looked_at)
+            uri = self._name(session, named, call, path, diffs, looked_at)
+            if uri is not None:
+                self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
+        self._acts[session.id].heard()
 
     def asked(self, session: Session, details: Json) -> None:
         """A question of the agent's with what it is about: `diff`, as of a tool call."""
@@ -142,41 +174,78 @@ class Evidence:
                 with place:
                     self._knows(session, place, [old])
 
-    def command_started(self, session: Session) -> None:
+    def command_started(self, session: Session, terminal: str) -> None:
         """A command of its in a terminal of ours."""
-        self._acts(session, session.current_tool_call())
+        if session.id in self._acts:
+            self._act(session, _TERMINAL + terminal, "execute")
 
-    def _acts(self, session: Session, call: str | None) -> None:
-        if session.id not in self._acted:
+    def command_ended(self, session: Session, terminal: str) -> None:
+        if session.id in self._acts:
+            self._acts[session.id].ended(_TERMINAL + terminal)
+
+    def _act(self, session: Session, call: str, kind: str, *, over: bool = False) -> Act:
+        acts = self._acts[session.id]
+        if not acts:
             self.first_act(session)
-        self._acted[session.id] = call
+        return acts.told(call, kind, over=over)
 
     def has_acted(self, session: Session) -> bool:
         """Whether anything in this turn may have changed files."""
-        return session.id in self._acted
+        return bool(self._acts.get(session.id))
 
-    def found(self, session: Session, uri: DocumentUri, file: Named) -> bool:
-        """A file has changed in this turn that no tool call named, or named so late that it had changed already. False: the turn is over."""
+    def whose(self, uri: DocumentUri, path: str, since: int, until: int) -> tuple[Session, str | None] | None:
+        """Whose a change of this file (canonical path) is that was made between these times (see acts.py), and the tool call: of the
+        session of which an act ran then, if no other's can have made it: one that names the file, or works in a nearer folder, before
+        one that does not."""
+        found: list[tuple[tuple[bool, int], Session, str]] = []
+        for session in self._may_act():
+            call = self._acts[session.id].at(uri, since, until)
+            if call is not None and session.roots.match(path):
+                rank = self._acts[session.id].names_it(uri), reach(session, path)
+                found.append((rank, session, call))
+        best = max((rank for rank, _, _ in found), default=None)
+        nearest = [(session, call) for rank, session, call in found if rank == best]
+        if len(nearest) != 1:
+            return None
+        session, call = nearest[0]
+        return session, None if call.startswith(_TERMINAL) else call
+
+    def explained(self, uri: DocumentUri, before: str | None, after: str) -> tuple[Session, str, str] | None:
+        """The session of which tool calls say that they made a text of `before` (both in the compared form), that text, and the call.
+        `after`: what the file says now; the rest of the way there is somebody else's."""
+        told = [
+            (session, *found)
+            for session in self._may_act()
+            if (found := self._acts[session.id].explained(uri, before, after)) is not None
+        ]
+        if len(told) != 1:
+            return None
+        session, text, call = told[0]
+        return session, text, call
+
+    def is_acting(self) -> bool:
+        """Whether a change now might be anybody's of whom something is known."""
+        return any(self.has_acted(session) for session in self._may_act())
+
+    def may_be_under_way(self, uri: DocumentUri) -> bool:
+        """Whether an act runs that may be changing this file now."""
+        now = file_time()
+        running = [session for session in self._may_act() if session.id not in self._answered]
+        return any(self._acts[session.id].at(uri, now, now) is not None for session in running)
+
+    def during(self, path: str) -> Session | None:
+        """In whose turn something happens to this file that is not known to be anybody's: the nearest of those that do anything."""
+        acting = [s for s in self._may_act() if s.running and self.has_acted(s) and s.roots.match(path)]
+        return max(acting, key=lambda session: reach(session, path), default=None)
+
+    def _may_act(self) -> list[Session]:
+        return [session for session in self.active() if session.id not in self._waiting]
+
+    def found(self, session: Session, uri: DocumentUri, file: Named) -> None:
+        """A file has changed in this turn that no tool call named. It is looked at from now on."""
         named = self._named.get(session.id)
-        if named is None:
-            return False
-        known = named.get(uri)
-        file.call = known.call if known is not None else self._acted.get(session.id) or ""
-        named[uri] = file
-        return True
-
-    def author(self, uri: DocumentUri) -> tuple[Session, str | None] | None:
-        """Whose a change of this document on the disk most likely is, and the tool call: of the session whose call named it last,
-        else of the only one whose turn is running."""
-        active = [s for s in self.active() if s.id not in self._waiting]
-        naming = [s for s in active if uri in self._named[s.id]]
-        if len(naming) == 1 or (naming and len([s for s in naming if s.running]) == 1):
-            session = next((s for s in naming if s.running), naming[0])
-            return session, self._named[session.id][uri].call
-        if naming:
-            return None  # several: nobody can say
-        running = [s for s in active if s.running]
-        return (running[0], running[0].current_tool_call()) if len(running) == 1 else None
+        if named is not None and uri not in named:
+            self._keep(session, named, uri, file)
 
     def named(self, session: Session) -> list[tuple[DocumentUri, Named]]:
         known = self._named.get(session.id)
@@ -218,6 +287,18 @@ class Evidence:
                 if isinstance(decoded, Decoded):
                     state.documents.disk.seen(place.uri, normal(decoded.text))
 
+    def _keep(
+        self, session: Session, named: OrderedDict[DocumentUri, Named], uri: DocumentUri, file: Named
+    ) -> None:
+        size = self._texts.get(session.id, 0)
+        if file.text is not None and size + len(file.text) > MAX_NAMED_TEXT:
+            file.text, file.why = None, "too much was named in this turn to keep all of it"
+        self._texts[session.id] = size + len(file.text or "")
+        named[uri] = file
+        if len(named) > MAX_NAMED:
+            _, dropped = named.popitem(last=False)
+            self._texts[session.id] -= len(dropped.text or "")
+
     def _name(
         self,
         session: Session,
@@ -226,31 +307,31 @@ class Evidence:
         path: str,
         diffs: list[tuple[str, str | None, str]],
         looked_at: set[DocumentUri],
-    ) -> None:
-        """`looked_at`: files of this update, which may name one by many spellings."""
+    ) -> DocumentUri | None:
+        """The file's name, unless it was named in this update already (`looked_at`: one file has many spellings)."""
         if "\0" in path:
-            return
+            return None
         state = self._state
         full = os.path.join(session.cwd, path)  # relative diff paths (qwen)
         place = locate(state.storage, state.documents, session.roots, full, "read")
         if isinstance(place, Refusal):
-            return
+            return None
         with place:
             if place.uri in looked_at:
-                return
+                return None
             looked_at.add(place.uri)
             self._knows(session, place, [old for to, old, _ in diffs if to == path and old is not None])
             if place.uri in named:
                 named[place.uri].call = call
                 named.move_to_end(place.uri)
-                return
-            pre_image = named[place.uri] = self._look(place, call)
+                return place.uri
+            pre_image = self._look(place, call)
             if place.tracked is None:  # of open documents the saved text is known
                 self._believe(pre_image, [d for d in diffs if d[0] == path])
                 if pre_image.text is not None:
                     state.documents.disk.seen(place.uri, normal(pre_image.text))
-        if len(named) > MAX_NAMED:
-            named.popitem(last=False)
+            self._keep(session, named, place.uri, pre_image)
+            return place.uri
 
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
         """A diff whose old text is all of the buffer shows that the agent's program knows it, whoever gave it that; of a file that is
@@ -291,8 +372,10 @@ class Evidence:
     def _forget(self, session_id: str) -> None:
         self._named.pop(session_id, None)
         self._waiting.discard(session_id)
+        self._answered.discard(session_id)
         self._ended.pop(session_id, None)
-        self._acted.pop(session_id, None)
+        self._acts.pop(session_id, None)
+        self._texts.pop(session_id, None)
         self._reading.pop(session_id, None)
 
     def _only_reads(self, session_id: str, call: str, kind: object) -> bool:
@@ -306,6 +389,12 @@ class Evidence:
                     reading.popitem(last=False)
             return kind in READING
         return call in reading
+
+
+def reach(session: Session, path: str) -> int:
+    """How near the session's own folder is to the file; 0: the file is not in it."""
+    folder = session.roots.roots[0].path
+    return len(folder) if path.startswith(os.path.join(folder, "")) else 0
 
 
 def _objects(value: object) -> Iterator[Json]:

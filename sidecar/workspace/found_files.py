@@ -1,7 +1,6 @@
-"""FoundFiles: at the end of a turn, finds files that its commands changed without notice, with their earlier texts (turn_starts.py).
+"""FoundFiles: finds files that changed in a turn without notice, with what they were when it began (turn_starts.py).
 
-They are recorded as the agent's work like any other change (behind.py). If several agents worked at once, it is unknown who made a
-change: nothing is recorded, and the user is told. One message names removed files, another those that cannot be taken back.
+They are entered as their author's work like any other change (behind.py). A message names those that cannot be taken back.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from sidecar.core.escape import escape, shorten
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.disk import Decoded, Missing, decode
+from sidecar.disk import Decoded, Missing
 from sidecar.workspace.behind import Behind
-from sidecar.workspace.evidence import Evidence, Named
+from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.places import locate
-from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
-from sidecar.workspace.turn_starts import Changed, TurnStarts
+from sidecar.workspace.turn_starts import TurnStarts
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +30,11 @@ _LISTED = 5
 class FoundFiles:
     """Of all sessions of one workspace."""
 
-    def __init__(self, state: State, behind: Behind, evidence: Evidence, journal: Journal) -> None:
+    def __init__(self, state: State, behind: Behind, evidence: Evidence, starts: TurnStarts) -> None:
         self._state = state
         self._behind = behind
         self._evidence = evidence
-        self._starts = TurnStarts(journal)
+        self._starts = starts
         self._told: set[str] = set()
         """Folders that the user was told are not checked."""
 
@@ -83,11 +81,12 @@ class FoundFiles:
     def forget(self, session: Session) -> None:
         self._starts.forget(session.id)
 
-    async def look(self, session: Session) -> None:
-        """The session's turn is about to end."""
+    async def look(self, session: Session, *, last: bool = True) -> None:
+        """What changed in the session's turn so far; `last`: it is about to end."""
         if not self._evidence.has_acted(session):
             return
-        self._tell_unseen(session)
+        if last:
+            self._tell_unseen(session)
         try:
             changed = await self._starts.changed(session.id)
         except Exception:
@@ -98,32 +97,13 @@ class FoundFiles:
                 "is not listed and cannot be taken back.",
             )
             return
-        active = [s for s in self._evidence.active() if s is not session and self._evidence.has_acted(s)]
-        running = [s for s in self._evidence.active() if s is not session and s.running]
-        removed: list[str] = []
         left: dict[str, str] = {}
-        for file in changed:
-            place = locate(self._state.storage, self._state.documents, session.roots, file.path, "read")
-            if isinstance(place, Refusal):
-                continue
-            with place:
-                if place.tracked is not None or place.uri in session.touched:
-                    continue  # the editor's, or already reported
-                if _is_anothers(session, file.path, running) or await self._behind.is_known(
-                    place.uri, place.on_disk
-                ):
-                    continue
-                gone = isinstance(place.on_disk, Missing)
-            named = _named(file)
-            if any(_may_be(other, file.path, _reach(session, file.path)) for other in active):
-                left[file.path] = f"{session.agent} was not the only agent working"
-            elif self._evidence.found(session, place.uri, named):
-                why = await self._behind.look(session, place.uri, named)
-                if why:
-                    left[file.path] = why
-                elif gone and place.uri in session.touched:
-                    removed.append(file.path)
-        self._tell(session, removed, left)
+        for row in await self._behind.whole_files(session, changed):
+            why = await self._behind.look(session, row.path, row=row, last=last)
+            if why:
+                left[row.path] = why
+        if last:
+            self._tell(session, left)
 
     def _tell_unseen(self, session: Session) -> None:
         """Once a folder."""
@@ -137,48 +117,13 @@ class FoundFiles:
                 "calls name, are listed and can be taken back.",
             )
 
-    def _tell(self, session: Session, removed: Sequence[str], left: dict[str, str]) -> None:
-        if removed:
-            self._behind.tell(
-                "info",
-                f"{_list(removed)} {_was(removed)} removed by {session.agent}; `acp-sidecar revert` restores what it removed.",
-            )
+    def _tell(self, session: Session, left: dict[str, str]) -> None:
         if left:
             why = next(iter(left.values()))
             self._behind.tell(
                 "warning",
                 f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
             )
-
-
-def _is_anothers(session: Session, path: str, running: Sequence[Session]) -> bool:
-    """Whether the file is in a folder where another session with a running turn works, and this session merely may."""
-    own = _reach(session, path)
-    return any(_reach(other, path) > own for other in running)
-
-
-def _may_be(other: Session, path: str, reach: int) -> bool:
-    """Whether the change may equally be the other session's: it has access, and its folder is at least as near as `reach`."""
-    return _reach(other, path) >= reach and any(_is_beneath(path, root.path) for root in other.roots.roots)
-
-
-def _reach(session: Session, path: str) -> int:
-    """How near the session's own folder is to the file; 0: the file is not in it."""
-    folder = session.roots.roots[0].path
-    return len(folder) if _is_beneath(path, folder) else 0
-
-
-def _is_beneath(path: str, folder: str) -> bool:
-    return path.startswith(os.path.join(folder, ""))
-
-
-def _named(file: Changed) -> Named:
-    if file.data is None:
-        return Named(file.path, "", file.stat, None, why=file.why, quiet=True)
-    decoded = decode(file.data)
-    if isinstance(decoded, Refusal):
-        return Named(file.path, "", file.stat, None, why="it is not text", quiet=True)
-    return Named(file.path, "", file.stat, decoded.text, decoded.encoding, decoded.bom, quiet=True)
 
 
 def _list(paths: Sequence[str]) -> str:

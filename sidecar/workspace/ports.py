@@ -350,6 +350,11 @@ class Journal(Protocol):
         Raises JournalFailed."""
         ...
 
+    async def put_back(self, path: str, text: str | None) -> bool:
+        """Whether the newest entry of this file (canonical path) took others back and left it with this text (compared form; None:
+        removed). Never raises."""
+        ...
+
     async def finish(self, entry_id: str, state: EntryState) -> None:
         """Records the outcome. Never raises: an entry that stays open is settled at the next start."""
         ...

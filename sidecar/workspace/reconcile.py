@@ -68,6 +68,7 @@ class Reconciler:
             on_disk = await self._peek(tracked, path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
+            is_old = False
             if not tracked.saves:  # else what was saved is known better
                 opened = Normal(str(text)).text
                 is_old = on_disk.text != opened and tracked.was_on_disk(opened)
@@ -77,6 +78,8 @@ class Reconciler:
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
             await self._keeper.restore(tracked)
+            if self.behind is not None and path is not None and not is_old:
+                await self.behind.opened(tracked, path, on_disk)
         finally:
             tracked.observed.set()
 
@@ -178,6 +181,8 @@ class Reconciler:
                 return
             explained = self._explained(tracked, on_disk)
         before, known = tracked.saved, tracked.stat
+        if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
+            return
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
             return  # touched only
@@ -187,10 +192,12 @@ class Reconciler:
             return  # by the editor: where its text differs now, that was done since
         if explained is None and on_disk.text is not None:
             before = tracked.history.base(on_disk.text, before)
-        seen = await behind.seen(tracked, path, before, on_disk.text) if behind is not None else None
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
         base = before if undecided is None else undecided.base
+        seen = None
+        if behind is not None:
+            seen = await behind.seen(tracked, path, base, on_disk.text, on_disk.stat)
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since
@@ -209,7 +216,7 @@ class Reconciler:
         if not tracked.apart or base is None or disk is None:
             self._conflicts.ended(tracked, "gone")
             return
-        if seen is None:
+        if seen is None or seen.author is None:
             self._conflicts.found(tracked, "disk", base, disk, None)
         else:
             seen.changes = None  # also where the newest change alone would have fitted

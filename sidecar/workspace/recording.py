@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
+from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Position, Text
 from sidecar.core.units import Encoding
 from sidecar.core.uri import DocumentUri
-from sidecar.journal.entry import Entry, EntryState, JournalFailed
+from sidecar.disk import Decoded, decode
+from sidecar.journal.entry import UNKNOWN, Entry, EntryState, JournalFailed
 from sidecar.journal.writing import lines_changed as lines_between
 from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.ports import Journal
@@ -53,14 +56,54 @@ class Recorder:
             bom,
             "editor" if via == "editor" else "disk",
         )
+        return await self._begun(entry, unknown=False)
+
+    async def begin_unknown(
+        self, path: str, before: str | None, after: str | None, encoding: str = "utf-8", bom: bytes = b""
+    ) -> Author | Refusal:
+        """As `begin`, for a change that was found and is not known to be anybody's: it belongs to no session."""
+        entry = Entry("", UNKNOWN, 0, None, os.path.dirname(path), path, before, after, encoding, bom, "disk")
+        return await self._begun(entry, unknown=True)
+
+    async def begin_file(
+        self,
+        session: Session | None,
+        path: str,
+        before: FileState | None,
+        after: FileState | None,
+        call: str | None = None,
+    ) -> Author | Refusal:
+        """As `begin`, for what is under a name as a whole."""
+        texts = [_decoded(state) for state in (before, after)]
+        like = next((text for text in texts if text is not None), None)
+        encoding, bom = ("utf-8", b"") if like is None else (like.encoding, like.bom)
+        entry = Entry(
+            "" if session is None else session.id,
+            UNKNOWN if session is None else session.agent,
+            0 if session is None else session.turn,
+            None if session is None else call or session.current_tool_call(),
+            os.path.dirname(path) if session is None else session.cwd,
+            path,
+            None if texts[0] is None else texts[0].text,
+            None if texts[1] is None else texts[1].text,
+            encoding,
+            bom,
+            "disk",
+            (before, after),
+        )
+        return await self._begun(entry, unknown=session is None)
+
+    async def _begun(self, entry: Entry, *, unknown: bool) -> Author | Refusal:
         try:
             entry_id = await self._journal.begin(entry)
         except JournalFailed as failed:
             return Refusal(
                 Kind.JOURNAL_FAILED,
-                f"{path} was not written, because it could not be journalled first: {failed}",
+                f"{entry.path} was not written, because it could not be journalled first: {failed}",
             )
-        return Author(session.id, session.turn, entry_id, entry.tool_call, before is None, session.agent)
+        agent = "" if unknown else entry.agent
+        created = entry.before is None and (entry.states is None or entry.states[0] is None)
+        return Author(entry.session, entry.turn, entry_id, entry.tool_call, created, agent, unknown=unknown)
 
     async def finish(self, author: Author, state: EntryState) -> None:
         await self._journal.finish(author.write, state)
@@ -105,17 +148,23 @@ class Recorder:
         return applied
 
     def disk_edit(
-        self, session: Session, uri: DocumentUri, author: Author, before: str, changes: ChangeSet
+        self, session: Session | None, uri: DocumentUri, author: Author, before: str, changes: ChangeSet
     ) -> None:
-        """A file that is not open was changed on the disk."""
+        """A file that is not open was changed on the disk; `session`: by whom, where that is known."""
         text = Text.of(before)
         after = Text.of(changes.apply(before))
         reviewed = self._state.ledgers.at(uri, text, live=False)
         reviewed.ledger.agent_edit(text, changes, after, author)
         reviewed.text = after
-        session.touch(uri, *lines_changed(text, changes))
-        session.changed_at[uri] = first_line(text, changes)
+        if session is not None:
+            session.touch(uri, *lines_changed(text, changes))
+            session.changed_at[uri] = first_line(text, changes)
         self._state.ledgers.moved(reviewed)
+
+
+def _decoded(state: FileState | None) -> Decoded | None:
+    decoded = None if state is None or state.is_link else decode(state.data)
+    return decoded if isinstance(decoded, Decoded) else None
 
 
 def first_line(text: Text, changes: ChangeSet) -> int:

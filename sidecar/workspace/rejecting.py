@@ -14,12 +14,13 @@ from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import to_path
-from sidecar.disk import Resolved
+from sidecar.core.uri import from_path, to_path
+from sidecar.disk import Decoded, Resolved, decode
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.file_reviews import FileChange, FileReviews
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.sending import ANSWER_SECONDS, Applied, Sender, Sent
@@ -90,6 +91,42 @@ class Rejecter:
                     await self._delete_empty(reviewed, opened)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
+
+    async def reject_file(self, files: FileReviews, change: FileChange) -> str:
+        """Puts back what was under a path as a whole. In words, why not; "" when it is done."""
+        if self._is_open_and_unsaved(change.path) or self._is_open_and_unsaved(change.moved_from):
+            return "the file is open with unsaved changes; save it or discard them first"
+        path = change.path
+        entry = Entry(
+            session="",
+            agent="reject",
+            turn=0,
+            tool_call=None,
+            root=os.path.dirname(path),
+            path=path,
+            before=None,
+            after=None,
+            encoding="utf-8",
+            bom=b"",
+            via="disk",
+            states=(change.after, change.before),
+        )
+        try:
+            entry_id = await self._journal.begin(entry)
+        except JournalFailed as failed:
+            return f"it could not be journalled first: {failed}"
+        why = await files.reject(change)
+        await self._journal.finish(entry_id, "failed" if why else "done")
+        if not why:
+            data = None if change.before is None or change.before.is_link else decode(change.before.data)
+            self._state.documents.disk.taken_back(
+                change.uri, data.text if isinstance(data, Decoded) else None
+            )
+        return why
+
+    def _is_open_and_unsaved(self, path: str) -> bool:
+        tracked = self._state.documents.get(from_path(path)) if path else None
+        return tracked is not None and tracked.is_user_dirty()
 
     async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked) -> None:
         """A file that an agent made, and of which nothing is left, is taken away by the editor, unless somebody has it open: only
@@ -166,6 +203,7 @@ class Rejecter:
                 if isinstance(saved, Refusal):
                     await self._journal.finish(entry, "failed")
                     return Rejected(saved.message)
+        self._state.documents.disk.taken_back(reviewed.uri, None if gone else after)
         text = Text.of("" if gone else after)
         reviewed.ledger.rejected(before, rejection, text)
         reviewed.text = text

@@ -6,8 +6,8 @@ open, it is done through the editor if that can open it, otherwise on disk, jour
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import anyio
@@ -15,10 +15,11 @@ import anyio
 from sidecar.core.ledger import Author, Hunk, Rejection
 from sidecar.core.lf_lines import places
 from sidecar.core.text import Position
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.background import Background
 from sidecar.workspace.closed_files import ClosedFiles
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.file_reviews import FileChange, FileReviews, row
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.ports import Editor, Journal, Json
@@ -39,8 +40,12 @@ class Selector:
     session_id: str | None = None
     turn: int | None = None
     everything: bool = False
+    known_only: bool = False
+    """Without what is not known to be anybody's."""
 
     def whose(self, author: Author) -> bool:
+        if self.known_only and author.unknown:
+            return False
         return (self.session_id is None or author.session == self.session_id) and (
             self.turn is None or author.turn == self.turn
         )
@@ -66,7 +71,12 @@ class Review:
         turns: Turns,
         journal: Journal,
         tasks: Background,
+        files: FileReviews,
+        left: Mapping[tuple[str, int], Mapping[str, str]],
     ) -> None:
+        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason."""
+        self.files = files
+        self._left = left
         self._journal = journal
         self._tasks = tasks
         self._state = state
@@ -79,6 +89,7 @@ class Review:
     async def listed(self, selector: Selector) -> list[Json]:
         """As `changes`, after checking the files that are not open: somebody may have restored them."""
         await self.closed_files.look(selector.uri)
+        await self.files.look()
         return self.changes(selector)
 
     def changes(self, selector: Selector) -> list[Json]:
@@ -91,7 +102,7 @@ class Review:
             place = places(text, self._editor.capabilities.encoding, self._editor.capabilities.lf_lines)
             version = self._version(tracked) if tracked is not None and reviewed.live else None
             rows += [_row(reviewed, uri, version, hunk, place) for hunk in hunks]
-        return rows
+        return rows + [row(change, change.uri) for change in self._files_selected(selector)]
 
     @staticmethod
     def _version(tracked: Tracked) -> int:
@@ -117,13 +128,19 @@ class Review:
             result.done += [change_id(reviewed.uri, i) for i in ids]
             reviewed.ledger.keep(ids, selector.whose)
             self._state.ledgers.moved(reviewed)
+        for change in self._files_selected(selector):
+            self.files.keep(change)
+            result.done.append(change.change_id)
         self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
 
     async def reject(self, selector: Selector) -> Result:
-        """Reverts hunks, in one undo step per document."""
+        """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
+        named."""
         result = Result()
+        selector = replace(selector, known_only=selector.change_ids is None)
         before = self._writes()
+        await self._reject_files(selector, result)
         for reviewed, hunks in self._selected(selector):
             ids = [hunk.id for hunk in hunks]
 
@@ -147,10 +164,31 @@ class Review:
         await self._reviewed(before - self._writes(), "rejected")
         return result
 
+    async def _reject_files(self, selector: Selector, result: Result) -> None:
+        """Newest first: a later change of a file is in the way of an earlier one."""
+        await self.files.look()
+        for change in reversed(self._files_selected(selector)):
+            why = await self._rejecter.reject_file(self.files, change)
+            if why:
+                result.impossible.append({"changeId": change.change_id, "reason": why})
+            else:
+                result.done.append(change.change_id)
+                await self.closed_files.look(change.uri)
+
+    def _files_selected(self, selector: Selector) -> list[FileChange]:
+        return [
+            change
+            for change in self.files
+            if (selector.uri is None or change.uri == selector.uri)
+            and selector.whose(change.author)
+            and (selector.change_ids is None or change.change_id in selector.change_ids)
+        ]
+
     def _writes(self) -> set[str]:
         """The writes that have anything under review."""
         hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
-        return {version.author.write for hunk in hunks for version in hunk.versions}
+        of_files = {change.author.write for change in self.files}
+        return {version.author.write for hunk in hunks for version in hunk.versions} | of_files
 
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
         for write in writes:
@@ -163,7 +201,10 @@ class Review:
             self._turns.cancel(session)
             with anyio.move_on_after(CANCEL_SECONDS):
                 await self._turns.end_of(session)
-        return await self.reject(Selector(session_id=session_id, turn=turn))
+        result = await self.reject(Selector(session_id=session_id, turn=turn))
+        for path, why in self._left.get((session_id, turn), {}).items():
+            result.impossible.append({"changeId": f"0@{from_path(path)}", "reason": why})
+        return result
 
     def _selected(self, selector: Selector) -> list[tuple[Reviewed, list[Hunk]]]:
         found: list[tuple[Reviewed, list[Hunk]]] = []
@@ -205,6 +246,8 @@ def _row(
         "agent": hunk.author.agent,
         "state": "unreviewed",
     }
+    if hunk.author.unknown:
+        row["unknown"] = True
     if earlier := _earlier(hunk):
         row["earlier"] = earlier
     if version is not None:

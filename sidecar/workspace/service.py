@@ -29,6 +29,7 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Door
 from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
+from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.gaps import Gaps
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.mcp_offers import McpOffers
@@ -58,7 +59,9 @@ from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, E
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import Storage
+from sidecar.workspace.turn_starts import TurnStarts
 from sidecar.workspace.turns import Outcome, Turns
+from sidecar.workspace.whose import Whose
 from sidecar.workspace.write_task import Replacing, WriteDone
 from sidecar.workspace.writes import Writer
 
@@ -100,12 +103,16 @@ class Workspace:
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
-        behind = Behind(self.state, editor, recorder, self._evidence)
+        starts = TurnStarts(journal)
+        files = FileReviews(journal, editor, tasks)
+        whose = Whose(self._evidence, journal)
+        behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
+        self._behind = behind
         self.conflicts = Conflicts(lambda: editor.capabilities)
         self._reconciler = Reconciler(storage, editor, self._sender, keeper, self.conflicts)
         self._reconciler.behind = behind
         self._disk_watch = DiskWatch(
-            self.state, self._reconciler, behind, self._evidence, journal, tasks, watch
+            self.state, self._reconciler, behind, self._evidence, journal, tasks, starts, watch
         )
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
@@ -123,16 +130,18 @@ class Workspace:
         self._resolver = Resolver(
             self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
         )
-        files = DiskWriter(self.state, recorder, self._sender)
+        disk_writer = DiskWriter(self.state, recorder, self._sender)
         creator = Creator(self.state, self._sender, door, buffers, recorder)
-        self._writer = Writer(self.state, editor, creator, self._consent, buffers, files)
+        self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
-        self.review = Review(self.state, editor, keeper, rejecter, self._turns, journal, tasks)
+        self.review = Review(
+            self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.left
+        )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
@@ -146,6 +155,7 @@ class Workspace:
             log.warning("%s: %s", modification.uri, note)
         if closing is not None:
             self.conflicts.ended(closing, "closed")
+            self._behind.closed(closing)
         if tracked is None:
             return
         text = tracked.document.snapshot()
@@ -184,6 +194,7 @@ class Workspace:
     async def restore_reviews(self) -> None:
         """What was under review in the workspace's folders when the sidecar or the editor ended is under review again."""
         await self._keeper.restore_all(self._opening.folders)
+        await self.review.files.restore(self._opening.folders)
 
     async def new_session(
         self,
@@ -403,12 +414,13 @@ class Workspace:
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_started(terminal_id)
-            self._evidence.command_started(session)
+            self._evidence.command_started(session, terminal_id)
 
     def command_ended(self, session_id: str, terminal_id: str) -> None:
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_ended(terminal_id)
+            self._evidence.command_ended(session, terminal_id)
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         if self.state.sessions.get(session_id) is not None:

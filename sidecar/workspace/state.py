@@ -131,6 +131,8 @@ class State:
             self.reopened(tracked, text, early)
             reviewed = self.ledgers.get(document.uri)
             if reviewed is not None:
+                if not reviewed.live:
+                    tracked.review_when_opened = str(reviewed.text), reviewed.ledger.hunks
                 # What came while an edit of ours is on its way is told to the ledger when that is settled.
                 reviewed.opened(text if tracked.watch is None else tracked.watch.before)
                 if tracked.watch is None:

@@ -69,6 +69,12 @@ class Storage:
             return self._read(file)
         return await anyio.to_thread.run_sync(self._read, file, limiter=self._few)
 
+    async def read_bytes(self, file: Resolved) -> bytes | Refusal:
+        """The exact bytes of a file that was resolved."""
+        if file.size <= SMALL_BYTES:
+            return file.read_bytes(self._max_file_bytes)
+        return await anyio.to_thread.run_sync(file.read_bytes, self._max_file_bytes, limiter=self._few)
+
     def read_now(self, file: Resolved) -> Decoded | Refusal:
         """As `read`, without waiting: for texts that may be gone in a moment."""
         return self._read(file)

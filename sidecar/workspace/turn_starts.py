@@ -18,10 +18,12 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.to_thread
 
+from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, resolve
 from sidecar.disk.git_head import Blob
 from sidecar.journal.turns import FolderStart, PreImage, TurnStart
+from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 
@@ -37,22 +39,36 @@ MAX_KEPT = 2_000
 """Files whose contents are kept for one turn."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
-MAX_CHANGED = 500
-"""Changed files of one turn that are looked at."""
 WAIT_SECONDS = 5.0
 """How long a turn waits for this before it begins without; it takes a tenth of a second where nothing else runs."""
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What was under a name when the turn began."""
+
+    state: FileState | None
+    """None: there was nothing, or `why` it is not known."""
+    stat: Stat | None = None
+    """Of the file; None: there was none, or a link."""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that is not what it was when the turn began."""
+    """Something that is not what it was when the turn began."""
 
     path: str
-    stat: Stat | None
-    """Then; None: there was no file."""
-    data: bytes | None
-    """The content at that time. None: there was no file, or `why` the content is unknown."""
-    why: str = ""
+    before: Before
+    mode: int | None
+    """Its permission bits now; None: there is no file."""
+    link: str | None
+    """Where it leads now; None: it is no link."""
+
+    @property
+    def data(self) -> bytes | None:
+        """What the file held when the turn began."""
+        return None if self.before.state is None else self.before.state.data
 
 
 @dataclass(slots=True)
@@ -61,6 +77,10 @@ class _Start:
     commit: str
     stats: dict[str, Stat]
     head: dict[str, Blob]
+    modes: dict[str, int]
+    links: dict[str, str]
+    began: int
+    """See acts.py."""
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
     same: set[str] = field(default_factory=set[str])
     """Names of files that are as in the last commit."""
@@ -122,21 +142,40 @@ class TurnStarts:
             name = _name(start.folder, path)
             if name is not None:
                 start.stats[name], start.kept[name] = stat, data
+                start.modes.setdefault(name, 0o644)
                 start.same.discard(name)
+                start.links.pop(name, None)
         await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
-        """What changed since; it is told once."""
-        starts = self._starts.pop(session_id, [])
+        """What is not as it was when the turn began."""
+        starts = self._starts.get(session_id, [])
         return await anyio.to_thread.run_sync(self._changed, starts) if starts else []
+
+    async def before(self, session_id: str, path: str) -> Before | None:
+        """What was under this name (canonical) when the turn began; None where nobody looked: in no folder of the session's, or ignored."""
+        for start in self._starts.get(session_id, []):
+            name = _name(start.folder, path)
+            if name is None:
+                continue
+            if name in start.stats or name in start.links:
+                return await anyio.to_thread.run_sync(self._before_now, start, name)
+            if await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name):
+                return None
+            return Before(None)
+        return None
+
+    def began(self, session_id: str) -> int:
+        """When the files of its turn were looked at first; see acts.py. 0: they were not."""
+        return min((start.began for start in self._starts.get(session_id, [])), default=0)
 
     def unseen(self, session: Session) -> list[str]:
         """Folders of the session that are not looked at in this turn: too large, too many, or there was no time."""
         return self._unseen.get(session.id, [])
 
     async def over(self, session: Session) -> None:
-        """The session's turn has ended, and what it changed is known."""
-        self.forget(session.id)
+        """The session's turn has ended, and what it changed is known. What its files were is known for as long as something of it may
+        come late."""
         await self._journal.turn_ended(session.id)
 
     def folders(self, session: Session) -> dict[str, None]:
@@ -152,6 +191,11 @@ class TurnStarts:
 
     def has(self, session: Session) -> bool:
         return session.id in self._starts
+
+    def forget_all(self) -> None:
+        """No turn runs any more, nor ended just now."""
+        self._starts.clear()
+        self._unseen.clear()
 
     def forget(self, session_id: str) -> None:
         self._starts.pop(session_id, None)
@@ -169,7 +213,9 @@ class TurnStarts:
             return None
         commit = git_head.commit(folder)
         head = git_head.head(folder, commit) if commit else {}
-        start = _Start(folder, commit, folder_files.stats(folder, names), head)
+        began = file_time()
+        there = folder_files.entries(folder, names)
+        start = _Start(folder, commit, there.stats, head, there.modes, there.links, began)
         with Roots([folder]) as roots:
             for name, stat in start.stats.items():
                 path = os.path.join(folder, name)
@@ -203,28 +249,40 @@ class TurnStarts:
             names = folder_files.names(start.folder)
             if names is None:
                 continue
-            now = folder_files.stats(start.folder, dict.fromkeys([*names, *start.stats]))
+            now = folder_files.entries(start.folder, dict.fromkeys([*names, *start.stats, *start.links]))
             moved = [
                 name
-                for name in dict.fromkeys([*start.stats, *now])
-                if now.get(name) != start.stats.get(name) and os.path.join(start.folder, name) not in rows
+                for name in dict.fromkeys([*start.stats, *start.links, *now.stats, *now.links])
+                if (
+                    now.stats.get(name) != start.stats.get(name)
+                    or now.links.get(name) != start.links.get(name)
+                )
+                and os.path.join(start.folder, name) not in rows
             ]
-            moved = moved[: MAX_CHANGED - len(rows)]
             needed = {start.head[name].object_id for name in moved if name in start.same}
             held = git_head.contents(start.folder, needed)
-            rows |= {row.path: row for row in (self._row(start, name, held) for name in moved)}
+            for name in moved:
+                path = os.path.join(start.folder, name)
+                before = _before(start, name, held)
+                rows[path] = Changed(path, before, now.modes.get(name), now.links.get(name))
         return list(rows.values())
 
-    def _row(self, start: _Start, name: str, held: dict[str, bytes]) -> Changed:
-        path, stat = os.path.join(start.folder, name), start.stats.get(name)
-        if stat is None:
-            return Changed(path, None, None)
-        data = held.get(start.head[name].object_id) if name in start.same else start.kept.get(name)
-        if data is not None:
-            return Changed(path, stat, data)
-        return Changed(
-            path, stat, None, "it was too large to keep, or too many files differed from the last commit"
-        )
+    @staticmethod
+    def _before_now(start: _Start, name: str) -> Before:
+        needed = {start.head[name].object_id} if name in start.same else set[str]()
+        return _before(start, name, git_head.contents(start.folder, needed))
+
+
+def _before(start: _Start, name: str, held: dict[str, bytes]) -> Before:
+    target, stat = start.links.get(name), start.stats.get(name)
+    if target is not None:
+        return Before(link(target))
+    if stat is None:
+        return Before(None)
+    data = held.get(start.head[name].object_id) if name in start.same else start.kept.get(name)
+    if data is not None:
+        return Before(FileState(data, start.modes.get(name, 0o644)), stat)
+    return Before(None, stat, "it was too large to keep, or too many files differed from the last commit")
 
 
 def _name(folder: str, path: str) -> str | None:

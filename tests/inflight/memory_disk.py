@@ -27,6 +27,14 @@ class File:
     changed: int
 
 
+def clock() -> int:
+    """The time of its files: nanoseconds of virtual time."""
+    try:
+        return int(asyncio.get_running_loop().time() * 1e9)
+    except RuntimeError:
+        return 0
+
+
 class MemoryDisk:
     """What an editor and other programs see (`demo.model.Files`)."""
 
@@ -43,7 +51,7 @@ class MemoryDisk:
         self.put(path_of(uri), data)
 
     def put(self, path: str, data: bytes, *, by_rename: bool = False) -> None:
-        self._clock += 1
+        self._clock = max(self._clock + 1, clock())
         file = self.files.get(path)
         if file is None or by_rename:
             self.files[path] = File(data, self._clock, self._clock)
@@ -88,6 +96,10 @@ class _Open(Resolved):
     @property
     def links(self) -> int:
         return 1
+
+    @property
+    def mode(self) -> int:
+        return 0o644
 
     @property
     def writable(self) -> bool:
@@ -139,6 +151,10 @@ class MemoryStorage(Storage):
             await self._moment()
         data = file.read_bytes()
         return data if isinstance(data, Refusal) else disk.decode(data, file.requested)
+
+    async def read_bytes(self, file: Resolved) -> bytes | Refusal:
+        await self._moment()
+        return file.read_bytes()
 
     async def peek(self, path: str) -> OnDisk | None:
         await self._moment()

@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
+from sidecar.disk import folder_files
+from sidecar.workspace import acts
 from tests.inflight import checks
 from tests.inflight.account import Problem
 from tests.inflight.agent import Agent
+from tests.inflight.memory_disk import clock
 from tests.inflight.scene import Scene
 from tests.inflight.user import User
 from tests.support.editor_time import run
@@ -44,7 +48,12 @@ def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool 
     """The same seed is the same run, whatever else is going on. `saves_at_once`: whatever the editor's habits; as all did before one was
     seen to take its time."""
     report = Report(seed)
-    with tempfile.TemporaryDirectory(prefix="inflight-") as folder:
+    # The files are not in the folder that turns are noted of, and have their own time.
+    with (
+        mock.patch.object(folder_files, "names", return_value=None),
+        mock.patch.object(acts, "clock", clock),
+        tempfile.TemporaryDirectory(prefix="inflight-") as folder,
+    ):
         try:
             scene = Scene(seed, Path(folder).resolve(), say, saves_at_once=saves_at_once)
             run(_play(scene, report))

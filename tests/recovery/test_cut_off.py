@@ -288,12 +288,17 @@ def test_the_texts_outlive_a_tidying(journal: Path, folder: Path) -> None:
         assert store.texts(found.id).before == OLD
 
 
-def test_a_journal_of_the_version_before(journal: Path, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "dropped",
+    [
+        "DROP TABLE states; PRAGMA user_version = 2",
+        "DROP TABLE states; DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1",
+    ],
+)
+def test_a_journal_of_a_version_before(journal: Path, folder: Path, dropped: str) -> None:
     with Store(journal) as store:
         store.finish(store.begin(entry(OLD, NEW)), "done")
-        store._ready().connection.executescript(
-            "DROP TABLE pre_images; DROP TABLE turns; PRAGMA user_version = 1"
-        )
+        store._ready().connection.executescript(dropped)
     with Store(journal) as store:
         assert len(store.entries()) == 1
         assert store.notices == []

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from sidecar.config import AgentCommand, parse
+from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Range
@@ -270,6 +271,12 @@ class MemoryJournal:
         self.states[entry_id] = "intent"
         await asyncio.sleep(0)
         return entry_id
+
+    async def put_back(self, path: str, text: str | None) -> bool:
+        newest = next((e for e in reversed(self.entries.values()) if e.path == path), None)
+        if newest is None or newest.agent not in ("revert", "reject"):
+            return False
+        return (None if newest.after is None else normal(newest.after)) == text
 
     async def finish(self, entry_id: str, state: str) -> None:
         self.states[entry_id] = state

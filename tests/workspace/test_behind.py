@@ -5,6 +5,7 @@ Over the fake editor, in virtual time: the scripted agent announces tool calls a
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports import Journal, Option, Question
+from sidecar.workspace import turn_starts
+from sidecar.workspace.ports import AgentFailed, Journal, Option, Question
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, HELIX, VSCODE, WELL_BEHAVED, Habits
@@ -111,9 +113,15 @@ def play(
     return run(main())
 
 
+def tick() -> None:
+    """The times of files advance: what is done after this is later for them."""
+    time.sleep(0.012)
+
+
 def listed(bench: Bench) -> list[tuple[str, str, str]]:
-    """Name, old and new text of each change under review; all of them are this session's, of its first turn."""
-    rows: list[Mapping[str, Any]] = [dict(row) for row in bench.workspace.review.changes(Selector())]
+    """Name, old and new text of each change of a text under review; all of them are this session's, of its first turn."""
+    every: list[Mapping[str, Any]] = [dict(row) for row in bench.workspace.review.changes(Selector())]
+    rows = [row for row in every if not row.get("unknown") and "file" not in row]
     assert all((row["sessionId"], row["turn"]) == (bench.session, 1) for row in rows)
     return [(row["uri"].rpartition("/")[2], row["oldText"], row["newText"]) for row in rows]
 
@@ -279,6 +287,7 @@ def test_a_new_file_is_removed_and_a_removed_one_is_in_the_journal(tmp_path: Pat
         assert listed(bench) == [("new.txt", "", "new\n")]
         await bench.workspace.review.reject(Selector(everything=True))
         assert not (tmp_path / "new.txt").exists()
+        assert (tmp_path / "old.txt").read_text() == "old\n"
 
     journal = MemoryJournal()
     play(tmp_path, VSCODE, script, after=after, journal=journal, custom=False)
@@ -392,15 +401,24 @@ def test_a_command_s_change_is_the_only_running_turn_s(tmp_path: Path) -> None:
     play(tmp_path, HELIX, script, before=opened, after=after)
 
 
-def test_what_comes_right_after_the_turn_is_still_its(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut_short", [True, False])
+def test_what_comes_right_after_the_turn_is_its_when_it_was_cut_short(
+    tmp_path: Path, cut_short: bool
+) -> None:
+    """A command goes on for a while after a cancel. After a turn that its agent ended, the change is the user's."""
+
     async def script(turn: Turn, editor: FakeEditor) -> None:
         turn.says("edit", "a.txt")
+        if cut_short:
+            raise AgentFailed("died", "the agent ended")
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
+        tick()
         (tmp_path / "a.txt").write_text(CHANGED)
         await asyncio.sleep(3)
         assert editor.text("a.txt") == CHANGED
-        assert len(listed(bench)) == 1
+        assert len(listed(bench)) == cut_short
+        assert len(bench.workspace.review.changes(Selector())) == cut_short
 
     play(tmp_path, HELIX, script, before=opened, after=after)
 
@@ -461,14 +479,35 @@ def test_what_the_user_saves_meanwhile_is_the_user_s(tmp_path: Path) -> None:
     assert not journal.entries
 
 
-def test_what_is_not_text_is_said_to_be_lost(tmp_path: Path) -> None:
+def test_what_is_not_text_is_taken_back_as_well(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\0\1")
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         turn.says("edit", "a.bin")
         (tmp_path / "a.bin").write_bytes(b"\0\1\2")
 
-    editor = play(tmp_path, VSCODE, script)
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        ((row),) = await bench.workspace.review.listed(Selector())
+        assert row["file"] == {"kind": "changed"}
+        assert not (await bench.workspace.review.revert_turn(bench.session, 1)).impossible
+        assert (tmp_path / "a.bin").read_bytes() == b"\0\1"
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_what_nobody_kept_is_said_to_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_starts, "MAX_TEXT", 1)
+    (tmp_path / "a.bin").write_bytes(b"\0\1")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.bin")
+        (tmp_path / "a.bin").write_bytes(b"\0\1\2")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert [one["changeId"] for one in result.impossible] == [f"0@{bench.uri('a.bin')}"]
+
+    editor = play(tmp_path, VSCODE, script, after=after)
     assert [words for _, words in editor.shown if "cannot be taken back" in words]
 
 

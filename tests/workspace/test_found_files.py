@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,17 +88,21 @@ def test_new_and_removed_files(tmp_path: Path) -> None:
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         assert listed(bench) == [("new.txt", "", "new\n")]
+        assert rows_of_files(bench) == [("image", "changed"), ("old.txt", "deleted")]
         await bench.workspace.review.reject(Selector(everything=True))
-        assert not (tmp_path / "new.txt").exists()
+        assert files(tmp_path) == {"image": b"\0\1", "old.txt": b"old\n"}
+        assert not bench.workspace.review.changes(Selector())
 
     journal = MemoryJournal()
     editor = play(tmp_path, VSCODE, script, after=after, journal=journal)
     assert ("old\n", None) in [(e.before, e.after) for e in journal.entries.values()]
-    (warning,) = [words for level, words in editor.shown if level == "warning"]
-    assert "image was changed" in warning
-    assert "not text" in warning
-    (info,) = [words for level, words in editor.shown if level == "info" and "removed" in words]
-    assert "old.txt was removed by agent" in info
+    assert len(editor.outcomes[0]["changes"]) == 3
+
+
+def rows_of_files(bench: Bench) -> list[tuple[str, str]]:
+    """Name and kind of each change of a whole file under review."""
+    rows: list[dict[str, Any]] = [dict(row) for row in bench.workspace.review.changes(Selector())]
+    return sorted((r["uri"].rpartition("/")[2], r["file"]["kind"]) for r in rows if "file" in r)
 
 
 def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,13 +134,15 @@ async def _another_acts(turn: Turn) -> None:
     assert state is not None
     state.begin_turn()
     bench.workspace._disk_watch.turn_began(state)
+    bench.workspace._evidence.asked_now(state)
     bench.workspace.session_update(
         other, {"sessionUpdate": "tool_call", "toolCallId": "x", "kind": "execute"}
     )
 
 
-@pytest.mark.parametrize(("case", "told"), [(_nothing_acts, False), (_another_acts, True)])
-def test_is_nobodys(tmp_path: Path, case: Callable[[Turn], object], told: bool) -> None:
+@pytest.mark.parametrize(("case", "apart"), [(_nothing_acts, False), (_another_acts, True)])
+def test_is_nobodys(tmp_path: Path, case: Callable[[Turn], object], apart: bool) -> None:
+    """Two that may both have done it: it is listed apart, and rejecting everything leaves it alone."""
     (tmp_path / "a.txt").write_text(COMMITTED)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
@@ -144,9 +151,15 @@ def test_is_nobodys(tmp_path: Path, case: Callable[[Turn], object], told: bool) 
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         assert listed(bench) == []
+        rows = bench.workspace.review.changes(Selector())
+        assert [(row["unknown"], row["sessionId"]) for row in rows] == [(True, "")] * apart
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert (tmp_path / "a.txt").read_text() == "changed\n"
+        picked = frozenset(str(row["changeId"]) for row in rows)
+        await bench.workspace.review.reject(Selector(picked))
+        assert (tmp_path / "a.txt").read_text() == (COMMITTED if apart else "changed\n")
 
-    editor = play(tmp_path, VSCODE, script, after=after)
-    assert any("not the only agent" in words for _, words in editor.shown) == told
+    play(tmp_path, VSCODE, script, after=after)
 
 
 def test_what_the_agent_wrote_through_us_counts_once(tmp_path: Path) -> None:

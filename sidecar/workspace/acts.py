@@ -1,0 +1,156 @@
+"""Acts: when an agent's tool calls and commands ran in a turn, which files they named, and what they said they did there.
+
+A change of a file on the disk is an agent's only with positive evidence: one of its acts explains the text, or one of them ran at the
+moment the file changed. That moment is the file's own (its ctime, or when its folder changed for a file that is gone), and acts are timed
+by the clock that file systems use, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sidecar.core.normal import normal
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Stat
+
+MAX_ACTS = 1024
+"""Acts of one turn that are known: the newest. What an older one changed is found while it runs, or nobody's."""
+MAX_EDITS = 64
+"""Edits of one file that an act tells of."""
+_COARSE = 5
+"""CLOCK_REALTIME_COARSE of Linux: file systems take their times from it (clock_gettime(2)); Python has no name for it."""
+_SLACK_NS = 0 if sys.platform == "linux" else 20_000_000
+"""How exactly a file's time can be compared with ours."""
+OVER = frozenset({"completed", "failed"})
+"""ACP's statuses of a tool call that has ended."""
+NAMES_ITS_FILES = frozenset({"edit", "delete", "move"})
+"""Tool calls of these kinds change the files that they name. Others may change any."""
+
+Edited = tuple[str | None, str]
+"""A diff's old text (None: the file was made) and new text; parts of the file's or all of it."""
+
+
+def now() -> int:
+    """Nanoseconds since the epoch, on the clock that files have their times from."""
+    return clock()
+
+
+def _of_the_system() -> int:
+    if sys.platform == "linux":
+        return time.clock_gettime_ns(_COARSE)
+    return time.time_ns()
+
+
+clock: Callable[[], int] = _of_the_system
+"""Tests with files of their own have a clock of their own."""
+
+
+def changed_at(stat: Stat) -> int:
+    """When the file changed last, in nanoseconds since the epoch. Windows' ctime is when it was made."""
+    return stat.mtime_ns if sys.platform == "win32" else stat.ctime_ns
+
+
+@dataclass(slots=True)
+class Act:
+    """One tool call, or one command in a terminal of ours."""
+
+    began: int
+    ended: int | None = None
+    """None: it runs."""
+    kind: str = ""
+    """ACP's kind of tool call; "" when that is not known."""
+    edits: dict[DocumentUri, list[Edited]] = field(default_factory=dict[DocumentUri, list[Edited]])
+    """By file that it names: what it says that it does there, if it says so."""
+
+    def ran(self, since: int, until: int) -> bool:
+        """Whether it ran at some time from `since` to `until`."""
+        return self.began - _SLACK_NS <= until and (self.ended is None or since <= self.ended + _SLACK_NS)
+
+    def may_change(self, uri: DocumentUri) -> bool:
+        """A call that edits changes the files that it names; any other one may change all there are."""
+        return uri in self.edits or not (self.kind in NAMES_ITS_FILES and self.edits)
+
+
+class Acts:
+    """Of one session's turn."""
+
+    def __init__(self, clock: Callable[[], int] = now) -> None:
+        self._clock = clock
+        self._acts: OrderedDict[str, Act] = OrderedDict()
+        self._heard = clock()
+        """When the agent was heard of last: what it tells of when it is over began after that."""
+
+    def heard(self) -> None:
+        """The agent said something, or was given its prompt."""
+        self._heard = self._clock()
+
+    def told(self, call: str, kind: str = "", *, over: bool = False) -> Act:
+        """An act began, goes on or is over. `kind`: "" where it is not told again."""
+        act = self._acts.get(call)
+        if act is None or (act.ended is not None and not over):  # ids are used again
+            act = self._acts[call] = Act(self._heard if over else self._clock())
+            if len(self._acts) > MAX_ACTS:
+                self._acts.popitem(last=False)
+        act.kind = kind or act.kind
+        if over and act.ended is None:
+            act.ended = self._clock()
+        return act
+
+    def names(self, act: Act, uri: DocumentUri, edits: Iterable[Edited]) -> None:
+        known = act.edits.setdefault(uri, [])
+        known += [edit for edit in edits if edit not in known][: MAX_EDITS - len(known)]
+
+    def ended(self, call: str) -> None:
+        act = self._acts.get(call)
+        if act is not None and act.ended is None:
+            act.ended = self._clock()
+
+    def all_ended(self) -> None:
+        """The turn is over, and nothing of it is left running."""
+        for call in self._acts:
+            self.ended(call)
+
+    def at(self, uri: DocumentUri, since: int, until: int) -> str | None:
+        """The last act that may have changed the file from `since` to `until`; one that names it before one that does not."""
+        ran = [
+            (call, act) for call, act in self._acts.items() if act.may_change(uri) and act.ran(since, until)
+        ]
+        naming = [call for call, act in ran if uri in act.edits]
+        return naming[-1] if naming else ran[-1][0] if ran else None
+
+    def names_it(self, uri: DocumentUri) -> bool:
+        return any(uri in act.edits for act in self._acts.values())
+
+    def explained(self, uri: DocumentUri, before: str | None, after: str) -> tuple[str, str] | None:
+        """The text (compared form, as `before` and `after`) that the calls which name the file say they made of `before`, and the last call
+        that had a part in it; None when they say nothing of this change. Something else may have led from there to `after`."""
+        text, last = before, ""
+        for call, act in self._acts.items():
+            for old, new in act.edits.get(uri, ()):
+                made = _made(text, old, new, after)
+                if made is not None:
+                    text, last = made, call
+        return (text, last) if last and text is not None and text != before else None
+
+    @property
+    def running(self) -> Sequence[str]:
+        return [call for call, act in self._acts.items() if act.ended is None]
+
+    def __bool__(self) -> bool:
+        return bool(self._acts)
+
+
+def _made(text: str | None, old: str | None, new: str, after: str) -> str | None:
+    """What a diff makes of `text`; None when it does not fit, or was made already."""
+    old, new = None if old is None else normal(old), normal(new)
+    if new in (after, after.rstrip("\n")) and (
+        old is None or text is None or old.rstrip("\n") == text.rstrip("\n")
+    ):
+        return after
+    if text is None or not old or old == new or text.count(old) != 1 or (new and new not in after):
+        return None
+    return text.replace(old, new)

@@ -1,0 +1,284 @@
+"""Whose a change on the disk is: an agent's only with evidence. What the user does meanwhile is theirs, and no rejection takes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.workspace.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play, tick
+
+ALL = Selector(everything=True)
+
+
+def rows(bench: Bench) -> list[Mapping[str, Any]]:
+    return [dict(row) for row in bench.workspace.review.changes(Selector())]
+
+
+def apart(bench: Bench) -> list[str]:
+    """Names of files of which something is listed as not known by whom."""
+    return [row["uri"].rpartition("/")[2] for row in rows(bench) if row.get("unknown")]
+
+
+def short(rows: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    return [(old.strip(), new.strip()) for _, old, new in rows]
+
+
+async def runs(turn: Turn, name: str, text: str, call: str = "c1") -> None:
+    """A command of the agent's changes a file."""
+    turn.says("execute", call=call)
+    tick()
+    turn.puts(name, text)
+    tick()
+    turn.says("execute", call=call, status="completed")
+    tick()
+
+
+async def reject_all(bench: Bench) -> None:
+    result = await bench.workspace.review.reject(ALL)
+    assert not result.impossible
+    await asyncio.sleep(2)
+
+
+def test_a_file_that_a_command_changed_and_the_user_has_open_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.opens("a.txt")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        editor.replaces("a.txt", "one", "mine")
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_the_agent_writes_and_then_formats(tmp_path: Path, custom: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        tick()
+        await runs(turn, "a.txt", CHANGED.replace("two", "TWO"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+def test_the_users_line_between_two_edits_of_the_agents(tmp_path: Path) -> None:
+    """A call names an open file, the agent edits, the user types and saves, the agent edits again, the user closes."""
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(BASE)
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", CHANGED)
+        await asyncio.sleep(2)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(2)
+        tick()
+        turn.puts("a.txt", CHANGED.replace("one", "mine").replace("two", "TWO"))
+        await asyncio.sleep(2)
+        editor.closes("a.txt")
+        await asyncio.sleep(2)
+        turn.says("edit", "a.txt", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=before, after=after)
+
+
+@pytest.mark.parametrize("open_after", [0.0, 0.02, 0.05, 0.1, 0.5])
+def test_a_file_that_is_opened_while_its_change_is_journalled(tmp_path: Path, open_after: float) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    class Slow(MemoryJournal):
+        async def begin(self, entry: Any, takes_back: Any = ()) -> str:
+            await asyncio.sleep(0.2)
+            return await super().begin(entry, takes_back)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        tick()
+        turn.puts("a.txt", CHANGED)
+        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
+        await asyncio.sleep(open_after)
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(1)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, after=after, journal=Slow())
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_shell_edit_after_the_turn_is_the_users(tmp_path: Path, is_open: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        if is_open:
+            editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED.replace("one", "mine"))
+        await asyncio.sleep(3)
+        assert short(listed(bench)) == [("four", "FOUR")]
+        assert not apart(bench)
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=before, after=after)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_shell_edit_while_no_act_runs_is_listed_apart(tmp_path: Path, is_open: bool) -> None:
+    """Kept by Keep all, left alone by Reject all and Undo turn, taken back when it is picked."""
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "settings.json").write_text("{}\n")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        if is_open:
+            editor.opens("settings.json")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(2)
+        tick()
+        (tmp_path / "settings.json").write_text('{"theme": "dark"}\n')
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        assert apart(bench) == ["settings.json"]
+        review = bench.workspace.review
+        assert not (await review.revert_turn(bench.session, 1)).impossible
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert (tmp_path / "settings.json").read_text() == '{"theme": "dark"}\n'
+        assert apart(bench) == ["settings.json"]
+        await review.reject(Selector(frozenset(row["changeId"] for row in rows(bench))))
+        await asyncio.sleep(2)
+        assert (tmp_path / "settings.json").read_text() == "{}\n"
+
+    editor = play(tmp_path, VSCODE, script, before=before, after=after)
+    assert len(editor.outcomes[0]["changes"]) == 1, "the turn's own"
+
+
+def test_keep_all_keeps_what_is_listed_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", status="completed")
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert apart(bench) == ["a.txt"]
+        bench.workspace.review.keep(ALL)
+        assert not rows(bench)
+        assert (tmp_path / "a.txt").read_text() == CHANGED
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("when", ["in the turn", "after it"])
+@pytest.mark.parametrize("committed", [True, False])
+def test_what_the_user_brings_back_is_never_the_agents(tmp_path: Path, when: str, committed: bool) -> None:
+    """The agent removes a file, and the user restores it (`git checkout f`): rejecting must not remove it again."""
+    (tmp_path / "f.txt").write_text(BASE)
+
+    async def restores() -> None:
+        await asyncio.sleep(2)
+        tick()
+        (tmp_path / "f.txt").write_text(BASE if committed else "other\n")
+        await asyncio.sleep(3)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute", "f.txt")
+        tick()
+        (tmp_path / "f.txt").unlink()
+        tick()
+        turn.says("execute", status="completed")
+        if when == "in the turn":
+            await restores()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if when != "in the turn":
+            await restores()
+        assert not listed(bench)
+        assert not [row for row in await bench.workspace.review.listed(Selector()) if not row.get("unknown")]
+        await reject_all(bench)
+        assert (tmp_path / "f.txt").read_text() == (BASE if committed else "other\n")
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_a_turn_that_only_counts_lists_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("read")
+        (tmp_path / "a.txt").write_text(CHANGED)
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not rows(bench)
+
+    editor = play(tmp_path, VSCODE, script, after=after)
+    assert editor.outcomes[0]["changes"] == []
+
+
+def test_truncated_and_filled_later(tmp_path: Path) -> None:
+    """`command > file` is told of at the moment of truncation: the text before it is that of the turn's start."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text("")
+        turn.says("execute", "a.txt")
+        turn.bench.workspace.files_changed([turn.bench.uri("a.txt")])
+        await asyncio.sleep(1)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
