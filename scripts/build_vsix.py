@@ -49,8 +49,8 @@ EARLIEST_ZIP_TIME = "315532800"
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
-NOT_SERVED = frozenset({"rich", "shtab"})
-"""Needed by commands for a terminal only; the extension starts nothing but `acp-sidecar lsp`."""
+NOT_SERVED = frozenset({"pywin32", "rich", "shtab"})
+"""Needed by commands for a terminal only, which nobody starts from the bundle; pywin32 by MCP's client, which does without if it must."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def unpack(wheel: Path, into: Path) -> None:
 
 # --- what must be in it -----------------------------------------------------------------------------------------------
 
-NATIVE = ("msgspec/_core", "pydantic_core/_pydantic_core", "watchfiles/_rust_notify")
+NATIVE = ("msgspec/_core", "pydantic_core/_pydantic_core", "rpds/rpds", "watchfiles/_rust_notify")
 """The modules with machine code, without what the names of their files end with."""
 
 
