@@ -529,7 +529,8 @@ function M.setup(config)
     start()
     attach(bufnr)
   end)
-  on('BufWritePost', remember_file) -- not FileChangedShellPost: what is not read again is as old as it was
+  -- Before it is read, not after: somebody may write it meanwhile. Not FileChangedShellPost: what is not read again is as old as it was
+  on({ 'BufReadPre', 'BufWritePost' }, remember_file)
   on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
     state.opened[bufnr] = nil -- somebody looks at it now
   end)

@@ -25,7 +25,8 @@ PREPARED = """
   ;; Emacs forgets what was typed behind a command that fails (nothing more to undo)
   (setq command-error-function (lambda (data &rest _) (message "%s" (error-message-string data))))
   ;; a person who types on in a file that changed on the disk; Emacs would ask for each
-  (defun ask-user-about-supersession-threat (&rest _) nil)
+  (load "userlock" nil t)
+  (advice-add 'ask-user-about-supersession-threat :override #'ignore)
   ;; a folder of files without version control
   (setq project-find-functions (list (lambda (folder) (and (string-prefix-p {root} folder) '(transient . {root})))))
   (setq auto-revert-verbose nil)
