@@ -94,7 +94,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
         return await connected(os.getcwd(), os.environ)
 
-    return run(streams, os.environ, connect)
+    return run(streams, os.environ, connect, numbered=arguments.numbered)
 
 
 def _completion(arguments: argparse.Namespace) -> int:
@@ -164,6 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     mcp = commands.add_parser(
         "mcp", help="serve an agent's tools on stdio (MCP); agents that the editor starts run it themselves"
     )
+    mcp.add_argument("--numbered", action="store_true", help="number the lines of what Read returns")
     mcp.set_defaults(run=_mcp)
 
     completion = commands.add_parser(

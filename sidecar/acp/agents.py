@@ -53,6 +53,8 @@ class _Agent:
     """What it last reported about itself."""
     logged_in: bool = False
     """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
+    own_tools_missing: bool = False
+    """It did not start our tools once: from then on it keeps its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -285,9 +287,22 @@ class HostedAgents:
     async def _connect(self, session: _Session) -> OpenedSession:
         """Opens the session with its agent, which is started if necessary."""
         host = await self._running(session.agent, session.request.cwd)
+        if session.agent.own_tools_missing:
+            session.request = _without_own_tools(session.request)
         async with _words(host, "before it had opened a session"):
             opened = await host.connection.new_session(session.request)
+            if host.connection.leads_to_ours(session.request) and not await self._own_tools_ready(session):
+                # its Read and Edit would lead nowhere
+                await host.connection.close_session(opened.agent_session_id)
+                session.request = _without_own_tools(session.request)
+                opened = await host.connection.new_session(session.request)
         return self._opened(session, host, opened)
+
+    async def _own_tools_ready(self, session: _Session) -> bool:
+        assert self._service is not None, "serve() comes first"
+        ready = await self._service.own_tools_ready(session.request.session_id)
+        session.agent.own_tools_missing = not ready
+        return ready
 
     async def _reconnect(self, session: _Session) -> None:
         """After the agent's death: continues the conversation if the agent can, otherwise starts a new one."""
@@ -504,6 +519,13 @@ class HostedAgents:
             agent.version,
             "" if installed else missing(agent.command),
         )
+
+
+def _without_own_tools(request: SessionRequest) -> SessionRequest:
+    kept = tuple(
+        s for s in request.mcp_servers if not request.own_server or s.get("name") != request.own_server
+    )
+    return replace(request, mcp_servers=kept, own_server="")
 
 
 @asynccontextmanager

@@ -26,6 +26,8 @@ from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
 from sidecar.acp.limits import Limits
 from sidecar.acp.offers import Offers
+from sidecar.acp.own_tools.row import OwnTools
+from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
@@ -66,6 +68,7 @@ class AgentConnection:
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         quirks: Quirks = NONE,
+        own_tools: OwnTools = WITHOUT,
     ) -> None:
         self.agent = agent
         self.facts = Facts()
@@ -76,6 +79,7 @@ class AgentConnection:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._quirks = quirks
+        self._own_tools = own_tools
         self._incoming = Incoming(
             agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks, limits=limits.wire
         )
@@ -126,10 +130,14 @@ class AgentConnection:
         """Whether its program is known to read a file just before it writes it."""
         return self._quirks.rereads
 
+    def leads_to_ours(self, request: SessionRequest) -> bool:
+        """Whether its own tools are led to those of our server in a session that is opened so."""
+        return self._own_tools.live and bool(request.own_server)
+
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
         with self._incoming.opening():
-            fields = await self._open("session_new", self._place(request))
+            fields = await self._open("session_new", self._place(request) | self._meta(request))
             session_id = fields.get("sessionId")
             if not isinstance(session_id, str) or session_id in self._sessions:
                 what = (
@@ -296,6 +304,11 @@ class AgentConnection:
             params["additionalDirectories"] = list(request.additional_directories)
         return params
 
+    def _meta(self, request: SessionRequest) -> dict[str, object]:
+        """What leads its own tools to ours. Not for earlier conversations: whether our server runs shows only afterwards."""
+        meta: Json = self._own_tools.meta(request.own_server) if request.own_server else {}
+        return {"_meta": meta} if meta else {}
+
     async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
         """The fields of the answer; crow answers `session/resume` with null."""
         with self._incoming.expecting_questions():
@@ -346,4 +359,10 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
-        return kept
+        more = list(self._own_tools.arguments)
+        return [
+            {**server, "args": [*cast("list[str]", server["args"]), *more]}
+            if more and request.own_server and server.get("name") == request.own_server
+            else server
+            for server in kept
+        ]

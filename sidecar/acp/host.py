@@ -15,6 +15,7 @@ from sidecar.acp import process
 from sidecar.acp.command import Command, environment, resolve
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
+from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import quirks_of
 from sidecar.acp.service import AnyService
@@ -116,6 +117,7 @@ class Host:
                 env=env,
                 limits=limits,
                 quirks=quirks_of(agent, command),
+                own_tools=own_tools_of(agent, command),
             )
             host = Host(agent, running, connection, limits, ladder, on_death)
             try:

@@ -52,16 +52,22 @@ _ENDING = re.compile(r"(?:\.(?:exe|cmd|bat|js|mjs|cjs|py))?(?:@[^/]*)?\Z")
 
 
 def quirks_of(agent: str, command: Command) -> Quirks:
-    """`agent`: its name in the settings. Of the arguments, only the words before the first option count: what follows may be
-    anything, such as a model's name.
+    """`agent`: its name in the settings."""
+    names = names_of(agent, command)
+    return next((quirks for quirks in TABLE if names & quirks.names), NONE)
+
+
+def names_of(agent: str, command: Command) -> set[str]:
+    """What the user calls the agent: its name in the settings, its program, its package.
+
+    Of the arguments, only the words before the first option count: what follows may be anything, such as a model's name.
     """
     words = [agent, command.command]
     for word in command.args:
         if word.startswith("-") and word not in _FLAGS:
             break
         words.append(word)
-    names = {_name(word) for word in words}
-    return next((quirks for quirks in TABLE if names & quirks.names), NONE)
+    return {_name(word) for word in words}
 
 
 def _name(word: str) -> str:

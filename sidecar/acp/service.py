@@ -96,6 +96,10 @@ class Service(Protocol[T]):
         """A command's output since the last call; must not block."""
         ...
 
+    def own_tools_ready(self, session_id: str) -> Awaitable[bool]:
+        """Whether the agent has started our tools, which it is to use in place of its own; waits a while for them."""
+        ...
+
     def agent_state(self, state: AgentState) -> None:
         """An agent's process starts, runs, has ended; must not block."""
         ...

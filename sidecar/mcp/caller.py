@@ -20,33 +20,61 @@ NO_TOKEN = "acp-sidecar mcp was started without a session: only agents that the 
 class Caller:
     """Hands calls to the sidecar; connects at the first one, and again after the connection was lost."""
 
-    def __init__(self, token: str, connect: Connect) -> None:
+    def __init__(self, token: str, connect: Connect, *, numbered: bool = False) -> None:
+        self._numbered = numbered
         self._token = token
         self._connect = connect
         self._sidecar: Sidecar | None = None
         self._connecting = anyio.Lock()
 
+    async def hello(self) -> None:
+        """Tells the sidecar that the tools are there. Whether it hears it shows with the first call."""
+        if self._token:
+            await self._asked("hello", {"token": self._token})
+
     async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """MCP's CallToolResult as JSON. Never raises what is the sidecar's fault."""
         local = LOCAL.get(name)
-        return await (self.ask(name, arguments) if local is None else local(self.ask, arguments))
+        answer = await (self.ask(name, arguments) if local is None else local(self.ask, arguments))
+        return _numbered(answer, arguments) if self._numbered and name == "Read" else answer
 
     async def ask(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not self._token:
             return _failed(NO_TOKEN)
         params = {"token": self._token, "name": name, "arguments": dict(arguments)}
+        return await self._asked("tool", params)
+
+    async def _asked(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         try:
             async with self._connecting:  # calls go out in the order in which they came
                 if self._sidecar is None:
                     self._sidecar = await self._connect()
                 sidecar = self._sidecar
-            answer = await sidecar.call("tool", params)
+            answer = await sidecar.call(method, params)
         except ConnectionError as error:
             self._sidecar = None
             return _failed(f"{GONE} ({error})")
         except ValueError as error:
             return _failed(str(error))
         return _failed(str(answer["refused"])) if "refused" in answer else answer
+
+
+def _numbered(answer: dict[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Each line with its number and a tab before it, as Claude's own Read has it; the empty line after a final line end, too."""
+    if answer.get("isError"):
+        return answer
+    first = max(1, arguments.get("offset") or 1)
+    content = [
+        {**block, "text": "\n".join(f"{n}\t{line}" for n, line in enumerate(_lines(block["text"]), first))}
+        if block.get("type") == "text"
+        else block
+        for block in answer["content"]
+    ]
+    return {**answer, "content": content}
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _failed(words: str) -> dict[str, Any]:

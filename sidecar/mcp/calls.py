@@ -1,5 +1,6 @@
 """ToolCalls: what the bridge hands to the tools: who calls, which tool, and its answer.
 
+    hello  {token}  →  {} | {"refused": words}
     tool   {token, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
 
 Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
@@ -45,7 +46,16 @@ class ToolCalls:
 
     def methods(self) -> dict[str, Callable[[Mapping[str, Any]], Awaitable[object]]]:
         """For the bridge's table."""
-        return {"tool": self.call}
+        return {"tool": self.call, "hello": self.hello}
+
+    async def hello(self, params: Mapping[str, Any]) -> object:
+        """The tool process is there: the session's agent can be given its tools in place of its own."""
+        token = params.get("token")
+        session_id = self._tokens.session(token) if isinstance(token, str) else None
+        if session_id is None:
+            return {"refused": NOBODY}
+        self._service.tools.arrived(session_id)
+        return {}
 
     async def call(self, params: Mapping[str, Any]) -> object:
         token, name, arguments = params.get("token"), params.get("name"), params.get("arguments", {})

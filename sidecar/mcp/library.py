@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -47,21 +47,32 @@ def server(call: Call) -> Server[dict[str, Any]]:
     )
 
 
+class Tools(Protocol):
+    async def hello(self) -> None:
+        """They are there."""
+        ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any], /) -> dict[str, Any]:
+        """See Call."""
+        ...
+
+
 async def run(
-    call: Call,
+    tools: Tools,
     said: Sequence[bytes],
     left: bytes | None,
     lines: BinaryIO,
     write: Callable[[bytes], None],
 ) -> None:
     """Serves until the client hangs up. `said`: what was answered already; `left`: a line that was read and not answered."""
-    made = server(call)
+    made = server(tools.call)
     answered = {json.loads(line).get("id") for line in said} - {None}
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read, [*said, *([] if left is None else [left])], lines, to_server, write)
         tasks.start_soon(_write, from_server, write, answered)
+        tasks.start_soon(tools.hello)
         await made.run(from_client, to_client, made.create_initialization_options())
         tasks.cancel_scope.cancel()
 

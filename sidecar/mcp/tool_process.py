@@ -28,8 +28,8 @@ Connect = Callable[[], Awaitable[Sidecar]]
 """Raises ConnectionError."""
 
 
-def run(streams: tuple[int, int], env: Mapping[str, str], connect: Connect) -> int:
-    """`streams`: descriptors of stdin and stdout that nobody else uses."""
+def run(streams: tuple[int, int], env: Mapping[str, str], connect: Connect, *, numbered: bool = False) -> int:
+    """`streams`: descriptors of stdin and stdout that nobody else uses. `numbered`: as some agents' own Read."""
     lines = os.fdopen(streams[0], "rb")
     out = os.fdopen(streams[1], "wb")
 
@@ -40,17 +40,22 @@ def run(streams: tuple[int, int], env: Mapping[str, str], connect: Connect) -> i
     front = Front()
     if not serve(front, lines, write):
         return 0
-    return _with_library(front, lines, write, env, connect)
+    return _with_library(front, lines, write, env, connect, numbered)
 
 
 def _with_library(
-    front: Front, lines: BinaryIO, write: Callable[[bytes], None], env: Mapping[str, str], connect: Connect
+    front: Front,
+    lines: BinaryIO,
+    write: Callable[[bytes], None],
+    env: Mapping[str, str],
+    connect: Connect,
+    numbered: bool,
 ) -> int:
     import anyio
 
     from sidecar.mcp.caller import Caller
     from sidecar.mcp.library import run as run_server
 
-    caller = Caller(env.get(TOKEN, ""), connect)
-    anyio.run(run_server, caller.call, front.said, front.left, lines, write)
+    caller = Caller(env.get(TOKEN, ""), connect, numbered=numbered)
+    anyio.run(run_server, caller, front.said, front.left, lines, write)
     return 0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
+import anyio
 import anyio.to_thread
 
 from sidecar.core.normal import normal
@@ -29,6 +30,8 @@ from sidecar.workspace.review import Review, Selector
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 
+READY_SECONDS = 15.0
+"""How long an agent may take to start the tools that take the place of its own, before it is given its own back."""
 MAX_ENTRIES = 5000
 """Of one listing."""
 
@@ -70,6 +73,21 @@ class AgentTools:
         self._state = state
         self._consent = consent
         self._review = review
+        self._arrived: dict[str, anyio.Event] = {}
+
+    def arrived(self, session_id: str) -> None:
+        """The session's tools are there: its agent has started them."""
+        if self._state.sessions.get(session_id) is not None:
+            self._event(session_id).set()
+
+    async def ready(self, session_id: str) -> bool:
+        """Whether they are, waiting for them as long as a slow machine may need."""
+        with anyio.move_on_after(READY_SECONDS):
+            await self._event(session_id).wait()
+        return self._arrived.pop(session_id).is_set()
+
+    def _event(self, session_id: str) -> anyio.Event:
+        return self._arrived.setdefault(session_id, anyio.Event())
 
     def session(self, session_id: str) -> ToolSession | None:
         """None when it is closed."""

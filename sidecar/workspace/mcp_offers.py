@@ -25,14 +25,19 @@ class McpOffers:
         self.own: Callable[[Session], Json | None] = lambda session: None
         """The sidecar's own server for a session, in ACP's shape; it needs no question, as it is how the agent reaches us."""
 
+    def own_for(self, session: Session) -> Json | None:
+        """None where it is switched off, or a server of the user's has its name."""
+        if self._state.settings.own_tools == "off":
+            return None
+        own = self.own(session)
+        users = {server.get("name") for server in session.request.mcp_servers}
+        users |= {server.name for server in self._state.settings.mcp_servers}
+        return own if own is not None and own.get("name") not in users else None
+
     async def to(self, session: Session) -> list[Json]:
         """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
         given = {server.get("name") for server in session.request.mcp_servers}
         offered: list[Json] = []
-        own = self.own(session) if self._state.settings.own_tools == "live" else None
-        users = given | {server.name for server in self._state.settings.mcp_servers}
-        if own is not None and own.get("name") not in users:
-            offered.append(own)
         for server in self._state.settings.mcp_servers:
             if server.name in given:
                 continue

@@ -92,7 +92,10 @@ class Opening:
         """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""
         await self._may_start(session)
         servers = await self._offers.to(session)
-        session.request = replace(session.request, mcp_servers=(*session.request.mcp_servers, *servers))
+        own, request = self._offers.own_for(session), session.request
+        if own is not None:
+            servers, request = [own, *servers], replace(request, own_server=str(own["name"]))
+        session.request = replace(request, mcp_servers=(*request.mcp_servers, *servers))
 
     async def may_start(self, agent: str) -> str:
         """Asks whether the agent may be started without a session; returns the folder to start it in. Raises AgentFailed."""

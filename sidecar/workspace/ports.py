@@ -230,6 +230,8 @@ class SessionRequest:
     cwd: str
     additional_directories: tuple[str, ...] = ()
     mcp_servers: tuple[Json, ...] = ()
+    own_server: str = ""
+    """The name of the sidecar's own among them; "" if it is not."""
 
 
 @dataclass(frozen=True, slots=True)

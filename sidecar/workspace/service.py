@@ -399,6 +399,18 @@ class Workspace:
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
         self._elicitations.complete(agent, elicitation_id)
 
+    async def own_tools_ready(self, session_id: str) -> bool:
+        """Whether the agent has started the tools that it is to use in place of its own. If not, the user is told."""
+        ready = await self.tools.ready(session_id)
+        session = self.state.sessions.get(session_id)
+        if not ready and session is not None:
+            self._editor.show(
+                "info",
+                f"{session.agent} did not start the tools of acp-sidecar, so it works with its own: it sees unsaved text as it was "
+                "when you sent the prompt.",
+            )
+        return ready
+
     def agent_state(self, state: AgentState) -> None:
         if self._editor.capabilities.agent_state:
             self._editor.agent_state(state)

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from sidecar.acp.own_tools.table import own_tools_of
+from sidecar.config import AgentCommand
 from sidecar.demo.wire import Json
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
@@ -24,6 +26,9 @@ from tests.support.agents import until_gone, until_written
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
 every_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)
+OTHERS = [name for name in CHOSEN if not own_tools_of(name, AgentCommand(f"/x/{name}")).live]
+every_other_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in OTHERS], ids=OTHERS)
+"""Those whose own tools are not led to ours: see test_own_tools.py for the rest."""
 pytestmark = pytest.mark.agents
 
 
@@ -122,7 +127,7 @@ async def test_typing_while_it_edits_elsewhere(
         agents_table.note(kind.tool, "survives typing", "yes")
 
 
-@every_agent
+@every_other_agent
 async def test_an_overlap_is_a_conflict_that_is_decided(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
 ) -> None:

@@ -54,8 +54,11 @@ class Client(io.BytesIO):
         return super().readline(size) or eventually(lambda: self._has_all() and b"\0", "the answers")[:0]
 
 
-async def called(name: str, arguments: Any) -> Json:
-    return {"content": [{"type": "text", "text": f"{name} {json.dumps(arguments)}"}]}
+class Called:
+    async def hello(self) -> None: ...
+
+    async def call(self, name: str, arguments: Any) -> Json:
+        return {"content": [{"type": "text", "text": f"{name} {json.dumps(arguments)}"}]}
 
 
 def by_library(messages: list[Json], said: int = 0) -> list[Json]:
@@ -64,7 +67,7 @@ def by_library(messages: list[Json], said: int = 0) -> list[Json]:
     answers: list[bytes] = []
     wanted = len([message for message in messages[said:] if "id" in message])
     client = Client(lines(messages[said:]), lambda: len(answers) == wanted)
-    anyio.run(library.run, called, given, None, client, answers.append)
+    anyio.run(library.run, Called(), given, None, client, answers.append)
     # it answers in any order
     return sorted((json.loads(answer) for answer in answers), key=lambda answer: str(answer["id"]))
 
@@ -164,7 +167,7 @@ def test_the_library_goes_on_where_the_front_ended() -> None:
 def test_what_is_not_understood_is_answered(line: bytes, number: int | None, code: int) -> None:
     """The library says nothing then, and a client would wait for ever."""
     answers: list[bytes] = []
-    anyio.run(library.run, called, [], line, io.BytesIO(b""), answers.append)
+    anyio.run(library.run, Called(), [], line, io.BytesIO(b""), answers.append)
     (answer,) = [json.loads(answer) for answer in answers]
     assert (answer["id"], answer["error"]["code"]) == (number, code)
 

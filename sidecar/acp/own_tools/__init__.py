@@ -1,0 +1,9 @@
+"""Own tools: how each agent's own Read and Edit are led to ours (`acp-sidecar mcp`), the agent unchanged and nothing of the user's written.
+
+    row.py       OwnTools: what a row says
+    claude.py, …  one row an agent, data only
+    table.py     TABLE, own_tools_of: the row of a configured agent
+
+An agent without a row is given our tools beside its own. A row is used with versions that it was not seen with, too: an agent that
+does not know a setting ignores it, and then works as it would without.
+"""

@@ -1,0 +1,24 @@
+"""Claude Code (claude-agent-acp): aliases of the SDK. A call of Read, Edit or Write is carried out by the tool of ours that has the same schema;
+to the model, the user and in tool calls it stays Read, Edit and Write."""
+
+from __future__ import annotations
+
+from sidecar.acp.own_tools.row import OwnTools
+from sidecar.workspace.ports import Json
+
+ALIASED = ("Read", "Edit", "Write")
+
+
+def _meta(server: str) -> Json:
+    ours = {name: f"mcp__{server}__{name}" for name in ALIASED}
+    # ours ask the user themselves, by the sidecar's settings
+    return {"claudeCode": {"options": {"toolAliases": ours, "allowedTools": list(ours.values())}}}
+
+
+CLAUDE = OwnTools(
+    names=frozenset({"claude", "claude-code", "claude-agent-acp", "claude-code-acp"}),
+    seen=("0.100.0",),
+    meta=_meta,
+    arguments=("--numbered",),  # its Read numbers lines, and its model is told so
+    live=True,
+)

@@ -1,0 +1,17 @@
+"""TABLE: the rows, and which one a configured agent has."""
+
+from __future__ import annotations
+
+from sidecar.acp.command import Command
+from sidecar.acp.own_tools.claude import CLAUDE
+from sidecar.acp.own_tools.row import OwnTools
+from sidecar.acp.quirks import names_of
+
+TABLE: tuple[OwnTools, ...] = (CLAUDE,)
+NONE = OwnTools()
+
+
+def own_tools_of(agent: str, command: Command) -> OwnTools:
+    """By what the user configured, never by what the agent reports; see quirks.py."""
+    names = names_of(agent, command)
+    return next((row for row in TABLE if names & row.names), NONE)
