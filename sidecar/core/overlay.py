@@ -20,7 +20,7 @@ as long to create.
 | change past the end of a line or of the text       | legal: it means that end                                      |
 | change with ranges while desynchronised            | only its version is noted                                     |
 | whole text in a change, or in a save               | puts a desynchronised document right                          |
-| save with another text than ours                   | the editor's is right                                         |
+| save with a text that the document never had       | the editor's is right (else state.py leaves the text out)     |
 | close                                              | forgotten                                                     |
 """
 

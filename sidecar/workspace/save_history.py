@@ -69,6 +69,10 @@ class SaveHistory:
         """The newest edit, or one before it, was the user's."""
         self._users = self._past.newest
 
+    def had(self, text: str) -> bool:
+        """Whether the document said `text` (raw), now or at some time since it was last known to be saved."""
+        return self._past.find(normal(text)) is not None
+
     def told(self) -> None:
         """A didSave was received."""
         self._told = self._past.newest

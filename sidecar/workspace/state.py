@@ -9,6 +9,7 @@ from sidecar.config import Settings
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.change import Edit
 from sidecar.core.ledger import Hunk
+from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -49,6 +50,8 @@ class State:
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
         """Applies one change from the editor. Returns the document to check on disk, and an oddity to log."""
         uri = modification.uri
+        if modification.action is Action.SAVE:
+            modification = self._of_its_own_text(modification)
         applied = self.overlay.apply(modification)
         match modification.action:
             case Action.OPEN if applied.document is not None:
@@ -82,6 +85,17 @@ class State:
                 return None, applied.note
             case _:
                 return None, applied.note
+
+    def _of_its_own_text(self, save: Modification) -> Modification:
+        """Without its text if the document had that since its last known save: then the mirror is right, and the text only
+        says which one was saved. Helix tells it late, with keys typed since; the disk is looked at, as for every save.
+        """
+        tracked = self.documents.get(save.uri)
+        if tracked is None or save.text is None or tracked.document.desynchronised is not None:
+            return save
+        if tracked.says(normal(save.text)):  # nearly always
+            return save
+        return save._replace(text=None) if tracked.history.had(save.text) else save
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         """A file or a folder was renamed: what is known about the old names moves to the new ones."""

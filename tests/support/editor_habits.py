@@ -128,6 +128,10 @@ class Habits:
     are reported before that, so didSave, with the whole text, is for a newer version than the bytes (VS Code, 0.01 to
     0.04).
     """
+    save_tells: Literal["now", "saved"] = "now"
+    """The text that didSave brings: that of its own moment, or the saved one, however old it is by then (Helix, seen up
+    to some keys later).
+    """
     reloads: float | None = None
     """Seconds until a clean document that changed on disk is reloaded; None: never (Helix, and Emacs and Neovim without
     focus).
@@ -248,6 +252,7 @@ HELIX = Habits(
     unopened="change first",
     final_end="added",
     save_fails="newer",
+    save_tells="saved",
     messages=False,
 )
 KATE = Habits(client="Kate", first_version=0, full_text=True, refuses=True, line_ends="lf")

@@ -470,7 +470,7 @@ class FakeModel(EditorModel):
             del self._next[uri]
             if self.documents.get(uri) is buffer:
                 self.flush(uri)
-                self.emit(Saved(uri, buffer.text))
+                self.emit(Saved(uri, buffer.text if self.habits.save_tells == "now" else text))
             self._saved(uri, True, done)
 
         self._next[uri] = write

@@ -17,6 +17,7 @@ from tests.support.editor_habits import (
     LSP_MODE,
     NEOVIM,
     NEVER,
+    VSCODE,
     WELL_BEHAVED,
     Habits,
 )
@@ -507,3 +508,21 @@ def test_a_line_end_that_comes_with_a_save_beside_one_that_was_typed(tmp_path: P
         assert [label for label, _ in editor.sent] == ["agent"]
 
     play(tmp_path, NEOVIM, case, custom=False)
+
+
+@pytest.mark.parametrize("habits", [HELIX, VSCODE], ids=["helix", "vscode"])
+def test_a_save_that_is_told_late_takes_nothing_back(tmp_path: Path, habits: Habits) -> None:
+    """Helix brings the text that it saved, with keys typed since: agents go on reading what the user sees."""
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "first ", at=0)
+        editor.saves("a.txt")
+        await asyncio.sleep(0.03)
+        editor.types("a.txt", "second ", at=6)
+        await asyncio.sleep(3)
+        assert editor.text("a.txt") == "first second " + BASE
+        assert await bench.read("a.txt") == "first second " + BASE
+        await bench.write("a.txt", "first second " + BASE.replace("four", "FOUR"))
+        assert editor.text("a.txt") == "first second " + BASE.replace("four", "FOUR")
+
+    play_seen(tmp_path, replace(habits, save_takes=0.02), case)
