@@ -81,6 +81,24 @@ def entries(folder: str, of: Iterable[str]) -> Entries:
     return found
 
 
+def folders(folder: str) -> set[str] | None:
+    """The folders in it, relative to it; those that are skipped by name are not entered. None: too many."""
+    found: set[str] = set()
+    left = [""]
+    while left:
+        below = left.pop()
+        try:
+            with os.scandir(os.path.join(folder, below)) as entries:
+                inner = [os.path.join(below, e.name) for e in entries if e.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        found.update(inner)
+        left += [name for name in inner if not is_skipped(os.path.basename(name))]
+        if len(found) > MAX_FOLDERS_WITHOUT_GIT:
+            return None
+    return found
+
+
 def is_left_out(folder: str, name: str) -> bool:
     """Whether a file of that name, relative to the folder, is none of `names`, were it there."""
     ignored = git_head.is_ignored(folder, name)

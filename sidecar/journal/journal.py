@@ -78,6 +78,9 @@ class SqliteJournal:
     async def put_back(self, path: str, text: str | None) -> bool:
         return await self._try(self._store.put_back, path, text) or False
 
+    async def held(self, path: str, text: str) -> bool:
+        return await self._try(self._store.held, path, text) or False
+
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         await self._try(self._store.save_ledger, uri, text, hunks)
 

@@ -33,6 +33,8 @@ from sidecar.journal.words import explained, is_damaged, was_moved
 
 T = TypeVar("T")
 
+_HELD = 32
+"""Earlier texts of a file that are compared with what it says."""
 TIDY_EVERY_BYTES = 64 * 1024 * 1024
 """After the database has grown by this many bytes through this process, old entries are deleted, as at every start."""
 
@@ -225,6 +227,18 @@ class Store:
                 return False
             after = None if row[1] is None else normal(db.texts.get(row[1]))
             return after == text
+
+        return self._do(work)
+
+    def held(self, path: str, text: str) -> bool:
+        """Whether one of the newest changes of this file (canonical path) was made of this text (compared form)."""
+
+        def work(db: Opened) -> bool:
+            rows = db.connection.execute(
+                "SELECT DISTINCT before FROM writes WHERE path = ? AND before IS NOT NULL ORDER BY id DESC LIMIT ?",
+                (as_blob(path), _HELD),
+            ).fetchall()
+            return any(normal(db.texts.get(row[0])) == text for row in rows)
 
         return self._do(work)
 

@@ -37,6 +37,7 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.ledgers import changes_as_steps
+from sidecar.workspace.looking import Looking
 from sidecar.workspace.places import locate
 from sidecar.workspace.ports import Editor, Level
 from sidecar.workspace.recording import Recorder, lines_changed
@@ -70,6 +71,18 @@ class Seen:
     """Of `before`; None: it does not go together with what the user has not saved."""
     writes: int
     """Agents' edits through the editor at that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Glimpse:
+    """What a file was at some moment."""
+
+    stat: Stat | None
+    """None: there was none."""
+    mode: int | None
+    data: bytes | None
+    at: int
+    """When it had become so; see acts.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +126,60 @@ class Behind:
         state.documents.disk.wrote = self.accounts.wrote
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
+        self._glimpses: dict[str, list[_Glimpse]] = {}
+        """By path: what files said at moments since they were looked at last."""
+        self._link_times: dict[str, int] = {}
+        """When links were found changed first."""
+        self._looking = Looking(state.storage.read_now)
+        evidence.between_acts = self.glimpse
         self._entering: dict[DocumentUri, anyio.Lock] = {}
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
 
-    def turns_over(self) -> None:
-        """No turn runs any more, and nothing of one."""
+    def turns_over(self, *, begins: bool = False) -> None:
+        """No turn runs any more, and nothing of one; `begins`: but a new one is about to."""
         self.accounts.clear()
-        self.accounts.open = False
+        self.accounts.open = begins
+        self._files.turns_over()
         self._empty.clear()
+        self._glimpses.clear()
+        self._link_times.clear()
+
+    def _glimpse_links(self, session: Session) -> None:
+        for path in self._starts.links_moved_now(session.id):
+            self._link_times[path] = self._changed_at(path)
+
+    def glimpse(self, session: Session) -> None:
+        """What the files of the session say in this moment is noted: an act of its begins, or has ended. Synchronous: a moment later they
+        may say what another one made of it."""
+        self._glimpse_links(session)
+        for path, stat in self._starts.moved_now(session.id):
+            data, mode = None, None
+            if stat is not None:
+                place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+                if isinstance(place, Refusal):
+                    continue
+                with place:
+                    if isinstance(place.on_disk, Missing):
+                        continue
+                    stat, mode = place.on_disk.stat, place.on_disk.mode
+                    data = self._looking.bytes_of(place.on_disk)
+                if data is None or isinstance(data, Refusal):
+                    continue
+            at = self._gone_at(path, file_time()) if stat is None else changed_at(stat)
+            self._glimpses.setdefault(path, []).append(_Glimpse(stat, mode, data, at))
+            self._evidence.found(
+                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
+            )
 
     # Open documents
 
     def may_be_an_agents(self, tracked: Tracked) -> bool:
         """Whether a change of its file now may count as an agent's."""
+        return self._evidence.is_acting()
+
+    def is_acting(self) -> bool:
+        """Whether any agent does something in this moment that may change files."""
         return self._evidence.is_acting()
 
     def is_being_filled(self, uri: DocumentUri, before: str | None, now: str | None) -> bool:
@@ -138,10 +191,17 @@ class Behind:
         return anyio.current_time() - since < EMPTY_SECONDS
 
     async def seen(
-        self, tracked: Tracked, path: str, before: str | None, disk: str | None, stat: Stat
+        self,
+        tracked: Tracked,
+        path: str,
+        before: str | None,
+        disk: str | None,
+        stat: Stat,
+        *,
+        emptied: bool = False,
     ) -> Seen | None:
         """The file says `disk` and said `before` (compared form) when mirror and disk were last compared. None: it is nobody's, or
-        was counted already."""
+        was counted already. `emptied`: it was empty in between, and the editor has taken that from there."""
         uri = tracked.document.uri
         if before is None or disk is None:
             return None
@@ -159,11 +219,11 @@ class Behind:
         raw, changes = str(tracked.document.snapshot()), None
         now = Normal(raw)
         match merge(before, now.text, disk):
-            case Conflict():
+            case Conflict() if not emptied:
                 pass
             case merged:
-                changes = merged.changes
-                if changes.is_empty:
+                changes = ChangeSet(0) if isinstance(merged, Conflict) else merged.changes
+                if changes.is_empty or emptied:
                     if tracked.hunks_when_clean is None:
                         return None  # it came through the editor as well
                     raw, hunks = _without(diff(before, now.text), now, before), tracked.hunks_when_clean
@@ -307,7 +367,7 @@ class Behind:
         """Whether a file has changed, how, and whose that is. `named`: by a call of the session's; `row`: what the session's turn began with;
         `last`: it is not looked at again. In words, why the change cannot be taken back; "" else."""
         state = self._state
-        if row is None and named is not None:
+        if row is None and named is not None and path not in self._glimpses:
             stat = state.storage.stat(named.path)
             if stat == named.stat and not (stat is None and named.text is not None):
                 return ""
@@ -329,7 +389,12 @@ class Behind:
             if is_open and stat is not None:
                 return ""  # the reconciler's
             async with self._one_at_a_time(uri):
-                return await self._look(session, uri, path, named, row, stat, mode, data, last=last)
+                for seen in self._glimpses.pop(path, []):
+                    await self._look(
+                        session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
+                    )
+                at = self._gone_at(path, file_time()) if stat is None else changed_at(stat)
+                return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
         finally:
             ticket.release()
 
@@ -352,7 +417,7 @@ class Behind:
 
     async def _enter_whole(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
-        at = self._changed_at(row.path)
+        at = self._link_times.pop(row.path, None) or self._changed_at(row.path)
         parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
         self._files.is_now(row.path, now)
         if parts:
@@ -379,6 +444,7 @@ class Behind:
         mode: int | None,
         data: bytes | Refusal | None,
         *,
+        at: int,
         last: bool,
     ) -> str:
         then = await self._then(session, uri, path, named, row)
@@ -395,9 +461,6 @@ class Behind:
         why = then.why or (data.message if isinstance(data, Refusal) else "")
         if why:
             return self._lost(session, uri, path, named, found, why, gone=stat is None)
-        at = file_time() if stat is None else changed_at(stat)
-        if stat is None:
-            at = self._gone_at(path, at)
         if not is_text or found is None or now is None or then.text is None:
             return await self._look_at_bytes(session, uri, path, then, data, decoded, mode, at)
         if now == then.text or (not then.exact and normal(now) == normal(then.text)):
@@ -449,6 +512,8 @@ class Behind:
             before = FileState(encoded, then.mode)
         if before == state or self._files.says(path, state):
             return ""
+        if before is None:
+            self._state.made_folders |= self._starts.made_folders(session.id, path)
         start = await self._started(uri, path)
         after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
         old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
@@ -502,6 +567,8 @@ class Behind:
             before, compared = then.text, now
         else:
             compared = normal(now)
+        if then.text is None:
+            self._state.made_folders |= self._starts.made_folders(session.id, path)
         start = await self._started(uri, path)
         parts = await self._whose.parts(uri, path, before, compared, at, start)
         self.accounts.says(uri, now, exact=True)

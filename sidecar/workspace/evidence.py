@@ -93,6 +93,8 @@ class Evidence:
         """Files that a call read, as they were when their text was noted."""
         self._noted: dict[DocumentUri, Stat] = {}
         """Of open documents, what their files were like when something new was found there."""
+        self.between_acts: Callable[[Session], None] = lambda session: None
+        """Told when an act begins, and when one has ended: what changed until then is not this one's, or is."""
         self.first_act: Callable[[Session], None] = lambda session: None
         """Told of the first of them in a turn."""
 
@@ -182,12 +184,19 @@ class Evidence:
     def command_ended(self, session: Session, terminal: str) -> None:
         if session.id in self._acts:
             self._acts[session.id].ended(_TERMINAL + terminal)
+            self.between_acts(session)
 
     def _act(self, session: Session, call: str, kind: str, *, over: bool = False) -> Act:
         acts = self._acts[session.id]
         if not acts:
             self.first_act(session)
-        return acts.told(call, kind, over=over)
+        running = call in acts.running
+        if not running:
+            self.between_acts(session)
+        act = acts.told(call, kind, over=over)
+        if running and over:
+            self.between_acts(session)
+        return act
 
     def has_acted(self, session: Session) -> bool:
         """Whether anything in this turn may have changed files."""

@@ -139,10 +139,15 @@ class FileReviews:
 
     async def look(self) -> None:
         """Drops the rows that the disk does not show any more."""
-        for change in self:
-            now = await self.found(change.path)
-            if not _shows(now, change) and self._changes.get(change.id) is change:
-                self._drop(change)
+        for path in dict.fromkeys(change.path for change in self):
+            now = await self.found(path)
+            for change in sorted((c for c in self if c.path == path), key=lambda c: c.id, reverse=True):
+                if not _shows(now, change):
+                    self._drop(change)
+                elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
+                    now = replace(now, mode=change.before.mode)
+                else:
+                    now = change.before  # what an earlier change of it left
 
     def keep(self, change: FileChange) -> None:
         self._drop(change)

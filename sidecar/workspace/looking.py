@@ -46,6 +46,10 @@ class Looking:
         self._keep(file, found)
         return found
 
+    def bytes_of(self, file: Resolved) -> bytes | Refusal | None:
+        """The exact bytes; None when too much was read in this moment."""
+        return file.read_bytes(AT_ONCE) if self._may_read(file.size) else None
+
     def _may_read(self, size: int) -> bool:
         now = anyio.current_time()
         self._left = min(AT_ONCE, self._left + (now - self._at) * A_SECOND)

@@ -357,6 +357,10 @@ class Journal(Protocol):
         removed). Never raises."""
         ...
 
+    async def held(self, path: str, text: str) -> bool:
+        """Whether this file (canonical path) is known to have held this text (compared form) before some change. Never raises."""
+        ...
+
     async def finish(self, entry_id: str, state: EntryState) -> None:
         """Records the outcome. Never raises: an entry that stays open is settled at the next start."""
         ...

@@ -21,7 +21,7 @@ from sidecar.core.misapplied import taken_out
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
-from sidecar.core.uri import to_path
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.behind import Behind, Seen
 from sidecar.workspace.conflicts import Conflicts, Open
@@ -58,6 +58,8 @@ class Reconciler:
         self._storage = storage
         self._editor = editor
         self._sender = sender
+        self._emptied: set[DocumentUri] = set()
+        """Documents whose files were found empty while a command was about to fill them. The editor may have taken that from there."""
         self.behind: Behind | None = None
         """Told of every change on the disk, to find out whose it is."""
 
@@ -92,6 +94,11 @@ class Reconciler:
         on_disk = await self._peek(tracked, path)
         if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
+            if not on_disk.text.strip("\n") and not tracked.text().strip("\n") and self._acts():
+                self._emptied.add(tracked.document.uri)
+
+    def _acts(self) -> bool:
+        return self.behind is not None and self.behind.is_acting()
 
     async def saved(self, tracked: Tracked, text: Text) -> Text:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
@@ -182,7 +189,10 @@ class Reconciler:
             explained = self._explained(tracked, on_disk)
         before, known = tracked.saved, tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
+            self._emptied.add(tracked.document.uri)
             return
+        emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
+        self._emptied.discard(tracked.document.uri)
         tracked.on_disk(on_disk.text, on_disk.stat)
         if known is not None and on_disk.text == before:
             return  # touched only
@@ -197,7 +207,9 @@ class Reconciler:
         base = before if undecided is None else undecided.base
         seen = None
         if behind is not None:
-            seen = await behind.seen(tracked, path, base, on_disk.text, on_disk.stat)
+            seen = await behind.seen(tracked, path, base, on_disk.text, on_disk.stat, emptied=emptied)
+        if emptied:
+            base = tracked.text()  # the editor had taken that from the disk
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since

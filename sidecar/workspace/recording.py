@@ -43,6 +43,8 @@ class Recorder:
         """Journals a change that is about to be made; durable when this returns. The author names it from now on.
 
         `call`: the tool call it belongs to, where that is known."""
+        if before is None:
+            self._state.made_folders |= missing_folders(path)
         entry = Entry(
             session.id,
             session.agent,
@@ -165,6 +167,16 @@ class Recorder:
 def _decoded(state: FileState | None) -> Decoded | None:
     decoded = None if state is None or state.is_link else decode(state.data)
     return decoded if isinstance(decoded, Decoded) else None
+
+
+def missing_folders(path: str) -> set[str]:
+    """The folders above it that are not there."""
+    found: set[str] = set()
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        found.add(folder)
+        folder = os.path.dirname(folder)
+    return found
 
 
 def first_line(text: Text, changes: ChangeSet) -> int:

@@ -6,11 +6,14 @@ open, it is done through the editor if that can open it, otherwise on disk, jour
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import anyio
+import anyio.to_thread
 
 from sidecar.core.ledger import Author, Hunk, Rejection
 from sidecar.core.lf_lines import places
@@ -161,8 +164,17 @@ class Review:
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
                     result.done.append(name)
+        await anyio.to_thread.run_sync(self._prune)
         await self._reviewed(before - self._writes(), "rejected")
         return result
+
+    def _prune(self) -> None:
+        """The folders that were made for files of agents' go when nothing is in them any more."""
+        made = self._state.made_folders
+        for folder in sorted(made, key=len, reverse=True):
+            with suppress(OSError):
+                os.rmdir(folder)
+                made.discard(folder)
 
     async def _reject_files(self, selector: Selector, result: Result) -> None:
         """Newest first: a later change of a file is in the way of an earlier one."""

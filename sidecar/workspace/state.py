@@ -36,6 +36,8 @@ class State:
     reopened: Callable[[Tracked, Text, Sequence[Edit]], None] = lambda tracked, text, edits: None
     """Called for every opened document, with its text and the changes that arrived before the opening."""
 
+    made_folders: set[str] = field(default_factory=set[str])
+    """Folders that were made for agents' files (canonical paths). One that is empty without them goes with them."""
     gapped: Callable[[Document], None] = lambda document: None
     """Called for every document with changes that wait for an earlier one."""
     edited: Callable[[Tracked], None] = lambda tracked: None

@@ -39,6 +39,10 @@ MAX_KEPT = 2_000
 """Files whose contents are kept for one turn."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+MAX_WITH_FOLDERS = 5_000
+"""Files of a folder up to which it is noted which folders are in it, empty ones as well."""
+MAX_AT_ONCE = 1_000
+"""Files that are looked at when an act begins or ends, without letting others run: about two milliseconds."""
 WAIT_SECONDS = 5.0
 """How long a turn waits for this before it begins without; it takes a tenth of a second where nothing else runs."""
 
@@ -82,6 +86,10 @@ class _Start:
     began: int
     """See acts.py."""
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    folders: set[str] | None = None
+    """Names of the folders; None: too many to know."""
+    seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
+    """What files were when they were last asked for; only of those that changed."""
     same: set[str] = field(default_factory=set[str])
     """Names of files that are as in the last commit."""
 
@@ -165,6 +173,49 @@ class TurnStarts:
             return Before(None)
         return None
 
+    def made_folders(self, session_id: str, path: str) -> set[str]:
+        """The folders above a file that were not there when the session's turn began, as far as that is known."""
+        found: set[str] = set()
+        for start in self._starts.get(session_id, []):
+            folder = os.path.dirname(path)
+            while start.folders is not None and _name(start.folder, folder) is not None:
+                if _name(start.folder, folder) not in start.folders:
+                    found.add(folder)
+                folder = os.path.dirname(folder)
+        return found
+
+    def moved_now(self, session_id: str) -> list[tuple[str, Stat | None]]:
+        """The files of its turn's start that are not as they were when this was asked last, with their stat. Synchronous, so only of few
+        files; of more of them nothing is told."""
+        starts = self._starts.get(session_id, [])
+        if sum(len(start.stats) for start in starts) > MAX_AT_ONCE:
+            return []
+        found: list[tuple[str, Stat | None]] = []
+        for start in starts:
+            now = folder_files.stats(start.folder, start.stats)
+            for name, was in start.stats.items():
+                stat = now.get(name)
+                if stat != start.seen.get(name, was):
+                    start.seen[name] = stat
+                    found.append((os.path.join(start.folder, name), stat))
+        return found
+
+    def links_moved_now(self, session_id: str) -> list[str]:
+        """The links of its turn's start that lead elsewhere or are gone, each once. Synchronous and bounded as `moved_now`."""
+        found: list[str] = []
+        for start in self._starts.get(session_id, []):
+            names = (
+                [name for name in start.links if name not in start.seen]
+                if len(start.links) <= MAX_AT_ONCE
+                else []
+            )
+            now = folder_files.entries(start.folder, names).links
+            for name in names:
+                if now.get(name) != start.links[name]:
+                    start.seen[name] = None
+                    found.append(os.path.join(start.folder, name))
+        return found
+
     def began(self, session_id: str) -> int:
         """When the files of its turn were looked at first; see acts.py. 0: they were not."""
         return min((start.began for start in self._starts.get(session_id, [])), default=0)
@@ -216,6 +267,7 @@ class TurnStarts:
         began = file_time()
         there = folder_files.entries(folder, names)
         start = _Start(folder, commit, there.stats, head, there.modes, there.links, began)
+        start.folders = folder_files.folders(folder) if len(names) <= MAX_WITH_FOLDERS else None
         with Roots([folder]) as roots:
             for name, stat in start.stats.items():
                 path = os.path.join(folder, name)

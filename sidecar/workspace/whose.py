@@ -1,6 +1,7 @@
 """Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
 
-1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change.
+1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
+   removed and is back with a text that it had before an agent changed it.
 2. What tool calls that name the file say they made of it is that agent's.
 3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
@@ -51,6 +52,8 @@ class Whose:
         if not self._evidence.is_acting():
             return []
         if await self._journal.put_back(path, after):
+            return []
+        if before is None and after is not None and await self._journal.held(path, after):
             return []
         found: list[Part] = []
         if after is not None and (told := self._evidence.explained(uri, before, after)) is not None:

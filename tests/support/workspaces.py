@@ -278,6 +278,10 @@ class MemoryJournal:
             return False
         return (None if newest.after is None else normal(newest.after)) == text
 
+    async def held(self, path: str, text: str) -> bool:
+        entries = [e for e in self.entries.values() if e.path == path and e.before is not None]
+        return any(normal(entry.before or "") == text for entry in entries)
+
     async def finish(self, entry_id: str, state: str) -> None:
         self.states[entry_id] = state
 
