@@ -194,6 +194,21 @@ export interface Change {
   version?: number;
   /** The agent created the file. */
   created?: boolean;
+  /** Found on disk while agents worked; nobody knows whose it is. `sessionId` and `agent` are "", `turn` is 0. */
+  unknown?: boolean;
+  /** The change is of the whole file, not of a text; `range` and `newText` mean nothing. */
+  file?: FileChange;
+}
+export interface FileChange {
+  kind: "created" | "deleted" | "renamed" | "mode" | "link" | "changed";
+  /** URI, with `renamed`. */
+  from?: string;
+  /** Octal, with `mode`. */
+  oldMode?: string;
+  newMode?: string;
+  /** With `link`; "" where there was or is no link. */
+  oldTarget?: string;
+  newTarget?: string;
 }
 export const listChanges = new ServerCommand<ListChangesArguments, Change[]>("sidecar.listChanges");
 

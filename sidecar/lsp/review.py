@@ -159,9 +159,22 @@ def result_json(result: Result, verb: str) -> Json:
 
 
 def describe(row: Json) -> str:
-    """`+3 −1`, in lines."""
+    """`+3 −1`, in lines, or what happened to the file as a whole."""
+    file = row.get("file")
+    if isinstance(file, dict):
+        return _WHOLE.get(str(cast("dict[str, object]", file).get("kind")), "changed")
     added, removed = _count(row["newText"]), _count(row["oldText"])
     return f"+{added} −{removed}"
+
+
+_WHOLE = {
+    "created": "file created",
+    "deleted": "file deleted",
+    "renamed": "file renamed",
+    "mode": "file mode",
+    "link": "link",
+    "changed": "not text",
+}
 
 
 def _count(text: object) -> int:
@@ -171,7 +184,8 @@ def _count(text: object) -> int:
 
 def _hint(row: Json) -> Json:
     old = str(row["oldText"])
-    message = f"Changed by an agent ({describe(row)}), not reviewed yet."
+    by = "on disk, not known by whom" if row.get("unknown") else "by an agent"
+    message = f"Changed {by} ({describe(row)}), not reviewed yet."
     if old:
         message += f" Earlier text: {plain(old.strip(), 300)}"
     return {

@@ -34,13 +34,18 @@ export function blocks(changes: readonly Change[]): Block[] {
   for (const change of sorted) {
     const extent = extentOf(change);
     const last = found.at(-1);
-    if (last !== undefined && extent.line <= last.end) {
+    if (last !== undefined && extent.line <= last.end && goTogether(last.changes[0]!, change)) {
       found[found.length - 1] = joined(last, change, extent);
     } else {
       found.push({ uri: change.uri, changes: [change], ids: [change.changeId], ...extent });
     }
   }
   return found;
+}
+
+/** A change of the whole file is a block of its own, and what nobody is known to have done never goes with an agent's change. */
+function goTogether(one: Change, other: Change): boolean {
+  return one.file === undefined && other.file === undefined && (one.unknown ?? false) === (other.unknown ?? false);
 }
 
 /** Whether the block is on this line. A block that only removed lines is on the line after them. */
@@ -83,6 +88,9 @@ function sharedLines(block: Block, extent: Extent): number {
  * none.
  */
 function extentOf(change: Change): Extent {
+  if (change.file !== undefined) {
+    return { line: 0, end: 0, added: 0, removed: lineEnds(change.oldText) };
+  }
   const { start, end } = change.range;
   const written = lineEnds(change.newText);
   const replaced = lineEnds(change.oldText);

@@ -69,7 +69,7 @@ export function fileIdsOf(review: Review, argument: unknown): readonly string[] 
     return node.file.blocks.flatMap((block) => block.ids);
   }
   const uri = uriOf(argument);
-  return uri === undefined ? [] : review.model.of(uri).map((change) => change.changeId);
+  return uri === undefined ? [] : review.model.of(uri).filter((change) => change.unknown !== true).map((change) => change.changeId);
 }
 
 export function blockOf(review: Review, argument: unknown): Block | undefined {

@@ -1,7 +1,7 @@
 /** The view "Agent Changes": conflicts, then turns, files and places, with their labels. Pure except for the words. */
 
 import { l10n } from "vscode";
-import type { Conflict } from "../lsp_ext";
+import type { Change, Conflict } from "../lsp_ext";
 import { type Block, counts } from "./block";
 import type { Conflicts } from "./conflict";
 import type { Model, Turn, TurnFile } from "./model";
@@ -97,7 +97,7 @@ export function look(node: Node, path: (uri: string) => string): Look {
     case "block": {
       const { block } = node;
       const text = firstLine(block);
-      const label = l10n.t("Line {0}", block.line + 1);
+      const label = wholeFile(block.changes[0]!, path) ?? l10n.t("Line {0}", block.line + 1);
       return {
         id: `${turnId(node.turn)} ${block.ids[0]!}`,
         label,
@@ -112,12 +112,36 @@ export function look(node: Node, path: (uri: string) => string): Look {
 
 /** `fast-agent · turn 2` */
 export function titleOf(turn: { readonly agent: string; readonly turn: number }): string {
+  if (turn.turn === 0 && turn.agent === "") {
+    return l10n.t("Changed on disk, not known by whom");
+  }
   return l10n.t("{0} · turn {1}", turn.agent === "" ? l10n.t("Agent") : turn.agent, turn.turn);
 }
 
 /** Counts in words, for screen readers. */
 export function spoken(of: { readonly added: number; readonly removed: number }): string {
   return l10n.t("lines: {0} added, {1} removed", of.added, of.removed);
+}
+
+/** What happened to a file as a whole; undefined for a change of its text. */
+function wholeFile(change: Change, path: (uri: string) => string): string | undefined {
+  const { file } = change;
+  switch (file?.kind) {
+    case undefined:
+      return undefined;
+    case "created":
+      return l10n.t("File created");
+    case "deleted":
+      return l10n.t("File deleted");
+    case "renamed":
+      return l10n.t("Renamed from {0}", path(file.from ?? ""));
+    case "mode":
+      return l10n.t("Mode {0} → {1}", file.oldMode ?? "", file.newMode ?? "");
+    case "link":
+      return l10n.t("Link changed");
+    default:
+      return l10n.t("Content changed, not text");
+  }
 }
 
 export function files(count: number): string {

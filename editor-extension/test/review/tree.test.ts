@@ -46,6 +46,28 @@ test("conflicts first, then turns, the newest first, with their files and places
   ]);
 });
 
+test("what happened to whole files, and what nobody is known to have done", () => {
+  const model = new Model();
+  const unknown = { sessionId: "", agent: "", turn: 0, unknown: true } as const;
+  model.reset([
+    change("0:0-0:0", "a\nb\n", "", { uri: A, changeId: "f1", file: { kind: "deleted" } }),
+    change("0:0-0:0", "", "", { uri: B, changeId: "f2", file: { kind: "mode", oldMode: "644", newMode: "755" } }),
+    change("1:0-2:0", "", "x\n", { uri: B, changeId: "1" }),
+    change("2:0-3:0", "", "y\n", { uri: B, changeId: "2", ...unknown }),
+  ]);
+  assert.deepEqual(drawn(roots(model, new Conflicts())), [
+    "Changed on disk, not known by whom | +1 · 1 file",
+    "  b.ts | +1",
+    "    Line 3 | +1 · y",
+    "fast-agent · turn 1 | +1 −2 · 2 files",
+    "  b.ts | +1",
+    "    Mode 644 → 755 | ±0",
+    "    Line 2 | +1 · x",
+    "  a.ts | −2 · src",
+    "    File deleted | −2 · a",
+  ]);
+});
+
 test("no two nodes are one to the view, and words say what signs say", () => {
   const all = (nodes: readonly Node[]): Node[] => nodes.flatMap((node) => [node, ...all(children(node))]);
   const looks = all(roots(...scene())).map((node) => look(node, path));
