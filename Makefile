@@ -135,13 +135,15 @@ peers:
 	@cd benchmarks/node && if test node_modules/.package-lock.json -nt package.json; then :; \
 	elif command -v npm > /dev/null; then npm install --silent --no-audit --no-fund --no-package-lock || true; fi
 
-# SEED=n tells one run of the writes' fuzzer step by step; its runs come last, and their last line sums them up
+# SEED=n tells one run of the writes' fuzzer step by step; its runs, and then those of whole turns, come last, and a line sums each up.
+# A whole turn is told step by step by `python -m tests.turns --seed n`
 fuzz: env-dev
 ifdef SEED
 	@$(BIN)/python -m tests.inflight.fuzz --seed $(SEED) -v
 else
 	@$(call pytest,-m "not e2e and $(BY_HAND)" --hypothesis-profile=fuzz --timeout=0)
 	@$(BIN)/python -m tests.inflight.fuzz --jobs $(JOBS)
+	@$(BIN)/python -m tests.turns --jobs $(JOBS)
 endif
 
 # RUNS is full size when it is not given; SEED=n plays one run again and tells it step by step, STEPS as it was then;

@@ -1,0 +1,381 @@
+"""play: one whole turn (or two) by its seed, and everything of the agents' taken back at its end.
+
+The agent runs commands that write, empty and fill, rename over, delete, move, change modes, link and generate files, announced early, late, or
+not by name; it also writes through us. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
+Then *Reject all* and *Undo turn* in either order, and the oracle (world.py) says what is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.turns.world import World
+
+LINES = 9
+USERS = (1, 4, 7)
+"""Lines that only the user changes; the others are the agents'."""
+TICK = 0.009
+"""Real seconds after which files have a later time."""
+
+
+@dataclass(slots=True)
+class Report:
+    seed: int
+    problems: list[str] = field(default_factory=list[str])
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}: " + ("; ".join(self.problems) or "nothing wrong")
+
+
+class Scripted(IdleAgents):
+    """Its turn is what `work` does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: Callable[[str], Any] | None = None
+
+    async def prompt(self, session_id: str, blocks: Any) -> str:
+        assert self.work is not None
+        await self.work(session_id)
+        return "end_turn"
+
+
+def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
+    report = Report(seed)
+    with tempfile.TemporaryDirectory(prefix="turns-") as folder:
+        try:
+            run(_Turn(seed, Path(folder).resolve(), say, report).play())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+            say("".join(traceback.format_exception(error)))
+            report.problems.append("".join(traceback.format_exception_only(error)).strip())
+    return report
+
+
+def tick() -> None:
+    time.sleep(TICK)
+
+
+class _Turn:
+    def __init__(self, seed: int, folder: Path, say: Callable[[str], None], report: Report) -> None:
+        self.random = Random(f"turns {seed}")
+        self.folder = folder
+        self.world = World(folder)
+        self.say = say
+        self.report = report
+        self.agents = Scripted()
+        self.agents.work = self._work
+        self.editor: FakeEditor
+        self.bench: Bench
+        self.words = 0
+        self.calls = 0
+        self.gone: dict[str, bytes] = {}
+        """What an agent removed, as it was when the turn began."""
+        self.names = [f"f{i}.txt" for i in range(3)] + ["sub/g.txt", "sub/deep/h.txt"]
+        self.others = ["image", "run.sh", "link"]
+
+    def word(self, who: str) -> str:
+        self.words += 1
+        return f"{who}{self.words}"
+
+    async def play(self) -> None:
+        random = self.random
+        for name in self.names:
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{self.word('base')}\n" for _ in range(LINES)))
+        (self.folder / "image").write_bytes(b"\0\1" + random.randbytes(20))
+        (self.folder / "run.sh").write_text("echo\n")
+        (self.folder / "link").symlink_to("f0.txt")
+        if random.random() < 0.5 and shutil.which("git"):
+            settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
+            for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "m")):
+                subprocess.run(["git", *words], cwd=self.folder, check=True)
+        self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
+        async with a_workspace(self.folder, self.editor, self.agents, journal=MemoryJournal()) as bench:
+            self.bench = bench
+            bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
+            self.editor.attach(bench.workspace.apply)
+            for _ in range(random.randrange(3)):
+                self._opens_or_closes()
+            await asyncio.sleep(1)
+            tick()
+            self.world.begins()
+            for _ in range(random.choice([1, 1, 2])):
+                await bench.workspace.start_prompt(bench.session, [])[2]
+                await asyncio.sleep(random.choice([0, 1, 12]))
+                await self._user()
+            await asyncio.sleep(15)
+            await self._take_back()
+            await asyncio.sleep(15)
+            for name in self._open():
+                if self.editor.buffer(name).text.encode() != self._data(name):
+                    self.editor.saves(name)
+            await asyncio.sleep(5)
+            self.report.problems += self.world.problems(
+                {name: self.editor.text(name) for name in self._open()}
+            )
+            left = [
+                dict(row) for row in await bench.workspace.review.listed(Selector()) if not row.get("unknown")
+            ]
+            if left:
+                self.report.problems.append(
+                    f"still listed: {[(row['uri'], row.get('file')) for row in left]}"
+                )
+
+    async def _take_back(self) -> None:
+        review, session = self.bench.workspace.review, self.bench.session
+        for row in await review.listed(Selector()):
+            shown = {
+                k: row.get(k)
+                for k in ("changeId", "turn", "oldText", "newText", "file", "unknown")
+                if k in row
+            }
+            self.say(f"listed {shown}")
+        doors = [("reject all", lambda: review.reject(Selector(everything=True)))]
+        doors += [(f"undo turn {n}", lambda n=n: review.revert_turn(session, n)) for n in (1, 2)]
+        self.random.shuffle(doors)
+        for name, door in doors:
+            result = await door()
+            self.say(f"{name}: {result}")
+            if result.impossible and name == "reject all":  # a turn's may have a later turn's on top
+                self.report.problems.append(f"{name}: impossible {result.impossible}")
+            await asyncio.sleep(self.random.choice([0, 3]))
+            if self.random.random() < 0.5:
+                break
+        if name != "reject all":
+            await review.reject(Selector(everything=True))
+
+    # The agent
+
+    async def _work(self, session: str) -> None:
+        for _ in range(self.random.randrange(1, 5)):
+            await self._act(session)
+            await asyncio.sleep(self.random.choice([0, 0.1, 1, 4]))
+            await self._user()
+
+    async def _act(self, session: str) -> None:
+        acts = [
+            self._writes,
+            self._writes,
+            self._writes,
+            self._fills,
+            self._removes,
+            self._moves,
+            self._makes,
+        ]
+        act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
+        self.calls += 1
+        call = f"c{self.calls}"
+        if act is None:
+            await self._sends(session)
+            return
+        kind = self.random.choice(["execute", "execute", "other"])
+        update: dict[str, Any] = {"toolCallId": call, "kind": kind, "status": "in_progress"}
+        if self.random.random() < 0.3:
+            update["locations"] = [{"path": str(self.folder / self.random.choice(self.names))}]
+        tick()
+        self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call", **update})
+        await asyncio.sleep(self.random.choice([0, 0, 0.1]))
+        tick()
+        await act()
+        if self.random.random() < 0.5:
+            self.editor.looks_at_disk()
+        tick()
+        await asyncio.sleep(self.random.choice([0, 0, 0.1, 2]))
+        if self.random.random() < 0.9:
+            self.bench.workspace.session_update(
+                session, {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
+            )
+        tick()
+
+    def _there(self) -> list[str]:
+        return [name for name in self.names if (self.folder / name).is_file()]
+
+    def _changed(self, data: bytes) -> bytes:
+        """An agent's lines in it are others now."""
+        lines = data.decode().split("\n")
+        for i in self.random.sample(range(LINES), 3):
+            if i not in USERS and i < len(lines) - 1:
+                lines[i] = self.word("agent")
+        return "\n".join(lines).encode()
+
+    async def _writes(self) -> None:
+        for name in self.random.sample(self._there(), min(self.random.randrange(1, 3), len(self._there()))):
+            path = self.folder / name
+            data = self._changed(path.read_bytes())
+            self.say(f"agent writes {name}: {data!r}")
+            if self.random.random() < 0.5:
+                path.write_bytes(data)
+            else:
+                new, mode = path.with_name(path.name + ".tmp"), path.stat().st_mode
+                new.write_bytes(data)
+                new.chmod(mode)
+                new.replace(path)
+
+    async def _fills(self) -> None:
+        for name in self._there()[:1]:
+            path = self.folder / name
+            data = self._changed(path.read_bytes())
+            self.say(f"agent empties {name} and fills it: {data!r}")
+            path.write_bytes(b"")
+            self.editor.looks_at_disk()
+            await asyncio.sleep(0.3)
+            tick()
+            path.write_bytes(data)
+
+    async def _sends(self, session: str) -> None:
+        if not self._there():
+            return
+        name = self.random.choice(self._there())
+        text = await self.bench.read(name, session=session)
+        if isinstance(text, Refusal):
+            return
+        wanted = self._changed(text.encode()).decode()
+        answer = await self.bench.write(name, wanted, session=session)
+        self.say(f"agent sends {name}: {wanted!r}: {answer}")
+
+    async def _removes(self) -> None:
+        names = [n for n in self._there() + self.others if os.path.lexists(self.folder / n)]
+        for name in self.random.sample(names, 1) if names else ():
+            if self._is_unsaved(name):
+                continue
+            self.say(f"agent removes {name}")
+            if name in self.names:
+                self.gone[name] = (self.folder / name).read_bytes()
+            (self.folder / name).unlink()
+
+    async def _moves(self) -> None:
+        names = [n for n in self._there() if n not in self._open()]
+        for name in names[:1]:
+            target = f"moved{self.calls}.txt"
+            self.say(f"agent moves {name} to {target}")
+            self.gone[name] = (self.folder / name).read_bytes()
+            (self.folder / name).rename(self.folder / target)
+
+    async def _makes(self) -> None:
+        for i in range(self.random.choice([1, 1, 3, 20])):
+            path = self.folder / self.random.choice(["", "made/", "made/inner/"]) / f"new{self.calls}-{i}.txt"
+            self.say(f"agent makes {path.name}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.random.choice(["", self.word("agent") + "\n"]))
+
+    async def _modes(self) -> None:
+        for name in [n for n in ("run.sh", *self._there()[:1]) if (self.folder / n).is_file()][:1]:
+            self.say(f"agent changes the mode of {name}")
+            (self.folder / name).chmod(self.random.choice([0o755, 0o600, 0o744]))
+
+    async def _links(self) -> None:
+        link = self.folder / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.random.choice(["f1.txt", "nowhere"]))
+        self.say("agent links")
+
+    async def _bytes(self) -> None:
+        if (self.folder / "image").exists():
+            (self.folder / "image").write_bytes(b"\0" + self.random.randbytes(9))
+            self.say("agent changes the image")
+
+    # The user
+
+    async def _user(self) -> None:
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            does = self.random.choice(
+                [
+                    self._opens_or_closes,
+                    self._types_and_saves,
+                    self._edits_in_a_shell,
+                    self._restores,
+                    self._creates,
+                ]
+            )
+            tick()
+            does()
+            tick()
+            await asyncio.sleep(self.random.choice([0, 0.05, 1, 4]))
+
+    def _open(self) -> list[str]:
+        return [name for name in self.names if self.editor.uri(name) in self._documents()]
+
+    def _documents(self) -> set[str]:
+        return {uri for uri, buffer in self.editor.model.documents.items() if not buffer.hidden}
+
+    def _data(self, name: str) -> bytes | None:
+        path = self.folder / name
+        return path.read_bytes() if path.is_file() else None
+
+    def _is_unsaved(self, name: str) -> bool:
+        return name in self._open() and self.editor.text(name).encode() != self._data(name)
+
+    def _opens_or_closes(self) -> None:
+        name = self.random.choice(self.names)
+        if name in self._open():
+            if not self._is_unsaved(name):
+                self.say(f"user closes {name}")
+                self.editor.closes(name)
+        elif self._data(name):
+            self.say(f"user opens {name}")
+            self.editor.opens(name)
+
+    def _types_and_saves(self) -> None:
+        for name in self._open()[:1]:
+            text = self.editor.text(name)
+            lines = text.split("\n")
+            if len(lines) != LINES + 1 or text.encode() != self._data(name):
+                continue
+            line = self.random.choice(USERS)
+            new = self.word("user")
+            self.editor.replaces(name, lines[line], new)
+            saved = self.editor.saves(name)
+            self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
+            self.world.users_line(name, line, new)
+
+    def _edits_in_a_shell(self) -> None:
+        names = [n for n in self._there() if not self._is_unsaved(n)]
+        if not names or self._acts_run():
+            return
+        name = self.random.choice(names)
+        path = self.folder / name
+        lines = path.read_text().split("\n")
+        if len(lines) != LINES + 1 or name not in self.world.wanted:
+            return
+        line = self.random.choice(USERS)
+        lines[line] = self.word("shell")
+        self.say(f"user edits {name} in a shell: {lines[line]}")
+        path.write_text("\n".join(lines))
+        self.world.users_line(name, line, lines[line])
+
+    def _restores(self) -> None:
+        for name in [n for n in self.gone if not (self.folder / n).exists()][:1]:
+            self.say(f"user restores {name}")
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_bytes(self.world.wanted[name][1])
+
+    def _creates(self) -> None:
+        if self._acts_run():
+            return
+        name = f"mine{self.word('')}.txt"
+        self.say(f"user creates {name}")
+        (self.folder / name).write_text("mine\n")
+        self.world.users_file(name, "mine\n")
+
+    def _acts_run(self) -> bool:
+        """Whether an act of the agent's may be running by what it said: then nobody could tell."""
+        acts = self.bench.workspace._evidence._acts.get(self.bench.session)  # pyright: ignore[reportPrivateUsage]
+        return acts is not None and bool(acts.running)
