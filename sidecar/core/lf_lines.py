@@ -6,7 +6,8 @@ other numbers than in LSP. An edit sent with LSP's numbers lands in the wrong li
 same number for different places. Such texts are rare. This module counts lines for them only, at a cost proportional to
 their length; Text handles all other texts.
 
-`LfLines` accompanies a rope that is edited; `places` and `offset_at` are for a text that does not change.
+`LfLines` accompanies a rope that is edited; `places` and `offset_at` are for a text that does not change. Which editors these rules
+are for is known to `Coordinates`.
 """
 
 from __future__ import annotations
@@ -26,18 +27,16 @@ def has_lone_return(text: Text) -> bool:
     return any("\r" in chunk and _LONE.search(chunk) is not None for chunk in text.chunks)
 
 
-def places(text: Text, encoding: Encoding, lf_lines: bool) -> Callable[[int], Position]:
-    """A function that returns the position of an offset in `text`: as such an editor counts, or as in LSP if `lf_lines` is false."""
-    if lf_lines and has_lone_return(text):
+def places(text: Text, encoding: Encoding) -> Callable[[int], Position]:
+    """A function that returns the position of an offset in `text`."""
+    if has_lone_return(text):
         whole = str(text)
         return lambda offset: _position(whole, offset, encoding)
     return lambda offset: text.position_at(offset, encoding)
 
 
-def offset_at(text: Text, position: Position, encoding: Encoding, lf_lines: bool) -> int:
-    """The offset of a position as such an editor counts, or as in LSP if `lf_lines` is false."""
-    if not lf_lines:
-        return text.offset_at(position, encoding)
+def offset_at(text: Text, position: Position, encoding: Encoding) -> int:
+    """The offset of a position in `text`."""
     if has_lone_return(text):
         return _offset(str(text), position, encoding)
     return _behind_the_return(text, position, encoding)

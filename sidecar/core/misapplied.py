@@ -16,19 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
+from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.lf_lines import offset_at
 from sidecar.core.lineends import expand, fold
-from sidecar.core.text import Encoding, Position, Rope, Text
-
-
-@dataclass(frozen=True, slots=True)
-class SentEdit:
-    """One edit as it was sent: places in the editor's encoding."""
-
-    start: Position
-    end: Position
-    new: str
+from sidecar.core.text import Position, Rope, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +35,16 @@ class Separated:
 
 def separate(
     before: Text,
-    sent: Sequence[SentEdit],
+    sent: Sequence[TextEdit],
     received: Sequence[Edit],
-    encoding: Encoding,
-    lf_lines: bool = False,
+    coordinates: Coordinates,
 ) -> Separated | None:
     """What the text would be without our edits; None when they are not found.
 
     `received`: every edit since `before`, each on the text that the one before left. What our edits took away comes back, what
     they brought goes, and whatever was put in later stays, also in the midst of them."""
-    texts = _texts(before, received)
-    run = _run(texts, sent, received, encoding, lf_lines)
+    texts = states(before, received)
+    run = _run(texts, sent, received, coordinates)
     if run is None:
         return None
     # The user may have undone and redone them: what counts is how it stood last.
@@ -70,11 +60,11 @@ class Attempt:
     """One request's edits and what became of them: `received` followed on `before`."""
 
     before: Text
-    sent: Sequence[SentEdit]
+    sent: Sequence[TextEdit]
     received: Sequence[Edit]
 
 
-def separate_all(attempts: Sequence[Attempt], encoding: Encoding, lf_lines: bool = False) -> Separated | None:
+def separate_all(attempts: Sequence[Attempt], coordinates: Coordinates) -> Separated | None:
     """What the text would be without any of our edits, when those that were to put the first one right came to a wrong place, too; None
     when one of them is not found. Each attempt began with the text that the one before it left.
 
@@ -83,7 +73,7 @@ def separate_all(attempts: Sequence[Attempt], encoding: Encoding, lf_lines: bool
     found: Separated | None = None
     reached_into = False
     for attempt in reversed(attempts):
-        found = separate(attempt.before, attempt.sent, [*attempt.received, *later], encoding, lf_lines)
+        found = separate(attempt.before, attempt.sent, [*attempt.received, *later], coordinates)
         if found is None:
             return None
         reached_into = reached_into or found.reached_into
@@ -93,10 +83,9 @@ def separate_all(attempts: Sequence[Attempt], encoding: Encoding, lf_lines: bool
 
 def overwrites(
     before: Text,
-    sent: Sequence[SentEdit],
+    sent: Sequence[TextEdit],
     received: Sequence[Edit],
-    encoding: Encoding,
-    lf_lines: bool = False,
+    coordinates: Coordinates,
     *,
     meant: Text | None = None,
 ) -> bool:
@@ -106,23 +95,21 @@ def overwrites(
     meant = before if meant is None else meant
     if not received or (len(received) < 2 and meant is before):
         return False
-    texts = _texts(before, received)
-    run = _run(texts, sent, received, encoding, lf_lines)
+    texts = states(before, received)
+    run = _run(texts, sent, received, coordinates)
     if run is None or (run.first == 0 and meant is before):
         return False
     there = texts[run.first]
     return there != meant and fold(str(there)) != fold(str(meant))
 
 
-def made_on(
-    text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool = False
-) -> ChangeSet | None:
+def made_on(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> ChangeSet | None:
     """What an editor makes of our edits on `text`; None when they would overlap there."""
     edits = [
         Edit(
-            offset_at(text, edit.start, encoding, lf_lines),
-            offset_at(text, edit.end, encoding, lf_lines),
-            edit.new,
+            coordinates.offset_at(text, edit.start),
+            coordinates.offset_at(text, edit.end),
+            edit.new_text,
         )
         for edit in sent
     ]
@@ -141,8 +128,8 @@ class _Run:
     edits: Sequence[Edit]
 
 
-def _texts(before: Text, received: Sequence[Edit]) -> list[Text]:
-    """The states that were received. They share what is the same: a large text is not copied for each of them."""
+def states(before: Text, received: Sequence[Edit]) -> list[Text]:
+    """`before`, and what each of `received` led to. They share what is the same: a large text is not copied for each of them."""
     rope = Rope.of(before)
     texts = [before]
     for edit in received:
@@ -153,19 +140,18 @@ def _texts(before: Text, received: Sequence[Edit]) -> list[Text]:
 
 def _run(
     texts: Sequence[Text],
-    sent: Sequence[SentEdit],
+    sent: Sequence[TextEdit],
     received: Sequence[Edit],
-    encoding: Encoding,
-    lf_lines: bool,
+    coordinates: Coordinates,
 ) -> _Run | None:
     """Where in `received` our edits are: one after the other, in either order, or told in any other number of steps."""
     for first in range(len(received)):
         end = first + len(sent)
         for order in (list(reversed(sent)), list(sent)) if end <= len(received) else ():
             run = received[first:end]
-            if all(_same(texts[first + i], order[i], edit, encoding, lf_lines) for i, edit in enumerate(run)):
+            if all(_same(texts[first + i], order[i], edit, coordinates) for i, edit in enumerate(run)):
                 return _Run(first, end, run)
-        found = _made_in_steps(texts, first, sent, received, encoding, lf_lines)
+        found = _made_in_steps(texts, first, sent, received, coordinates)
         if found is not None:
             return found
     return None
@@ -174,27 +160,18 @@ def _run(
 def _made_in_steps(
     texts: Sequence[Text],
     first: int,
-    sent: Sequence[SentEdit],
+    sent: Sequence[TextEdit],
     received: Sequence[Edit],
-    encoding: Encoding,
-    lf_lines: bool,
+    coordinates: Coordinates,
 ) -> _Run | None:
     """The fewest changes from `first` on that together do what our edits do, and lose nothing on the way."""
     text = texts[first]
-    low = offset_at(text, min(sent, key=lambda e: e.end).end, encoding, lf_lines)
-    high = offset_at(text, max(sent, key=lambda e: e.start).start, encoding, lf_lines)
-    made: list[ChangeSet] | None = None
-    head = tail = len(text)  # how much the changes so far have left alone at the start and at the end
+    made = _made(text, sent, coordinates)
     for end in range(first + 1, len(received) + 1):
-        edit = received[end - 1]
-        head, tail = min(head, edit.start), min(tail, len(texts[end - 1]) - edit.end)
-        if head > low or len(text) - tail < high:
-            continue  # they do not reach from the first to the last of ours, which costs less than to compare texts
-        if made is None:
-            made = _made(text, sent, encoding, lf_lines)
         for changes in made:
             if (
                 changes.new_length == len(texts[end])
+                and _is_put(text, changes, texts[end])
                 and texts[end].says(changes.apply(text))
                 and not _loses(texts[first:end], received[first:end])
             ):
@@ -202,11 +179,31 @@ def _made_in_steps(
     return None
 
 
-def _made(text: Text, sent: Sequence[SentEdit], encoding: Encoding, lf_lines: bool) -> list[ChangeSet]:
+_NEAR = 16
+"""Code points behind a change that are looked at first."""
+
+
+def _is_put(text: Text, changes: ChangeSet, after: Text) -> bool:
+    """Whether `after` says at the places of `changes` what those lead to, which costs less than to compare whole texts."""
+    grown = 0
+    nexts = [*(edit.start for edit in changes.edits[1:]), len(text)]
+    for edit, then in zip(changes.edits, nexts, strict=False):
+        there = edit.new + text.slice(edit.end, min(edit.end + _NEAR, then))
+        start = edit.start + grown
+        if after.slice(start, min(start + len(there), len(after))) != there:
+            return False
+        grown += edit.growth
+    return True
+
+
+def _made(text: Text, sent: Sequence[TextEdit], coordinates: Coordinates) -> list[ChangeSet]:
     """What editors make of our edits on `text`: some have line ends of their own for what is put in."""
-    spelled = [sent, *([replace(e, new=expand(e.new, end)) for e in sent] for end in ("\n", "\r\n"))]
-    different = {tuple(edit.new for edit in edits): edits for edits in reversed(spelled)}.values()
-    made = (made_on(text, edits, encoding, lf_lines) for edits in different)
+    spelled = [
+        sent,
+        *([replace(e, new_text=expand(e.new_text, end)) for e in sent] for end in ("\n", "\r\n")),
+    ]
+    different = {tuple(edit.new_text for edit in edits): edits for edits in reversed(spelled)}.values()
+    made = (made_on(text, edits, coordinates) for edits in different)
     return [changes for changes in made if changes is not None]
 
 
@@ -224,33 +221,33 @@ def _loses(texts: Sequence[Text], steps: Sequence[Edit]) -> bool:
     return sum(len(e.new) for e in changes.edits) < put_in
 
 
-def looks_applied(sent: Sequence[SentEdit], received: Sequence[Edit]) -> bool:
+def looks_applied(sent: Sequence[TextEdit], received: Sequence[Edit]) -> bool:
     """Whether some of our text seems to be among what was received, though not as we sent it."""
     arrived = fold("".join(edit.new for edit in received))
-    return any(len(new) > 1 and new in arrived for new in (fold(edit.new).strip() for edit in sent)) or any(
-        not edit.new and any(not r.new for r in received) for edit in sent
-    )
+    return any(
+        len(new) > 1 and new in arrived for new in (fold(edit.new_text).strip() for edit in sent)
+    ) or any(not edit.new_text and any(not r.new for r in received) for edit in sent)
 
 
-def _same(text: Text, sent: SentEdit, edit: Edit, encoding: Encoding, lf_lines: bool) -> bool:
+def _same(text: Text, sent: TextEdit, edit: Edit, coordinates: Coordinates) -> bool:
     return (
-        fold(sent.new) == fold(edit.new)
-        and _is_at(text, edit.start, sent.start, encoding, lf_lines)
-        and _is_at(text, edit.end, sent.end, encoding, lf_lines)
+        fold(sent.new_text) == fold(edit.new)
+        and _is_at(text, edit.start, sent.start, coordinates)
+        and _is_at(text, edit.end, sent.end, coordinates)
     )
 
 
-def _is_at(text: Text, offset: int, place: Position, encoding: Encoding, lf_lines: bool) -> bool:
+def _is_at(text: Text, offset: int, place: Position, coordinates: Coordinates) -> bool:
     """Whether an editor may take `place` for `offset`. Where it lies behind a line's end, that is the end: for an editor to which a
     "\r" is a character like any other, behind one."""
-    at = offset_at(text, place, encoding, lf_lines)
+    at = coordinates.offset_at(text, place)
     if offset == at:
         return True
     return (
-        lf_lines
+        coordinates.lf_lines
         and offset == at + 1
         and text.slice(at, min(at + 2, len(text))) == "\r\n"
-        and text.position_at(at, encoding).character < place.character
+        and text.position_at(at, coordinates.encoding).character < place.character
     )
 
 

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar, cast
 
 import msgspec
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
 from sidecar.lsp.progress import NoProgress, ProgressBoard
@@ -33,7 +34,6 @@ from sidecar.workspace.ports import (
     Progress,
     Question,
     Saved,
-    TextEdit,
 )
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
 

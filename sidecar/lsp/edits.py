@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sidecar.workspace.ports import DocumentEdit, EditorCapabilities, TextEdit
+from sidecar.core.coordinates import TextEdit
+from sidecar.workspace.ports import DocumentEdit, EditorCapabilities
 
 
 class Unsendable(ValueError):

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.core.change import Edit
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.overlay import Document
 from sidecar.core.text import Encoding, Text
 from sidecar.core.uri import DocumentUri
 from sidecar.lsp.service import Documents
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import history
-from sidecar.workspace.ports import DocumentEdit, Editor, TextEdit
+from sidecar.workspace.ports import DocumentEdit, Editor
 
 _log = logging.getLogger(__name__)
 

@@ -6,22 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 from sidecar.core.belief import Candidate
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
+from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
-from sidecar.workspace.documents import Tracked
-from sidecar.workspace.door import Door, Intent, Landed, Planned, Stop
+from sidecar.workspace.documents import Landing, Tracked
+from sidecar.workspace.door import Intent, Landed, Planned, Right, Stop
 from sidecar.workspace.places import Place
-from sidecar.workspace.ports import Editor
-from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reads import desynchronised
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Applied, Sent
 from sidecar.workspace.state import State
-from sidecar.workspace.write_task import WriteTask, conflict, misapplied, withdrawn
+from sidecar.workspace.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
 """Called for a refused write, with the texts that it could have been based on."""
@@ -32,25 +30,18 @@ class AgentEdit(Intent[Refusal | None]):
     document has that text.
     """
 
-    def __init__(
-        self,
-        state: State,
-        editor: Editor,
-        recorder: Recorder,
-        put_right: PutRight,
-        tell: Tell,
-        task: WriteTask,
-        place: Place,
-    ) -> None:
+    goes_on_on_disk = True
+
+    def __init__(self, state: State, recorder: Recorder, tell: Tell, task: WriteTask, place: Place) -> None:
         self.label = task.session.agent
         self.path = place.path
         self._state = state
-        self._editor = editor
         self._recorder = recorder
-        self._put_right = put_right
         self._tell = tell
         self._task = task
         self._place = place
+        self._uri = place.uri
+        """Of the document, which may be open by another name."""
         self._author: Author | None = None
         """The author of the latest attempt."""
 
@@ -63,7 +54,7 @@ class AgentEdit(Intent[Refusal | None]):
         ):
             return Stop(None)
         now = Normal(str(tracked.document.snapshot()))
-        candidates = self._candidates(tracked)
+        candidates = self._candidates(tracked.document.uri)
         plan = task.plan(candidates, now.text)
         match plan:
             case NoChange():
@@ -75,14 +66,13 @@ class AgentEdit(Intent[Refusal | None]):
                 return Stop(conflict(place.requested, plan))
             case EditText():
                 changes = now.changes_in_raw(plan.changes)
-                if self._editor.capabilities.keeps_lines:
-                    changes = keep_final_end(now.raw, changes)
-                if changes.is_empty:
-                    return Stop(None)
                 known = plan.after if changes is plan.changes else None
                 return Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
             case _:
                 assert_never(plan)
+
+    def already(self, tracked: Tracked, planned: Planned) -> None:
+        return None
 
     async def journal(self, planned: Planned) -> str | Stop[Refusal | None]:
         begun = await self._recorder.begin(
@@ -96,9 +86,10 @@ class AgentEdit(Intent[Refusal | None]):
     def withdrawn(self) -> Stop[Refusal | None] | None:
         return None if self._task.may_begin else Stop(withdrawn(self._place.requested))
 
-    def applied(self, tracked: Tracked) -> Applied:
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         assert self._author is not None, "journalled first"
-        return self._recorder.live_edit(self._task.session, tracked.document.uri, self._author)
+        self._uri = tracked.document.uri
+        return self._recorder.live_edit(self._task.session, self._uri, self._author)
 
     def what(self) -> str:
         return f"{self.label}'s edit"
@@ -106,24 +97,35 @@ class AgentEdit(Intent[Refusal | None]):
     def left_there(self) -> Refusal:
         return misapplied(self._place.requested)
 
-    async def misplaced(self, door: Door, sent: Sent, entry: str) -> Stop[Refusal | None] | None:
-        """Takes the edit out and makes it at the right place, because the text that the agent was shown is known."""
+    def right(self, found: Separated) -> Right[Refusal | None]:
+        """What an agent was shown is known, so that its edit is not only taken out but made where it belongs."""
         assert self._author is not None, "journalled first"
-        candidates = self._candidates(sent.tracked)
-        right = await self._put_right.put_right(self._task, self._place, sent, self._author, candidates)
-        if right is None:
-            return None
-        return Stop(right if isinstance(right, Refusal) else None)
+        task, uri = self._task, self._uri
+        landing = self._recorder.corrected_edit(task.session, uri, self._author, found.without)
+        if found.is_undone:  # by the user, who does not want it: the rest only has to go
+            return Right(found.without, landing, self.undone())
+        without = Normal(found.without)
+        plan = task.plan(self._candidates(uri), without.text)
+        match plan:
+            case EditText():
+                wanted = without.changes_in_raw(plan.changes).apply(without.raw)
+                return Right(wanted, landing, Stop(None), "done")
+            case NoChange():
+                return Right(found.without, landing, Stop(None))
+            case Refusal():
+                return Right(found.without, landing, Stop(plan))
+            case Conflict():
+                return Right(found.without, landing, Stop(conflict(self._place.requested, plan)))
+            case _:
+                assert_never(plan)
 
-    async def misplaced_late(self, door: Door, sent: Sent, entry: str) -> None:
-        """Takes the edit out, because the agent was already told that the outcome is unknown."""
-        assert self._author is not None, "journalled first"
-        await self._put_right.take_back(self._task, self._place, sent, self._author)
+    def undone(self) -> Stop[Refusal | None]:
+        return Stop(kept_changing(self._place.requested))
 
     async def ended_late(self, landed: Landed | None) -> None:
         if landed is not None:
             self._task.believe(self._state.beliefs, landed.tracked.document.uri)
 
-    def _candidates(self, tracked: Tracked) -> tuple[Candidate, ...]:
+    def _candidates(self, uri: DocumentUri) -> tuple[Candidate, ...]:
         """The texts that the write may be based on."""
-        return self._state.candidates(self._task.session, tracked.document.uri, self._task.ticket.moment)
+        return self._state.candidates(self._task.session, uri, self._task.ticket.moment)

@@ -16,7 +16,6 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
@@ -25,13 +24,13 @@ from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.buffer_writes import BufferWriter
-from sidecar.workspace.documents import Tracked
+from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import Audit, Editor, Journal
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reconcile import Reconciler
-from sidecar.workspace.sending import Applied, Sent
+from sidecar.workspace.sending import Sent
 from sidecar.workspace.state import State
 
 _LABEL = 80
@@ -144,11 +143,7 @@ class Applier:
 
     async def _edit(self, ticket: Ticket, tracked: Tracked, change: Change) -> ApplyResult:
         was_user_dirty = tracked.is_user_dirty()
-        result = await self._door.edit(
-            tracked,
-            _Revert(self._state, self._journal, change, self._editor.capabilities.keeps_lines),
-            ticket,
-        )
+        result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
         match result:
             case Stop():
                 return result.end
@@ -174,13 +169,12 @@ class Applier:
 class _Revert(Intent[ApplyResult]):
     """The steps of a change are made to an open document."""
 
-    def __init__(self, state: State, journal: Journal, change: Change, keeps_lines: bool) -> None:
+    def __init__(self, state: State, journal: Journal, change: Change) -> None:
         self.label = plain(change.label, _LABEL)
         self.path = change.path
         self._state = state
         self._journal = journal
         self._change = change
-        self._keeps_lines = keeps_lines
         self._reviewed: Reviewed | None = None
         self._hunks: tuple[Hunk, ...] = ()
         self._text = Text.of("")
@@ -194,11 +188,10 @@ class _Revert(Intent[ApplyResult]):
         changes = _planned(before, self._change.steps)
         if isinstance(changes, ApplyResult):
             return Stop(changes)
-        if self._keeps_lines:
-            changes = keep_final_end(before, changes)
-        if changes.is_empty:
-            return Stop(ApplyResult("applied", saved=tracked.is_clean()))
-        return Planned(before, changes, changes.apply(before))
+        return Planned.of(before, changes)
+
+    def already(self, tracked: Tracked, planned: Planned) -> ApplyResult:
+        return ApplyResult("applied", saved=tracked.is_clean())
 
     async def journal(self, planned: Planned) -> str | Stop[ApplyResult]:
         entry = _entry(self._change, planned.before, planned.after)
@@ -207,13 +200,13 @@ class _Revert(Intent[ApplyResult]):
         except JournalFailed as failed:
             return Stop(ApplyResult("refused", f"it could not be journalled first: {failed}"))
 
-    def applied(self, tracked: Tracked) -> Applied:
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         uri = tracked.document.uri
         self._reviewed = self._state.ledgers.get(uri)
         self._hunks = () if self._reviewed is None else self._reviewed.ledger.hunks
         self._text = tracked.document.snapshot()
 
-        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+        def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             reviewed = self._state.ledgers.get(uri)
             if reviewed is None:
                 return
@@ -223,7 +216,7 @@ class _Revert(Intent[ApplyResult]):
                 reviewed.user_edit(step, length, lambda: after)
             self._state.ledgers.moved(reviewed)
 
-        return applied
+        return landed
 
     def what(self) -> str:
         return f"“{self.label}”"

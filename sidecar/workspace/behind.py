@@ -337,7 +337,7 @@ class Behind:
         self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
     ) -> None:
         """A change of its file before a document was opened, or while it was. `before`, `after`: compared form."""
-        if tracked.agents_edits or tracked.watch is not None:
+        if tracked.agents_edits or tracked.flight is not None:
             return  # what agents have written in it since is not to be lost
         now = Normal(str(tracked.document.snapshot()))
         raw_after = _without(diff(after, now.text), now, after)

@@ -26,10 +26,9 @@ from sidecar.workspace.door import Door, Gone, Landed, NotTaken, Stop, Unanswere
 from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Saved
-from sidecar.workspace.put_right import PutRight
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Misplaced, Sender
+from sidecar.workspace.sending import Sender
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import (
@@ -48,14 +47,6 @@ LEFT_TO_THE_USER = "this editor leaves saving to the user"
 COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The document was closed on the way: the disk is the truth now."""
-
-    misplaced: Misplaced | None = None
-    """The edit had come to it before, at a wrong place, and may have been saved there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +75,17 @@ class BufferWriter:
         self._door = door
         self._reconciler = reconciler
         self._recorder = recorder
-        self._put_right = PutRight(state, editor, sender, recorder)
         self.conflicts: Conflicts | None = None
         """Told of writes that were refused because the user changed the same lines, and of those that were made."""
 
     async def write(
         self, task: WriteTask, place: Place, tracked: Tracked
-    ) -> WriteDone | Closed | Untaken | Refusal:
-        """Makes the open document say what the agent wants, and saves it by policy."""
+    ) -> WriteDone | Gone | Untaken | Refusal:
+        """Makes the open document say what the agent wants, and saves it by policy. Gone: it was closed on the way, and the disk is
+        the truth now."""
         await self._reconciler.look(tracked)
         was_user_dirty = tracked.is_user_dirty()
-        intent = AgentEdit(
-            self._state, self._editor, self._recorder, self._put_right, self._tell, task, place
-        )
+        intent = AgentEdit(self._state, self._recorder, self._tell, task, place)
         result = await self._door.edit(tracked, intent, task.ticket)
         match result:
             case Stop():
@@ -111,7 +100,9 @@ class BufferWriter:
             case Unanswered():
                 return outcome_unknown(place.requested)
             case Gone():
-                return self._gone(place, result)
+                if result.is_unseen:
+                    return unseen(place.requested)
+                return result if result.tracked.closed else editor_refused(place.requested, result.reason)
         uri = tracked.document.uri
         task.believe(self._state.beliefs, uri)
         if self.conflicts is not None:
@@ -254,13 +245,6 @@ class BufferWriter:
             "info",
             f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stays; the agent was told.",
         )
-
-    def _gone(self, place: Place, gone: Gone) -> Closed | Refusal:
-        if gone.sent is not None and gone.sent.unseen:
-            return unseen(place.requested)
-        if gone.tracked.closed:
-            return Closed(self._sender.misplaced(gone.sent) if gone.sent is not None else None)
-        return editor_refused(place.requested, gone.reason)
 
     async def settle(self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents") -> WriteDone:
         """Saves by policy what an edit of `tracked` led to. Where the user closed the document on the way and the edit opened it

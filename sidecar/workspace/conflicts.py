@@ -15,7 +15,6 @@ from typing import Literal
 
 from sidecar.core.hunks import lines_of
 from sidecar.core.ledger import Author
-from sidecar.core.lf_lines import places
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal
 from sidecar.core.uri import DocumentUri
@@ -162,7 +161,7 @@ class Conflicts:
         merged = merge(conflict.base, now.text, conflict.theirs)
         hunks = merged.hunks if isinstance(merged, Conflict) else ()
         can = self._capabilities()
-        place = places(snapshot, can.encoding, can.lf_lines)
+        place = can.coordinates.places(snapshot)
         starts = list(itertools.accumulate(map(len, lines_of(now.text)), initial=0)) if hunks else []
         shown: list[Json] = []
         for hunk in hunks:

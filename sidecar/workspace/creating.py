@@ -7,6 +7,7 @@ from functools import partial
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.ledger import Author
 from sidecar.core.normal import BOM
 from sidecar.core.refusal import Refusal
@@ -14,7 +15,7 @@ from sidecar.core.text import Position, Text
 from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter
 from sidecar.workspace.door import Door
 from sidecar.workspace.places import Place
-from sidecar.workspace.ports import DocumentEdit, TextEdit
+from sidecar.workspace.ports import DocumentEdit
 from sidecar.workspace.recording import Recorder
 from sidecar.workspace.sending import ANSWER_SECONDS, Request, Sender
 from sidecar.workspace.state import State

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sidecar.core.belief import Candidate
-from sidecar.core.normal import normal
+from sidecar.core.normal import normal, says
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 
@@ -135,6 +135,11 @@ class DiskTexts:
         """Whether `text` (compared form) is the text last found on disk."""
         newest = self._newest(uri)
         return newest is not None and newest.compared() == text
+
+    def is_text(self, uri: DocumentUri, text: Text) -> bool:
+        """The same of a raw text."""
+        newest = self._newest(uri)
+        return newest is not None and says(text, newest.compared())
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""

@@ -225,7 +225,7 @@ class DiskWatch:
         """Open documents whose files differ from the last check."""
         found: list[Tracked] = []
         for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
-            at_rest = tracked.observed.is_set() and tracked.watch is None and not tracked.saving
+            at_rest = tracked.observed.is_set() and tracked.flight is None and not tracked.saving
             if at_rest and not self._reconciler.is_current(tracked):
                 found.append(tracked)
         return found

@@ -15,9 +15,9 @@ from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.places import Place
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import RELOAD_SECONDS, Misplaced, Reload, Sender
+from sidecar.workspace.sending import RELOAD_SECONDS, Reload, Sender
 from sidecar.workspace.state import State
-from sidecar.workspace.write_task import WriteDone, WriteTask, conflict, withdrawn
+from sidecar.workspace.write_task import Misplaced, WriteDone, WriteTask, conflict, withdrawn
 
 
 class DiskWriter:
@@ -103,13 +103,13 @@ class DiskWriter:
         """The editor has the file open all the same: when it takes the text from the disk, that is the agent's edit, of `proper`
         where a misplaced one was taken out first."""
         tracked = self._state.documents.get(uri)
-        if tracked is None or tracked.watch is not None:
+        if tracked is None or tracked.flight is not None:
             return None
         if proper is None:
-            applied = self._recorder.live_edit(task.session, uri, author)
+            landing = self._recorder.live_edit(task.session, uri, author)
         else:
-            applied = self._recorder.corrected_edit(task.session, uri, author, proper)
-        return self._sender.reload(tracked, Text.of(text), applied)
+            landing = self._recorder.corrected_edit(task.session, uri, author, proper)
+        return self._sender.reload(tracked, Text.of(text), landing)
 
     async def create(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         """Makes a file that does not exist, and the folders above it."""

@@ -6,21 +6,25 @@ some of the edits since then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
-from sidecar.core.change import Edit
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.inflight import InFlight, Others, Ours, Phase
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.disk_texts import DiskTexts
 from sidecar.workspace.save_history import SaveHistory
-from sidecar.workspace.watch import Watch
+from sidecar.workspace.watch import News, Watch
+
+Landing = Callable[[Text, ChangeSet, Text], None]
+"""What to call when an edit was seen in its document: (the text before, the changes, the text after)."""
 
 
 @dataclass(slots=True)
@@ -36,8 +40,8 @@ class Tracked:
     user_dirty: bool = False
     edited: bool = False
     """There were edits since the text equalled the disk's."""
-    watch: Watch | None = None
-    """The watch of the agent's edit that is under way."""
+    flight: InFlight | None = None
+    """The edit of ours that is on its way."""
     quiet: bool = False
     """Changes that arrive now are neither the user's nor an agent's (the editor's reload, its save participants)."""
     text_at_save: Text | None = None
@@ -46,8 +50,8 @@ class Tracked:
     """The number of didSave received, to notice another one."""
     looking: anyio.Lock = field(default_factory=anyio.Lock)
     """Held while mirror and disk are reconciled."""
-    at_rest: anyio.Event = field(default_factory=anyio.Event)
-    """Set when the edit of `watch` is settled."""
+    news: News = field(default_factory=News)
+    """Of that edit: it is settled, or the document is closed."""
     closed: bool = False
     observed: anyio.Event = field(default_factory=anyio.Event)
     """Set when the disk was checked after didOpen."""
@@ -81,13 +85,13 @@ class Tracked:
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
         if not self.edited:
-            if self.watch is None:
+            if self.flight is None:
                 self.hunks_when_clean = self.hunks()
                 self.length_when_clean = len(document.rope) - edit.growth
             if self.first_edit is not None:
                 self.first_edit(self)
         self.edited = True
-        if self.watch is None:
+        if self.flight is None:
             self.others_edit(edit, len(document.rope))
 
     def others_edit(self, edit: Edit, length: int, *, is_users: bool = True) -> None:
@@ -97,6 +101,19 @@ class Tracked:
             self.history.users_edit()
         if self.not_an_agents is not None:
             self.not_an_agents(self, edit, length)
+
+    def closes(self) -> None:
+        """The editor closed it."""
+        self.closed = True
+        self.observed.set()
+        if self.flight is not None:
+            self.flight.closes()
+            self.news.ring()
+
+    @property
+    def name(self) -> str:
+        """What the user is told it is called."""
+        return to_path(self.document.uri) or self.document.uri
 
     def text(self) -> str:
         return normal(str(self.document.snapshot()))
@@ -113,13 +130,48 @@ class Tracked:
         finally:
             watch.close()
 
+    # An edit of ours on its way
+
+    def sends(self, flight: InFlight, news: News) -> None:
+        """From now on nothing is planned for the document."""
+        self.flight, self.news = flight, news
+
+    def rests(self, flight: InFlight) -> None:
+        """It is not on its way to this document any more."""
+        if self.flight is flight:
+            self.flight = None
+            self.news.ring()
+
+    def settles(self, flight: InFlight, landing: Landing | None) -> None:
+        """Whose everything was that was received since it was sent is known now. Without `landing` the edit is nobody's."""
+        self.rests(flight)
+        for one in flight.account(is_ours=landing is not None and flight.phase is not Phase.THERE):
+            match one:
+                case Ours(before, changes, after):
+                    self.agents_edits += 1
+                    self.hunks_when_clean = None
+                    if landing is not None:
+                        landing(before, changes, after)
+                case Others(edit, length, is_users):
+                    if not self.closed:
+                        self.others_edit(edit, length, is_users=is_users)
+
     async def rest(self, seconds: float) -> bool:
-        """Whether no edit of ours is under way, after waiting for that at most that long."""
+        """Whether no edit of ours is on its way, after waiting for that at most that long."""
         with anyio.move_on_after(seconds):
-            while self.watch is not None:
-                self.at_rest = anyio.Event()
-                await self.at_rest.wait()
-        return self.watch is None
+            while self.flight is not None:
+                await self.news.wait()
+        return self.flight is None
+
+    def settled_text(self) -> Text:
+        """The text of which everything is known whose it is."""
+        return self.document.snapshot() if self.flight is None else self.flight.story.before
+
+    def settled_version(self) -> int:
+        """Of that text."""
+        return self.document.version if self.flight is None else self.flight.story.version
+
+    # Clean or dirty
 
     def is_clean(self) -> bool:
         """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
@@ -153,6 +205,18 @@ class Tracked:
     def was_saved(self, text: str) -> bool:
         """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""
         return self.disk is not None and self.disk.is_editors(self.document.uri, text)
+
+    def is_on_disk(self, text: Text) -> bool:
+        """Whether `text` is what the disk was last found to say."""
+        return self.disk is not None and self.disk.is_text(self.document.uri, text)
+
+    def earlier_on_disk(self, opened: Text) -> Sequence[str]:
+        """What the disk held (compared form, the newest first), on which the editor may have made an edit before it told the document
+        open with `opened`. Nothing when that is what the disk says: then nothing was made of it."""
+        text = str(opened)
+        if self.disk is None or "\r" in text or self.is_on_disk(opened):
+            return ()
+        return self.disk.known(self.document.uri)
 
     def was_on_disk(self, text: str) -> bool:
         """Whether the disk is known to have held `text` (compared form) once."""
@@ -199,10 +263,7 @@ class Documents:
     def closed(self, uri: DocumentUri) -> Tracked | None:
         tracked = self._by_uri.pop(uri, None)
         if tracked is not None:
-            tracked.closed = True
-            tracked.observed.set()
-            if tracked.watch is not None:
-                tracked.watch.look()
+            tracked.closes()
             if tracked.on_edit in tracked.document.listeners:
                 tracked.document.listeners.remove(tracked.on_edit)
         return tracked

@@ -16,16 +16,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar, assert_never
+from typing import Generic, TypeAlias, TypeVar
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.final_end import keep_final_end
+from sidecar.core.inflight import Phase
+from sidecar.core.misapplied import Separated
+from sidecar.core.normal import normal
+from sidecar.journal.entry import EntryState
 from sidecar.workspace.background import Background
-from sidecar.workspace.documents import Tracked
+from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.ports import Editor, Journal
 from sidecar.workspace.queues import Queues, Ticket
-from sidecar.workspace.sending import ANSWER_SECONDS, Applied, Outcome, Sender, Sent
+from sidecar.workspace.sending import ANSWER_SECONDS, Sender, Sent
+from sidecar.workspace.write_task import Misplaced
 
 MAX_ATTEMPTS = 5
 """How often one edit may be refused before it is given up."""
@@ -44,6 +51,22 @@ class Planned:
     """Changes to `before`."""
     after: str
     """The text after the changes."""
+
+    @staticmethod
+    def of(before: str, changes: ChangeSet) -> Planned:
+        return Planned(before, changes, changes.apply(before))
+
+
+@dataclass(frozen=True, slots=True)
+class Right(Generic[End]):
+    """What a document is to say in which an edit came to a wrong place."""
+
+    wanted: str
+    landing: Landing | None = None
+    end: Stop[End] | None = None
+    """The answer then; None: plan again."""
+    journal: EntryState = "failed"
+    """What becomes of the edit's entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +109,10 @@ class Gone:
 
     tracked: Tracked
     reason: str = ""
-    sent: Sent | None = None
-    """The attempt that was in progress."""
+    is_unseen: bool = False
+    """The edit may be in a buffer that nobody sees."""
+    misplaced: Misplaced | None = None
+    """The edit had come to it before, at a wrong place, and may have been saved there."""
 
 
 Result: TypeAlias = Stop[End] | Landed | NotTaken | Unanswered | Gone
@@ -99,7 +124,9 @@ class Intent(ABC, Generic[End]):
     label: str
     """The editor's name for the undo step."""
     path: str
-    """The file, in the form shown to the user."""
+    """The file, as it is named to the user."""
+    goes_on_on_disk = False
+    """A document that is closed meanwhile is changed on the disk instead, and an edit at a wrong place taken out there."""
 
     @abstractmethod
     def plan(self, tracked: Tracked) -> Planned | Stop[End]:
@@ -110,8 +137,12 @@ class Intent(ABC, Generic[End]):
         """Journals the edit; durable when this returns. Returns the entry's id."""
 
     @abstractmethod
-    def applied(self, tracked: Tracked) -> Applied:
-        """Returns the callback for when the planned change appears in the document. Called right before sending."""
+    def already(self, tracked: Tracked, planned: Planned) -> End:
+        """The answer when nothing is left of the plan to be sent."""
+
+    @abstractmethod
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
+        """What to call when the planned change was seen in the document. Asked for right before sending."""
 
     @abstractmethod
     def what(self) -> str:
@@ -125,23 +156,16 @@ class Intent(ABC, Generic[End]):
         """Returns an answer if the requester is gone. Called after journalling, right before sending."""
         return None
 
+    def right(self, found: Separated) -> Right[End]:
+        """What the document is to say when the editor made the edit at a wrong place: the text without it, and then it is planned again."""
+        return Right(found.without)
+
     def taken_out(self, sent: Sent) -> None:
         """Called when an edit at a wrong place has been taken out again."""
 
-    async def misplaced(self, door: Door, sent: Sent, entry: str) -> Stop[End] | None:
-        """The editor applied the edit at a wrong place, or its place is unknown. Finishes the journal entry. Returns
-        None to plan again.
-        """
-        if await door.take_back(self, sent):
-            await door.journal.finish(entry, "failed")
-            self.taken_out(sent)
-            return None
-        await door.journal.finish(entry, "unknown")
-        return Stop(self.left_there())
-
-    async def misplaced_late(self, door: Door, sent: Sent, entry: str) -> None:
-        """Like `misplaced`, but after the caller stopped waiting, so there is nobody to plan it again for."""
-        await self.misplaced(door, sent, entry)
+    def undone(self) -> Stop[End] | None:
+        """The user took an edit at a wrong place back themselves. None: plan again."""
+        return None
 
     async def ended_late(self, landed: Landed | None) -> None:
         """Called with the edit's result after the caller stopped waiting. `landed`: None if the edit was not applied."""
@@ -155,7 +179,7 @@ class Door:
     ) -> None:
         self._editor = editor
         self._sender = sender
-        self.journal = journal
+        self._journal = journal
         self._queues = queues
         self._tasks = tasks
 
@@ -174,53 +198,102 @@ class Door:
             planned = intent.plan(tracked)
             if isinstance(planned, Stop):
                 return planned
+            planned = self._fitted(planned)
+            if planned.changes.is_empty:
+                return Stop(intent.already(tracked, planned))
             if not (can.apply_edit and can.document_changes):
                 return NotTaken(tracked, reason, stood_still=True)
             moment = _moment(tracked)
             entry = await intent.journal(planned)
             if isinstance(entry, Stop):
                 return entry
-            if _moment(tracked) != moment or tracked.watch is not None:
+            if _moment(tracked) != moment or tracked.flight is not None:
                 moves += 1
-                await self.journal.finish(entry, "failed")
+                await self._journal.finish(entry, "failed")
                 continue
             withdrawn = intent.withdrawn()
             if withdrawn is not None:
-                await self.journal.finish(entry, "failed")
+                await self._journal.finish(entry, "failed")
                 return withdrawn
-            sent = await self._sender.send(tracked, planned.changes, intent.label, intent.applied(tracked))
+            landing = intent.landing(tracked, planned)
+            sent = await self._sender.send(tracked, planned.changes, intent.label, landing)
             tracked = sent.tracked
-            match sent.outcome:
-                case Outcome.APPLIED:
-                    await self.journal.finish(entry, "done")
-                    return Landed(tracked)
-                case Outcome.UNKNOWN:
-                    self.hold(ticket, partial(self._late, intent, sent, entry))
-                    return Unanswered(sent)
-                case Outcome.GONE:
-                    await self.journal.finish(entry, "unknown")
-                    return Gone(tracked, sent.reason, sent)
-                case Outcome.REFUSED:
-                    await self.journal.finish(entry, "failed")
-                case Outcome.UNCLEAR:
-                    end = await intent.misplaced(self, sent, entry)
-                    if end is not None:
-                        return end
-                case _:
-                    assert_never(sent.outcome)
+            if not sent.flight.has_ended:
+                self.hold(ticket, partial(self._late, intent, sent, entry))
+                return Unanswered(sent)
+            ended = await self._ended(intent, sent, entry)
+            if ended is not None:
+                return ended
             refusals += 1
-            stood_still += not sent.received
+            stood_still += not sent.watch.edits
             reason = sent.reason
         return NotTaken(tracked, reason, stood_still == refusals and not moves)
 
-    async def take_back(self, intent: Intent[End], sent: Sent) -> bool:
-        """Takes an edit at a wrong place out again. True if it is out and the document is still open.
+    def _fitted(self, planned: Planned) -> Planned:
+        """For an editor of lines, without what it does to the final line end."""
+        if not self._editor.capabilities.keeps_lines:
+            return planned
+        changes = keep_final_end(planned.before, planned.changes)
+        return planned if changes is planned.changes else Planned.of(planned.before, changes)
 
-        If it cannot reliably be taken out, nothing more is tried and the user is told.
-        """
-        label = f"{intent.label}, taken back"
-        taken_back = await self._sender.take_back_or_tell(sent, label, intent.what(), intent.path)
-        return taken_back and not sent.tracked.closed
+    async def _ended(
+        self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
+    ) -> Stop[End] | Landed | Gone | None:
+        """Does what the end of an edit asks for (`core.inflight.ACTIONS`). None: plan it again. `late`: there is nobody to plan it for."""
+        match sent.flight.phase:
+            case Phase.EXACT | Phase.THERE:
+                await self._journal.finish(entry, "done")
+                return Landed(sent.tracked)
+            case Phase.DISPLACED:
+                return await self._put_right(intent, sent, entry, late=late)
+            case Phase.REFUSED:
+                await self._journal.finish(entry, "failed")
+                return None
+            case _:
+                await self._journal.finish(entry, "unknown")
+                return self._gone(intent, sent)
+
+    def _gone(self, intent: Intent[End], sent: Sent) -> Gone:
+        tracked, without = sent.tracked, sent.flight.without() if sent.tracked.closed else None
+        if without is None:
+            return Gone(tracked, sent.reason, sent.flight.is_unseen)
+        if sent.watch.saved_over and not intent.goes_on_on_disk:
+            self._editor.show(
+                "warning",
+                f"The editor applied {intent.what()} in the wrong place in {intent.path}, which was saved and closed. "
+                "Compare the file with what you had.",
+            )
+        return Gone(tracked, sent.reason, misplaced=Misplaced(tracked.text(), normal(without)))
+
+    async def _put_right(
+        self, intent: Intent[End], sent: Sent, entry: str, *, late: bool
+    ) -> Stop[End] | None:
+        """The editor made it at a wrong place, or nobody can say where."""
+
+        def right(found: Separated) -> Right[End]:
+            to_say = Right[End](found.without) if late else intent.right(found)
+            fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
+            return replace(to_say, wanted=fitted.after)
+
+        label, what = f"{intent.label}, put right", intent.what()
+        corrected = await self._sender.correct(sent, label, what, intent.path, right)
+        if corrected.left:
+            await self._journal.finish(entry, "unknown")
+            return Stop(intent.left_there())
+        said = corrected.right
+        await self._journal.finish(entry, "failed" if said is None else said.journal)
+        if corrected.reached_into:
+            self._editor.show(
+                "info",
+                f"The editor put {what} where you were typing in {intent.path}. "
+                "The text that it replaced is restored. Check the lines around it.",
+            )
+        if corrected.is_undone:
+            return intent.undone()
+        if said is None:
+            return None
+        intent.taken_out(sent)
+        return said.end
 
     def hold(self, ticket: Ticket | None, work: Callable[[], Awaitable[None]]) -> None:
         """Runs `work` in the background. The ticket's document queue stays shut meanwhile."""
@@ -236,16 +309,10 @@ class Door:
         self._tasks.start_soon(held)
 
     async def _late(self, intent: Intent[End], sent: Sent, entry: str) -> None:
-        """Waits for the late answer and finishes the edit, which may still be applied."""
-        if sent.late is not None:
-            await sent.late.wait()
-        landed = None
-        if sent.outcome is Outcome.UNCLEAR:
-            await intent.misplaced_late(self, sent, entry)
-        else:
-            landed = None if sent.matched_at is None else Landed(sent.tracked)
-            await self.journal.finish(entry, "done" if landed is not None else "failed")
-        await intent.ended_late(landed)
+        """The answer may still come, and the edit with it."""
+        await sent.settled.wait()
+        ended = await self._ended(intent, sent, entry, late=True)
+        await intent.ended_late(ended if isinstance(ended, Landed) else None)
 
 
 def _moment(tracked: Tracked) -> tuple[int, int, bool]:

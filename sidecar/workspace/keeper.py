@@ -126,4 +126,4 @@ class Keeper:
         tracked = self._state.documents.get(reviewed.uri)
         if tracked is None or not reviewed.live:
             return reviewed.text
-        return tracked.document.snapshot() if tracked.watch is None else tracked.watch.before
+        return tracked.settled_text()

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sidecar.config import AgentCommand
-from sidecar.core.text import Encoding, Position
+from sidecar.core.coordinates import Coordinates, TextEdit
+from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
@@ -58,14 +59,10 @@ class EditorCapabilities:
     adds_final_end: bool = False
     """Files that it saves always have a final line end."""
 
-
-@dataclass(frozen=True, slots=True)
-class TextEdit:
-    """Replace start..end (editor's encoding) by `new_text`; edits of one document never overlap and are sorted by start."""
-
-    start: Position
-    end: Position
-    new_text: str
+    @property
+    def coordinates(self) -> Coordinates:
+        """How this editor counts."""
+        return Coordinates(self.encoding, self.lf_lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from typing import Literal
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
+from sidecar.core.inflight import Phase
 from sidecar.core.lineends import expand, fold
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.misapplied import taken_out
@@ -27,15 +29,13 @@ from sidecar.workspace.behind import Behind, Seen
 from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
-from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, TextEdit
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
 from sidecar.workspace.save_history import Explained
 from sidecar.workspace.sending import (
     ANSWER_SECONDS,
     MIRROR_SECONDS,
     RELOAD_SECONDS,
-    Outcome,
     Sender,
-    text_edits,
 )
 from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
@@ -163,7 +163,7 @@ class Reconciler:
         """Brings mirror and disk together if the file changed since it was last seen."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
-        if (tracked.watch is not None or tracked.saving) and not tracked.looking.locked():
+        if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
             return  # an edit or a save is on its way, and nothing is planned beside it
         async with tracked.looking:
             await self._look(tracked)
@@ -318,15 +318,12 @@ class Reconciler:
             return False
         sent = await self._sender.send(tracked, raw, "Changed on disk")
         # Who saves over what somebody put there wants their own text, be the change already on its way.
-        uri, disk = tracked.document.uri, tracked.disk
-        outdated = sent.saved_over and disk is not None and not disk.says(uri, on_disk.text)
-        if sent.outcome is Outcome.UNCLEAR or (sent.outcome is Outcome.APPLIED and outdated):
+        outdated = sent.watch.saved_over and not tracked.is_on_disk(Text.of(on_disk.text))
+        if sent.flight.phase is Phase.DISPLACED or (sent.landed and outdated):
             what = "what was changed on the disk"
-            await self._sender.take_back_or_tell(
-                sent, "Changed on disk, taken back", what, to_path(uri) or uri
-            )
+            await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
             return False
-        if sent.outcome is not Outcome.APPLIED:
+        if not sent.landed:
             return False
         tracked.together = on_disk.text
         return True
@@ -335,7 +332,7 @@ class Reconciler:
         """Whether both are still what they were when they were compared."""
         path = to_path(tracked.document.uri)
         return (
-            tracked.watch is None
+            tracked.flight is None
             and not tracked.closed
             and str(tracked.document.snapshot()) == now.raw
             and path is not None
@@ -368,7 +365,7 @@ class Reconciler:
         document = tracked.document
         wanted = normal(changes.apply(now.raw))
         on_top = diff(disk, wanted)
-        edits = text_edits(Text.of(disk), on_top, self._editor.capabilities.encoding)
+        edits = Coordinates(self._editor.capabilities.encoding).edits(Text.of(disk), on_top)
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
         watch = Watch(document, Text.of(wanted))
         tracked.quiet = True
@@ -398,8 +395,8 @@ class Reconciler:
         """Once more from the disk, with what leads to `wanted` on top: for an editor that takes no other edits."""
         if on_disk.text is None or not self._is_unmoved(tracked, current, on_disk):
             return False
-        document, encoding = tracked.document, self._editor.capabilities.encoding
-        edits = text_edits(Text.of(on_disk.text), diff(on_disk.text, wanted), encoding)
+        document, coordinates = tracked.document, Coordinates(self._editor.capabilities.encoding)
+        edits = coordinates.edits(Text.of(on_disk.text), diff(on_disk.text, wanted))
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, current.terminator)) for e in edits)
         try:
             answer = await self._editor.reload(document.client_uri, document.version, edits)
@@ -416,7 +413,7 @@ class Reconciler:
             if normal(after) == disk != normal(text):
                 found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
                 changes = diff(str(tracked.document.snapshot()), found.without)
-                if not tracked.closed and tracked.watch is None and not changes.is_empty:
+                if not tracked.closed and tracked.flight is None and not changes.is_empty:
                     await self._sender.send(tracked, changes, "Changed on disk, taken back")
                 return
             text = after
@@ -434,7 +431,7 @@ class Reconciler:
         text = Text.of(on_disk.text)
         made = tuple(
             Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
-            for e in text_edits(Text.of(disk), on_top, encoding)
+            for e in Coordinates(encoding).edits(Text.of(disk), on_top)
         )
         merged = merge(before, now.text, on_disk.text)
         tracked.apart = isinstance(merged, Conflict)
@@ -445,7 +442,7 @@ class Reconciler:
                 back = merge(ChangeSet.of(len(text), made).apply(text), current.text, proper)
             except ValueError:  # places that are no places there
                 break
-            if isinstance(back, Conflict) or tracked.watch is not None or tracked.closed:
+            if isinstance(back, Conflict) or tracked.flight is not None or tracked.closed:
                 break
             raw = current.changes_in_raw(back.changes)
             if raw.is_empty or await self._take_again(
@@ -454,6 +451,6 @@ class Reconciler:
                 return
             if not self._is_unmoved(tracked, current, on_disk):
                 continue
-            if (await self._sender.send(tracked, raw, "Changed on disk")).outcome is Outcome.APPLIED:
+            if (await self._sender.send(tracked, raw, "Changed on disk")).landed:
                 return
         self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

@@ -10,7 +10,6 @@ from typing import TypeAlias
 import anyio
 
 from sidecar.core.change import ChangeSet
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -18,12 +17,12 @@ from sidecar.core.uri import from_path, to_path
 from sidecar.disk import Decoded, Resolved, decode
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.buffer_writes import BufferWriter
-from sidecar.workspace.documents import Tracked
+from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.file_reviews import FileChange, FileReviews
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import DocumentEdit, Editor, Journal
-from sidecar.workspace.sending import ANSWER_SECONDS, Applied, Sender, Sent
+from sidecar.workspace.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.state import State
 
 Plan = Callable[[int], Rejection]
@@ -146,8 +145,7 @@ class Rejecter:
 
     async def _in_editor(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> Rejected:
         was_user_dirty = tracked.is_user_dirty()
-        keeps_lines = self._editor.capabilities.keeps_lines
-        intent = _Rejection(self._state, reviewed, plan, self._begin, keeps_lines=keeps_lines)
+        intent = _Rejection(self._state, reviewed, plan, self._begin)
         result = await self._door.edit(tracked, intent)
         match result:
             case Stop():
@@ -245,15 +243,12 @@ class _Rejection(Intent[Rejected]):
 
     label = "reject"
 
-    def __init__(
-        self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin, *, keeps_lines: bool
-    ) -> None:
+    def __init__(self, state: State, reviewed: Reviewed, plan: Plan, begin: _Begin) -> None:
         self.path = to_path(reviewed.uri) or reviewed.uri
         self._state = state
         self._reviewed = reviewed
         self._plan = plan
         self._begin = begin
-        self._keeps_lines = keeps_lines
         self._before = Text.of("")
         self._empties = False
         self._rejection: Rejection | None = None
@@ -271,16 +266,23 @@ class _Rejection(Intent[Rejected]):
         self._rejection = self._plan(len(self._before))
         if self._rejection.changes.is_empty:
             return Stop(Rejected(impossible=self.impossible))
-        before = str(self._before)
         self._empties = not self._rejection.changes.new_length and not self._rejection.hunks
-        if self._keeps_lines:
-            self._rejection = _with_final_end(before, self._rejection)
-        changes = self._rejection.changes
-        if changes.is_empty:
-            self._reviewed.ledger.rejected(self._before, self._rejection, self._before)
-            self._state.ledgers.moved(self._reviewed)
-            return Stop(Rejected(impossible=self.impossible, emptied=self._empties))
-        return Planned(before, changes, changes.apply(before))
+        return Planned.of(str(self._before), self._rejection.changes)
+
+    def already(self, tracked: Tracked, planned: Planned) -> Rejected:
+        rejection = self._as_sent(planned)
+        self._reviewed.ledger.rejected(self._before, rejection, self._before)
+        self._state.ledgers.moved(self._reviewed)
+        return Rejected(impossible=self.impossible, emptied=self._empties)
+
+    def _as_sent(self, planned: Planned) -> Rejection:
+        """The newest plan, with what is left of its changes."""
+        assert self._rejection is not None, "planned first"
+        end = planned.changes.new_length
+        hunks = self._rejection.hunks
+        hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in hunks)
+        self._rejection = replace(self._rejection, changes=planned.changes, hunks=hunks)
+        return self._rejection
 
     def emptied(self, tracked: Tracked) -> bool:
         """Once it has landed: whether nothing is left in the document."""
@@ -291,12 +293,11 @@ class _Rejection(Intent[Rejected]):
         entry = await self._begin(self._reviewed, planned.before, planned.after, "editor")
         return Stop(entry) if isinstance(entry, Rejected) else entry
 
-    def applied(self, tracked: Tracked) -> Applied:
-        assert self._rejection is not None, "planned first"
-        reviewed, rejection = self._reviewed, self._rejection
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
+        reviewed, rejection = self._reviewed, self._as_sent(planned)
         self._hunks = reviewed.ledger.hunks
 
-        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+        def landed(before: Text, changes: ChangeSet, after: Text) -> None:
             if _leads_to(rejection.changes, before, after):  # in whatever pieces the editor tells it
                 reviewed.ledger.rejected(before, rejection, after)
             else:  # to another text (line ends): what was touched is reviewed all the same
@@ -304,7 +305,7 @@ class _Rejection(Intent[Rejected]):
                     reviewed.user_edit(step, -1, lambda: after)
             self._state.ledgers.moved(reviewed)
 
-        return applied
+        return landed
 
     def what(self) -> str:
         return "the rejection"
@@ -316,14 +317,6 @@ class _Rejection(Intent[Rejected]):
         if self._reviewed.live:
             now = sent.tracked.document.snapshot()
             self._state.ledgers.back_to(self._reviewed, self._hunks, self._before, now)
-
-
-def _with_final_end(before: str, rejection: Rejection) -> Rejection:
-    """For an editor of lines: without what it does to the final line end."""
-    changes = keep_final_end(before, rejection.changes)
-    end = changes.new_length
-    hunks = tuple(replace(h, start=min(h.start, end), end=min(h.end, end)) for h in rejection.hunks)
-    return replace(rejection, changes=changes, hunks=hunks)
 
 
 def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:

@@ -11,19 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, shorten
-from sidecar.core.final_end import keep_final_end
 from sidecar.core.ledger import Author
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.settle import settle
 from sidecar.core.uri import to_path
 from sidecar.workspace.conflicts import Conflicts, Open
-from sidecar.workspace.documents import Tracked
+from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.ports import AgentFailed, Editor, Json
 from sidecar.workspace.reconcile import Reconciler
 from sidecar.workspace.recording import Recorder
-from sidecar.workspace.sending import Applied
 from sidecar.workspace.sessions import Session
 
 Take = Literal["mine", "agent", "ask"]
@@ -98,7 +96,7 @@ class Resolver:
         session = conflict.session
         if session is None:
             return False
-        intent = _Decision(self._conflicts, self._editor, self._recorder, conflict, session)
+        intent = _Decision(self._conflicts, self._recorder, conflict, session)
         conflict.on_its_way = True
         try:
             result = await self._door.edit(conflict.tracked, intent)
@@ -150,13 +148,10 @@ class Resolver:
 class _Decision(Intent["bool | Refusal"]):
     """A write that was refused is made over the user's lines."""
 
-    def __init__(
-        self, conflicts: Conflicts, editor: Editor, recorder: Recorder, conflict: Open, session: Session
-    ) -> None:
+    def __init__(self, conflicts: Conflicts, recorder: Recorder, conflict: Open, session: Session) -> None:
         self.label = session.agent
-        self.path = to_path(conflict.tracked.document.uri) or conflict.tracked.document.uri
+        self.path = conflict.tracked.name
         self._conflicts = conflicts
-        self._editor = editor
         self._recorder = recorder
         self._conflict = conflict
         self._session = session
@@ -167,10 +162,10 @@ class _Decision(Intent["bool | Refusal"]):
         settled = settle(self._conflict.base, now.text, self._conflict.theirs, "theirs")
         if settled is None:
             return Stop(False)
-        changes = now.changes_in_raw(settled)
-        if self._editor.capabilities.keeps_lines:
-            changes = keep_final_end(now.raw, changes)
-        return Stop(True) if changes.is_empty else Planned(now.raw, changes, changes.apply(now.raw))
+        return Planned.of(now.raw, now.changes_in_raw(settled))
+
+    def already(self, tracked: Tracked, planned: Planned) -> bool:
+        return True
 
     async def journal(self, planned: Planned) -> str | Stop[bool | Refusal]:
         begun = await self._recorder.begin(self._session, self.path, planned.before, planned.after, "editor")
@@ -179,7 +174,7 @@ class _Decision(Intent["bool | Refusal"]):
         self._author = begun
         return begun.write
 
-    def applied(self, tracked: Tracked) -> Applied:
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         assert self._author is not None, "journalled first"
         return self._recorder.live_edit(self._session, tracked.document.uri, self._author)
 

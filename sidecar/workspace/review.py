@@ -16,7 +16,6 @@ import anyio
 import anyio.to_thread
 
 from sidecar.core.ledger import Author, Hunk, Rejection
-from sidecar.core.lf_lines import places
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.background import Background
@@ -102,7 +101,7 @@ class Review:
             text = self._keeper.text_of(reviewed)
             tracked = self._state.documents.get(reviewed.uri)
             uri = tracked.document.client_uri if tracked is not None else reviewed.uri
-            place = places(text, self._editor.capabilities.encoding, self._editor.capabilities.lf_lines)
+            place = self._editor.capabilities.coordinates.places(text)
             version = self._version(tracked) if tracked is not None and reviewed.live else None
             rows += [_row(reviewed, uri, version, hunk, place) for hunk in hunks]
         return rows + [row(change, change.uri) for change in self._files_selected(selector)]
@@ -110,7 +109,7 @@ class Review:
     @staticmethod
     def _version(tracked: Tracked) -> int:
         """The version of the document whose text contains its hunks; see Keeper.text_of."""
-        return tracked.document.version if tracked.watch is None else tracked.watch.version
+        return tracked.settled_version()
 
     def text_before(self, selector: Selector) -> str | None:
         """The text of the document that `selector` names, without the selected unreviewed work; None if there is none.

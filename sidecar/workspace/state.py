@@ -71,8 +71,8 @@ class State:
                 if tracked is not None:
                     tracked.saves += 1
                     tracked.history.told()
-                    if tracked.watch is not None:
-                        tracked.watch.saved()
+                    if tracked.flight is not None:
+                        tracked.flight.story.saved(tracked)
                     text = tracked.document.snapshot()
                     if tracked.text_at_save is None:  # the user may save once more right after us
                         tracked.text_at_save = text
@@ -150,8 +150,8 @@ class State:
                 if not reviewed.live:
                     tracked.review_when_opened = str(reviewed.text), reviewed.ledger.hunks
                 # What came while an edit of ours is on its way is told to the ledger when that is settled.
-                reviewed.opened(text if tracked.watch is None else tracked.watch.before)
-                if tracked.watch is None:
+                reviewed.opened(text if tracked.flight is None else tracked.settled_text())
+                if tracked.flight is None:
                     length = len(text)
                     for edit in early:
                         length += edit.growth
@@ -164,8 +164,7 @@ class State:
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
             # What came while an edit of ours is on its way is told to the ledger when that is settled.
-            watch = tracked.watch
-            reviewed.closed(tracked.document.snapshot() if watch is None else watch.before)
+            reviewed.closed(tracked.settled_text())
             if not reviewed.ledger.hunks:
                 self.ledgers.forget(uri)
 

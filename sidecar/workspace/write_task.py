@@ -84,6 +84,14 @@ class WriteDone:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A text with an edit of ours at a wrong place in it, and what it would be without; both in the compared form."""
+
+    text: str
+    without: str
+
+
 def conflict(path: str, found: Conflict) -> Refusal:
     hunks = [
         {"line": hunk.start_line + 1, "base": hunk.base, "ours": hunk.ours, "theirs": hunk.theirs}

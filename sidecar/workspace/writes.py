@@ -14,11 +14,12 @@ from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing, Resolved
-from sidecar.workspace.buffer_writes import BufferWriter, Closed, Untaken
+from sidecar.workspace.buffer_writes import BufferWriter, Untaken
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.creating import Creator
 from sidecar.workspace.disk_writes import DiskWriter
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.door import Gone
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.queues import Ticket
@@ -118,7 +119,7 @@ class Writer:
                 return unwritable
         done = await self._buffers.write(task, place, tracked)
         match done:
-            case Closed():
+            case Gone():
                 return await self._after_close(task, place, done)
             case Untaken(clean=True, reason=reason) if isinstance(place.on_disk, Resolved):
                 refused = await self._consent.to_write_behind(task.session, place, reason)
@@ -128,7 +129,7 @@ class Writer:
             case _:
                 return done
 
-    async def _after_close(self, task: WriteTask, place: Place, closed: Closed) -> WriteDone | Refusal:
+    async def _after_close(self, task: WriteTask, place: Place, gone: Gone) -> WriteDone | Refusal:
         """The document was closed between plan and apply: the disk is the truth now."""
         found = locate(
             self._state.storage, self._state.documents, task.session.roots, place.requested, "write"
@@ -140,7 +141,7 @@ class Writer:
                 return kept_changing(place.requested)
             if isinstance(now.on_disk, Missing):
                 return deleted(place.requested)
-            return await self._files.write(task, now, now.on_disk, closed.misplaced)
+            return await self._files.write(task, now, now.on_disk, gone.misplaced)
 
     async def _file(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
         can = self._editor.capabilities
@@ -176,7 +177,7 @@ class Writer:
                     if tracked.is_clean():
                         await self._buffers.close(tracked)
                     return done
-                if isinstance(done, Closed):
+                if isinstance(done, Gone):
                     return await self._after_close(task, place, done)
                 if tracked.is_clean():
                     await self._buffers.close(tracked)

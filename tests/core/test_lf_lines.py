@@ -46,7 +46,7 @@ def place(text: str, offset: int, encoding: Encoding) -> Position:
     ],
 )
 def test_offsets(text: str, position: tuple[int, int], offset: int) -> None:
-    assert offset_at(Text.of(text), Position(*position), Encoding.UTF_16, True) == offset
+    assert offset_at(Text.of(text), Position(*position), Encoding.UTF_16) == offset
 
 
 @given(TEXTS, st.data(), ENCODINGS)
@@ -55,10 +55,10 @@ def test_places_are_those_of_an_editor_that_splits_at_newlines(
 ) -> None:
     offset = data.draw(st.integers(0, len(text)))
     told = place(text, offset, encoding)
-    assert offset_at(Text.of(text), told, encoding, True) == offset
+    assert offset_at(Text.of(text), told, encoding) == offset
     between = text[offset - 1 : offset + 1] == "\r\n" if offset else False
     if has_lone_return(Text.of(text)) or not between:
-        assert places(Text.of(text), encoding, True)(offset) == told
+        assert places(Text.of(text), encoding)(offset) == told
 
 
 @given(TEXTS, st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), TEXTS), max_size=6), ENCODINGS)
@@ -85,4 +85,4 @@ def test_a_range_that_ends_before_it_starts() -> None:
     with pytest.raises(ValueError, match="ends before"):
         LfLines("a\rb").apply(Rope("a\rb"), Range(Position(0, 2), Position(0, 1)), "", Encoding.UTF_8)
     with pytest.raises(ValueError, match="negative"):
-        offset_at(Text.of("a\rb"), Position(0, -1), Encoding.UTF_8, True)
+        offset_at(Text.of("a\rb"), Position(0, -1), Encoding.UTF_8)

@@ -7,9 +7,9 @@ import tracemalloc
 import pytest
 
 from sidecar.core.change import Edit
+from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.misapplied import (
     Attempt,
-    SentEdit,
     looks_applied,
     overwrites,
     separate,
@@ -24,93 +24,93 @@ CASES = [
     # what was sent, what arrived, the text without ours (None: not separable)
     (
         "a line typed above, then ours one line too high, clamped to that line",
-        [SentEdit(P(2, 0), P(2, 5), "THREE")],
+        [TextEdit(P(2, 0), P(2, 5), "THREE")],
         [Edit(0, 0, "new\n"), Edit(8, 11, "THREE")],
         "new\n" + BASE,
     ),
     (
         "the same length of line: replaced at the sent columns",
-        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [TextEdit(P(1, 0), P(1, 3), "TWO")],
         [Edit(0, 0, "new\n"), Edit(4, 7, "TWO")],
         "new\n" + BASE,
     ),
     (
         "an insertion a line too high",
-        [SentEdit(P(2, 0), P(2, 0), "ours\n")],
+        [TextEdit(P(2, 0), P(2, 0), "ours\n")],
         [Edit(0, 0, "new\n"), Edit(8, 8, "ours\n")],
         "new\n" + BASE,
     ),
     (
         "two edits, from the last to the first, and newer typing behind",
-        [SentEdit(P(1, 0), P(1, 0), "a\n"), SentEdit(P(3, 0), P(3, 0), "b\n")],
+        [TextEdit(P(1, 0), P(1, 0), "a\n"), TextEdit(P(3, 0), P(3, 0), "b\n")],
         [Edit(0, 0, "new\n"), Edit(12, 12, "b\n"), Edit(4, 4, "a\n"), Edit(0, 0, "x")],
         "xnew\n" + BASE,
     ),
     (
         "two edits, from the first to the last",
-        [SentEdit(P(1, 0), P(1, 0), "a"), SentEdit(P(3, 0), P(3, 0), "b")],
+        [TextEdit(P(1, 0), P(1, 0), "a"), TextEdit(P(3, 0), P(3, 0), "b")],
         [Edit(0, 0, "new\n"), Edit(4, 4, "a"), Edit(13, 13, "b")],
         "new\n" + BASE,
     ),
     (
         "newer typing inside ours",
-        [SentEdit(P(2, 0), P(2, 0), "ours\n")],
+        [TextEdit(P(2, 0), P(2, 0), "ours\n")],
         [Edit(0, 0, "new\n"), Edit(8, 8, "ours\n"), Edit(10, 10, "x")],
         "new\none\nxtwo\nthree\nfour\n",
     ),
     (
         "all of ours deleted again: what it took away comes back",
-        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [TextEdit(P(1, 0), P(1, 3), "TWO")],
         [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(0, 7, "")],
         "xtwo\nthree\nfour\n",
     ),
     (
         "lines typed into ours: the rest of a torn word stays beside it",
-        [SentEdit(P(0, 0), P(0, 1), "a\nb\nc")],
+        [TextEdit(P(0, 0), P(0, 1), "a\nb\nc")],
         [Edit(0, 0, "new\n"), Edit(0, 1, "a\nb\nc"), Edit(2, 2, "typed\n")],
         "typed\nnew\n" + BASE,
     ),
     (
         "undone by the user, who typed on",
-        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [TextEdit(P(1, 0), P(1, 3), "TWO")],
         [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(0, 0, "y")],
         "yone\nxtwo\nthree\nfour\n",
     ),
     (
         "undone and redone",
-        [SentEdit(P(1, 0), P(1, 3), "TWO")],
+        [TextEdit(P(1, 0), P(1, 3), "TWO")],
         [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(4, 7, "TWO")],
         "one\nxtwo\nthree\nfour\n",
     ),
     (
         "typing and ours each told as the whole text",
-        [SentEdit(P(1, 0), P(1, 3), "TWO"), SentEdit(P(3, 0), P(3, 0), "b\n")],
+        [TextEdit(P(1, 0), P(1, 3), "TWO"), TextEdit(P(3, 0), P(3, 0), "b\n")],
         [Edit(0, 19, "new\n" + BASE), Edit(0, 23, "new\nTWO\ntwo\nb\nthree\nfour\n")],
         "new\n" + BASE,
     ),
-    ("only typing", [SentEdit(P(2, 0), P(2, 0), "ours\n")], [Edit(0, 0, "new\n")], None),
+    ("only typing", [TextEdit(P(2, 0), P(2, 0), "ours\n")], [Edit(0, 0, "new\n")], None),
 ]
 
 
 @pytest.mark.parametrize(("sent", "received", "without"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
-def test_separate(sent: list[SentEdit], received: list[Edit], without: str | None) -> None:
-    found = separate(Text.of(BASE), sent, received, Encoding.UTF_16)
+def test_separate(sent: list[TextEdit], received: list[Edit], without: str | None) -> None:
+    found = separate(Text.of(BASE), sent, received, Coordinates())
     assert (found.without if found else None) == without
 
 
 def test_several_edits_each_at_a_wrong_place() -> None:
     """Ours a line too high; what takes it out again a line too high, too, with two letters of what was typed before it; and so on."""
     indents = Attempt(
-        Text.of(BASE), [SentEdit(P(2, 0), P(2, 0), "  ")], [Edit(0, 0, "new\n"), Edit(8, 8, "  ")]
+        Text.of(BASE), [TextEdit(P(2, 0), P(2, 0), "  ")], [Edit(0, 0, "new\n"), Edit(8, 8, "  ")]
     )
     once = "new\none\n  two\nthree\nfour\n"
     takes_out = Attempt(
-        Text.of(once), [SentEdit(P(2, 0), P(2, 2), "")], [Edit(4, 4, "typed\n"), Edit(10, 12, "")]
+        Text.of(once), [TextEdit(P(2, 0), P(2, 2), "")], [Edit(4, 4, "typed\n"), Edit(10, 12, "")]
     )
     twice = "new\ntyped\ne\n  two\nthree\nfour\n"
     again = Attempt(
         Text.of(twice),
-        [SentEdit(P(2, 0), P(2, 0), "on"), SentEdit(P(3, 0), P(3, 2), "")],
+        [TextEdit(P(2, 0), P(2, 0), "on"), TextEdit(P(3, 0), P(3, 2), "")],
         [Edit(0, 0, "more\n"), Edit(15, 16, ""), Edit(9, 9, "on"), Edit(0, 4, "MORE")],
     )
     for attempts, without in (
@@ -118,12 +118,12 @@ def test_several_edits_each_at_a_wrong_place() -> None:
         ([indents, takes_out], "new\ntyped\n" + BASE),
         ([indents, takes_out, again], "MORE\nnew\ntyped\n" + BASE),
     ):
-        found = separate_all(attempts, Encoding.UTF_16)
+        found = separate_all(attempts, Coordinates())
         assert found is not None
         assert found.without == without
-    assert separate_all([], Encoding.UTF_16) is None
+    assert separate_all([], Coordinates()) is None
     typing = Attempt(Text.of(once), takes_out.sent, takes_out.received[:1])
-    assert separate_all([indents, typing], Encoding.UTF_16) is None, "one of them was not made"
+    assert separate_all([indents, typing], Coordinates()) is None, "one of them was not made"
 
 
 @pytest.mark.parametrize(
@@ -143,44 +143,44 @@ def test_a_place_behind_a_line_that_ends_with_two_characters(
     lf_lines: bool, place: Position, end: int, is_found: bool
 ) -> None:
     text = Text.of("one\r\ntwo\n")
-    sent = [SentEdit(P(0, 1), place, "x"), SentEdit(P(1, 0), P(1, 0), "y")]
-    found = separate(text, sent, [Edit(5, 5, "y"), Edit(1, end, "x")], Encoding.UTF_16, lf_lines)
+    sent = [TextEdit(P(0, 1), place, "x"), TextEdit(P(1, 0), P(1, 0), "y")]
+    found = separate(text, sent, [Edit(5, 5, "y"), Edit(1, end, "x")], Coordinates(Encoding.UTF_16, lf_lines))
     assert (found is not None) is is_found
 
 
 def test_undone_and_redone_is_told_apart() -> None:
-    sent = [SentEdit(P(1, 0), P(1, 3), "TWO")]
+    sent = [TextEdit(P(1, 0), P(1, 3), "TWO")]
     received = [Edit(4, 4, "x"), Edit(4, 7, "TWO"), Edit(4, 7, "xtw"), Edit(4, 7, "TWO")]
     for count, is_undone in ((2, False), (3, True), (4, False)):
-        found = separate(Text.of(BASE), sent, received[:count], Encoding.UTF_16)
+        found = separate(Text.of(BASE), sent, received[:count], Coordinates())
         assert found is not None
         assert found.is_undone is is_undone
 
 
 def test_an_edit_on_another_text_is_seen_whatever_that_leads_to() -> None:
-    sent = [SentEdit(P(1, 0), P(1, 3), "TWO")]
-    assert overwrites(Text.of(BASE), sent, [Edit(4, 4, "x"), Edit(4, 7, "TWO")], Encoding.UTF_16)
-    assert not overwrites(Text.of(BASE), sent, [Edit(4, 7, "TWO"), Edit(4, 4, "x")], Encoding.UTF_16)
+    sent = [TextEdit(P(1, 0), P(1, 3), "TWO")]
+    assert overwrites(Text.of(BASE), sent, [Edit(4, 4, "x"), Edit(4, 7, "TWO")], Coordinates())
+    assert not overwrites(Text.of(BASE), sent, [Edit(4, 7, "TWO"), Edit(4, 4, "x")], Coordinates())
 
 
 def test_edits_told_in_smaller_pieces_are_not_on_another_text() -> None:
     """Neovim: `line 3` comes back before `line 4`, told as more of line 4; the other edit would lead to the same on any text."""
     text = "LINE 1\nline 2\nline 4\n"
-    sent = [SentEdit(P(0, 0), P(0, 4), "line"), SentEdit(P(2, 0), P(2, 0), "line 3\n")]
+    sent = [TextEdit(P(0, 0), P(0, 4), "line"), TextEdit(P(2, 0), P(2, 0), "line 3\n")]
     for received in (
         [Edit(0, 4, "line"), Edit(19, 20, "3\nline 4")],
         [Edit(19, 20, "3\nline 4"), Edit(0, 4, "line")],
     ):
-        assert not overwrites(Text.of(text), sent, received, Encoding.UTF_16)
+        assert not overwrites(Text.of(text), sent, received, Coordinates())
     typed = [Edit(5, 6, "one"), Edit(0, 4, "line"), Edit(16, 16, "line 3\n")]
-    assert overwrites(Text.of(text), sent, typed, Encoding.UTF_16)
+    assert overwrites(Text.of(text), sent, typed, Coordinates())
 
 
 def test_looks_applied() -> None:
-    sent = [SentEdit(P(2, 0), P(2, 0), "ours\n")]
+    sent = [TextEdit(P(2, 0), P(2, 0), "ours\n")]
     assert looks_applied(sent, [Edit(0, 9, "all in one ours and more")])
     assert not looks_applied(sent, [Edit(0, 0, "typed")])
-    assert looks_applied([SentEdit(P(0, 0), P(0, 2), "")], [Edit(5, 6, "")])
+    assert looks_applied([TextEdit(P(0, 0), P(0, 2), "")], [Edit(5, 6, "")])
 
 
 def test_many_edits_of_a_large_text_told_one_by_one() -> None:
@@ -188,14 +188,14 @@ def test_many_edits_of_a_large_text_told_one_by_one() -> None:
     seconds and takes a gigabyte."""
     line = "x = 1  # a line like many others\n"
     before = Text.of(line * 60_000)
-    sent = [SentEdit(Position(n, 0), Position(n, 1), "y") for n in range(0, 60_000, 1_000)]
+    sent = [TextEdit(Position(n, 0), Position(n, 1), "y") for n in range(0, 60_000, 1_000)]
     told = [Edit(n * len(line), n * len(line) + 1, "y") for n in range(0, 60_000, 1_000)]
     tracemalloc.start()
     try:
-        assert not overwrites(before, sent, told, Encoding.UTF_16)
-        assert not overwrites(before, sent, told[:-1], Encoding.UTF_16), "not all of them: not found"
+        assert not overwrites(before, sent, told, Coordinates())
+        assert not overwrites(before, sent, told[:-1], Coordinates()), "not all of them: not found"
         typed = [Edit(0, 0, "typed\n"), *(Edit(e.start + 6, e.end + 6, e.new) for e in told)]
-        assert not overwrites(before, sent, typed, Encoding.UTF_16), (
+        assert not overwrites(before, sent, typed, Coordinates()), (
             "moved by what was typed: not at the places sent"
         )
         _, most = tracemalloc.get_traced_memory()

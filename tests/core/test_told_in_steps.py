@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.change import Edit
+from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.misapplied import SentEdit, overwrites, separate
+from sidecar.core.misapplied import overwrites, separate
 from sidecar.core.text import Encoding, Text
 
 TEXTS = st.lists(st.sampled_from(["one\n", "two\n", "\n", "three", "x"]), max_size=7).map("".join)
@@ -19,7 +20,7 @@ TEXTS = st.lists(st.sampled_from(["one\n", "two\n", "\n", "three", "x"]), max_si
 class Told:
     before: str
     after: str
-    sent: list[SentEdit]
+    sent: list[TextEdit]
     steps: list[Edit]
 
 
@@ -29,7 +30,7 @@ def told(draw: st.DrawFn) -> Told:
     before, after = draw(TEXTS), draw(TEXTS)
     changes, text = diff(before, after), Text.of(before)
     sent = [
-        SentEdit(text.position_at(e.start, Encoding.UTF_32), text.position_at(e.end, Encoding.UTF_32), e.new)
+        TextEdit(text.position_at(e.start, Encoding.UTF_32), text.position_at(e.end, Encoding.UTF_32), e.new)
         for e in changes.edits
     ]
     # Every place of either text in order: [character, whether it is there now, whether it is there in the end]
@@ -65,14 +66,16 @@ def told(draw: st.DrawFn) -> Told:
 def test_what_leads_to_the_expected_text_is_never_at_a_wrong_place(case: Told) -> None:
     """Neither when all of it was told, nor on the way there."""
     for count in range(len(case.steps) + 1):
-        assert not overwrites(Text.of(case.before), case.sent, case.steps[:count], Encoding.UTF_32)
+        assert not overwrites(
+            Text.of(case.before), case.sent, case.steps[:count], Coordinates(Encoding.UTF_32)
+        )
 
 
 @given(told())
 def test_it_is_found_and_taken_out_whole(case: Told) -> None:
     if not case.sent:
         return
-    found = separate(Text.of(case.before), case.sent, case.steps, Encoding.UTF_32)
+    found = separate(Text.of(case.before), case.sent, case.steps, Coordinates(Encoding.UTF_32))
     assert found is not None
     assert found.without == case.before
 
@@ -86,5 +89,5 @@ def test_typing_that_it_took_away_is_noticed(case: Told, data: st.DataObject) ->
     edit = data.draw(st.sampled_from(ranges))
     at = data.draw(st.integers(edit.start + 1, edit.end - 1))
     typed = [Edit(at, at, "U"), Edit(0, len(case.before) + 1, case.after)]
-    found = separate(Text.of(case.before), case.sent, typed, Encoding.UTF_32)
+    found = separate(Text.of(case.before), case.sent, typed, Coordinates(Encoding.UTF_32))
     assert found is None or found.without != case.before, "what was typed is somebody's"

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.overlay import Modification, Overlay
 from sidecar.core.text import Position
 from sidecar.core.uri import normalise
 from sidecar.demo.model import Answer, WorkspaceEdit
-from sidecar.workspace.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question, TextEdit
+from sidecar.workspace.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question
 from tests.support import editor_time
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM, NEVER, WELL_BEHAVED, Habits

@@ -38,7 +38,7 @@ def ledgers(scene: Scene) -> list[Problem]:
     state = scene.bench.workspace.state
     for reviewed in state.ledgers:
         tracked = state.documents.get(reviewed.uri)
-        if tracked is not None and tracked.watch is not None:
+        if tracked is not None and tracked.flight is not None:
             continue
         text = str(tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text)
         at = 0

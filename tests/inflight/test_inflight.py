@@ -10,8 +10,8 @@ import pytest
 from sidecar.core import writes
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.workspace.documents import Tracked
-from sidecar.workspace.sending import Applied, Outcome, Sender, Sent
+from sidecar.workspace.documents import Landing, Tracked
+from sidecar.workspace.sending import Sender, Sent
 from tests.inflight.fuzz import summary
 from tests.inflight.run import play
 
@@ -81,13 +81,13 @@ def test_an_edit_that_is_sent_again_though_it_was_made_is_seen(monkeypatch: pyte
     once = Sender.send
 
     async def twice(
-        self: Sender, tracked: Tracked, changes: ChangeSet, label: str, applied: Applied | None = None
+        self: Sender, tracked: Tracked, changes: ChangeSet, label: str, landing: Landing | None = None
     ) -> Sent:
-        sent = await once(self, tracked, changes, label, applied)
-        if sent.outcome is Outcome.APPLIED and not tracked.closed:
+        sent = await once(self, tracked, changes, label, landing)
+        if sent.landed and not tracked.closed:
             size = len(tracked.document.rope)
             again = (Edit(min(e.start, size), min(e.start, size), e.new) for e in changes.edits)
-            return await once(self, tracked, ChangeSet.of(size, again), label, applied)
+            return await once(self, tracked, ChangeSet.of(size, again), label, landing)
         return sent
 
     monkeypatch.setattr(Sender, "send", twice)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.text import Position
 from sidecar.lsp import editor as editor_module
 from sidecar.lsp.editor import LspEditor
@@ -20,7 +21,6 @@ from sidecar.workspace.ports import (
     EditorRefused,
     EditorTimeout,
     Saved,
-    TextEdit,
 )
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, turns_of_the_loop, until
 

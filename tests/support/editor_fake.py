@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import normalise, to_path
@@ -48,7 +49,6 @@ from sidecar.workspace.ports import (
     Json,
     Level,
     Question,
-    TextEdit,
 )
 from sidecar.workspace.ports import Saved as SaveAnswer
 from tests.support.editor_habits import VSCODE, Habits

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from sidecar.config import AgentCommand, parse
+from sidecar.core.coordinates import TextEdit
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
@@ -32,7 +33,6 @@ from sidecar.workspace.ports import (
     Question,
     Saved,
     SessionRequest,
-    TextEdit,
 )
 from sidecar.workspace.service import Workspace
 from sidecar.workspace.storage import Storage

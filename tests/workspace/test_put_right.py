@@ -123,14 +123,14 @@ def test_a_change_on_the_disk_that_cannot_be_taken_out_again_is_told(tmp_path: P
         read = asyncio.ensure_future(bench.read("a.txt"))
         await sent(editor, 1)
         editor.replaces("a.txt", "three\n", "typed\n")
-        for number in range(2, 5):
+        for number in range(2, 7):
             await sent(editor, number)
             editor.types("a.txt", f"word{number}\n", at=0)
         await read
         asked = len(editor.sent)
         await asyncio.sleep(10)
         assert len(editor.sent) == asked, "nothing is touched any more"
-        assert [message for _, message in editor.shown if "undo 4 times" in message]
+        assert [message for _, message in editor.shown if "undo 6 times" in message]
 
     play(tmp_path, LATE, case, custom=False, arrives_after=0.2)
 
@@ -253,7 +253,7 @@ def test_a_rejection_that_cannot_be_taken_out_is_left_to_the_user(tmp_path: Path
         done(await bench.write("a.txt", INDENTED))
         await asyncio.sleep(2)
         rejection = asyncio.ensure_future(bench.workspace.review.reject(Selector(everything=True)))
-        for number in range(2, 6):
+        for number in range(2, 8):
             await sent(editor, number)
             editor.types("a.txt", f"word{number}\n", at=0)
         result = await rejection
@@ -261,7 +261,7 @@ def test_a_rejection_that_cannot_be_taken_out_is_left_to_the_user(tmp_path: Path
         asked = len(editor.sent)
         await asyncio.sleep(10)
         assert len(editor.sent) == asked, "nothing is touched any more"
-        assert [message for _, message in editor.shown if "undo 4 times" in message]
+        assert [message for _, message in editor.shown if "undo 6 times" in message]
 
     play_seen(tmp_path, LATE, case, arrives_after=0.2)
 

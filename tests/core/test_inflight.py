@@ -1,0 +1,149 @@
+"""Every interleaving of up to six steps of one edit of ours, a user and an editor, for every habit that was observed: played, not drawn.
+
+One whose edit has ended earlier, with nothing under way any more, is not played on.
+
+The invariants, for each of them:
+
+* nothing of the user's is lost: each of their words is in the text, unless they took it away themselves or were told;
+* ours is there once or not at all;
+* what is answered is what is there;
+* the document comes to rest;
+* taking the ledger's hunks out of the text leaves everything of the user's, and nothing of ours.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.inflight import (
+    ACTIONS,
+    SECONDS,
+    TABLE,
+    Action,
+    Event,
+    InFlight,
+    Phase,
+    Shows,
+    printed,
+)
+from tests.support.inflight_world import CASES, HABITS, STEPS, Habit, World
+
+ROOT = Path(__file__).parents[2]
+MOST = 6
+
+
+def problems(world: World) -> list[str]:
+    """What is wrong once it has come to rest."""
+    there = world.text if world.shown or world.is_open else world.disk
+    found: list[str] = []
+    told = bool(world.said)
+    lost = {word for word in world.required if word not in there and word not in world.disk}
+    if lost and not told:
+        found.append(f"lost {lost}")
+    if there.count("OURS") > 1 and not told and not world.is_doubled_by_user:
+        found.append("twice")
+    elif "OURS" not in world.by_others:
+        if world.result == "landed" and "OURS" not in there:
+            found.append("landed, and is not there")
+        if world.result in ("refused", "taken back") and "OURS" in there and not told:
+            found.append(f"{world.result}, and is there")
+    if world.flight is not None and "unknown" not in world.said:
+        found.append("not at rest")
+    if world.flight is None and world.is_open and not {"closes", "undoes", "reloads"} & set(world.steps):
+        base = world.ledger.base(str(world.document.snapshot()))
+        if "OURS" in base and not told:
+            found.append(f"ours is taken for the user's: {base!r}")
+        if any(word not in base for word in world.required) and not told:
+            found.append(f"the user's is taken for ours: {base!r}")
+    return found
+
+
+class Count:
+    """All interleavings from a world on. Those that come to one world are counted, and played on once."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, int] = {}
+        self.worlds = 0
+        self.found: list[str] = []
+
+    def of(self, world: World, left: int) -> int:
+        key = left, world.key(left)
+        known = self._known.get(key)
+        if known is None:
+            self.worlds += 1
+            known = self._known[key] = self._all(world, left)
+        return known
+
+    def _all(self, world: World, left: int) -> int:
+        steps = [step for step in STEPS if left and not world.has_ended and world.can(step)]
+        if not steps:
+            self._ends(world)
+            return 1
+        total = 0
+        for step in steps:
+            then = world.copy()
+            then.plays(step)
+            total += self.of(then, left - 1)
+        return total
+
+    def _ends(self, world: World) -> None:
+        world.comes_to_rest()
+        for problem in problems(world):
+            self.found.append(f"{world.habit.name}, {world.case}: {' '.join(world.steps)}: {problem}")
+
+
+@pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
+def test_every_interleaving(habit: Habit, capsys: pytest.CaptureFixture[str]) -> None:
+    count, played = Count(), 0
+    for case in CASES:
+        played += count.of(World(habit, case), MOST)
+    with capsys.disabled():
+        print(f"\n{habit.name}: {played} interleavings in {count.worlds} worlds")  # noqa: T201 - the count is the proof
+    assert played > 20_000
+    assert not count.found, "\n".join(count.found[:20])
+
+
+@pytest.mark.parametrize("rule", ["_overwrote", "_was_there_already"])
+def test_a_rule_that_is_missing_is_seen(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the invariants can fail: without the rule something is lost, or there twice."""
+
+    def no(self: InFlight, *disk: World) -> bool:
+        return False
+
+    monkeypatch.setattr(InFlight, rule, no)
+    count = Count()
+    for case in CASES:
+        count.of(World(next(one for one in HABITS if one.name == "neovim, version 0"), case), 4)
+    assert any("lost" in one or "twice" in one for one in count.found)
+
+
+def test_the_table_says_what_follows_in_every_phase() -> None:
+    waiting = set(SECONDS)
+    assert waiting | set(ACTIONS) == set(Phase)
+    assert not waiting & set(ACTIONS)
+    for phase in waiting:
+        assert {(phase, Event.MOVED), (phase, Event.TIME)} <= set(TABLE)
+    assert {phase for phase, _ in TABLE} == waiting, "nothing follows on an end"
+    for row in TABLE.values():
+        assert isinstance(row, Phase) or set(row) == set(Shows)
+
+
+def test_no_phase_but_the_one_that_waits_for_the_answer_lasts_for_ever() -> None:
+    """Time alone ends every other one: no row of TIME leads back to where it came from."""
+    for (phase, event), row in TABLE.items():
+        if event is Event.TIME and phase is not Phase.ASKED:
+            assert phase not in ({row} if isinstance(row, Phase) else set(row.values()))
+
+
+def test_what_cannot_happen_is_loud_and_ends_safe() -> None:
+    world = World(HABITS[0], CASES[0])
+    assert world.flight is not None
+    world.flight.on(Event.HUNG_UP, world)
+    with pytest.warns(RuntimeWarning, match="YES"):
+        assert world.flight.on(Event.YES, world) is Action.GIVE_UP
+
+
+def test_the_architecture_shows_the_table() -> None:
+    assert printed() in (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
