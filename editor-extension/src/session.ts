@@ -19,6 +19,9 @@ export interface Session {
   readonly settings: () => Settings;
 }
 
+/** The command that sends a prompt (`Told`) through the panel, which shows it, and queues it while a turn is running. */
+export const TELL_AGENT = "acpSidecar.panel.tell";
+
 /** A folder of `src/` exports these from its `index.ts`. */
 export interface Part {
   /** The custom methods that this part handles. */

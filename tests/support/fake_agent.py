@@ -121,7 +121,10 @@ class FakeAgent:
             self.sessions += 1
             return [{"reply": {"sessionId": f"s{self.sessions}"}}]
         if method == "session/prompt" and self.script.get("prompted"):
-            steps = json.loads(message["params"]["prompt"][0]["text"])
+            try:
+                steps = json.loads(message["params"]["prompt"][0]["text"])
+            except ValueError:
+                steps = []  # a person's words
             return [*steps, {"stop": "end_turn"}]
         if method == "session/prompt":
             turns = self.script.get("turns", [[]])

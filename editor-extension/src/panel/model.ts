@@ -44,6 +44,13 @@ export const Attachment = v.object({
 });
 export type Attachment = v.InferOutput<typeof Attachment>;
 
+/** A prompt from another part of the extension. */
+export interface Told {
+  readonly sessionId: string;
+  readonly text: string;
+  readonly attachments: Attachment[];
+}
+
 export const ChangedFile = v.object({ uri: text, label: text, added: count, removed: count });
 export type ChangedFile = v.InferOutput<typeof ChangedFile>;
 

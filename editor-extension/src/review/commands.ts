@@ -3,9 +3,10 @@
 import * as vscode from "vscode";
 import { type ChangesArguments, type Impossible, keep, reject, resolveConflict, revertTurn } from "../lsp_ext";
 import { type Block, counts } from "./block";
+import { leaving, nextAfter } from "./go_on";
 import type { Turn } from "./model";
 import { canonical, commands, pathOf, type Review } from "./state";
-import { blockOf, conflictOf, cursor, fileIdsOf, idsOf, turnOf, turnPart, uriOf } from "./target";
+import { blockOf, conflictOf, cursor, fileIdsOf, fromPeek, idsOf, turnOf, turnPart, uriOf } from "./target";
 import { beforeUri, conflictUri } from "./texts";
 import { files, titleOf } from "./tree";
 import { conflictWords } from "./words";
@@ -27,6 +28,17 @@ export function registerCommands(review: Review): vscode.Disposable {
       return;
     }
     await act({ changeIds: [...ids], ...turnPart(argument) });
+  };
+  const one = async (act: (which: ChangesArguments) => Promise<void>, argument: unknown): Promise<void> => {
+    const ids = idsOf(review, argument);
+    const left = leaving(review.model, ids ?? []);
+    await some(ids, act, argument);
+    if (left !== undefined && vscode.workspace.getConfiguration("acpSidecar").get<boolean>("review.goOn", false)) {
+      const next = await nextAfter(review.model, left);
+      if (next !== undefined) {
+        await show(next);
+      }
+    }
   };
 
   const resolve = async (argument: unknown, take: "mine" | "agent" | "ask"): Promise<void> => {
@@ -67,8 +79,8 @@ export function registerCommands(review: Review): vscode.Disposable {
     [commands.next]: () => go(review.model.next(cursor())),
     [commands.previous]: () => go(review.model.previous(cursor())),
     [commands.show]: (argument) => go(blockOf(review, argument)),
-    [commands.keep]: (argument) => some(idsOf(review, argument), keepThese, argument),
-    [commands.reject]: (argument) => some(idsOf(review, argument), rejectThese, argument),
+    [commands.keep]: (argument) => one(keepThese, argument),
+    [commands.reject]: (argument) => one(rejectThese, argument),
     [commands.keepFile]: (argument) => some(fileIdsOf(review, argument), keepThese, argument),
     [commands.rejectFile]: (argument) => some(fileIdsOf(review, argument), rejectThese, argument),
     [commands.keepAll]: () => keepThese({ all: true }),
@@ -110,9 +122,9 @@ export function registerCommands(review: Review): vscode.Disposable {
     [commands.takeAgents]: (argument) => resolve(argument, "agent"),
     [commands.askAgain]: (argument) => resolve(argument, "ask"),
   };
-  const told = (run: (argument?: unknown) => Promise<void>) => async (argument?: unknown): Promise<void> => {
+  const told = (run: (argument?: unknown) => Promise<void>) => async (...args: unknown[]): Promise<void> => {
     try {
-      await run(argument);
+      await run(fromPeek(review, args) ?? args[0]);
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
       log.error(words);

@@ -39,6 +39,7 @@ export function hovers(review: Review): vscode.Disposable {
         links(text, [
           [vscode.l10n.t("Keep"), commands.keep, argument],
           [vscode.l10n.t("Reject"), commands.reject, argument],
+          [vscode.l10n.t("Comment…"), commands.comment, argument],
           [vscode.l10n.t("Open Diff"), commands.openDiff, { uri, line: block.line }],
         ]);
         texts.push(text);

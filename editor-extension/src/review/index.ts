@@ -5,9 +5,11 @@ import { changes, type ClientFlags, conflict, listChanges, listConflicts } from 
 import type { Session } from "../session";
 import { actions } from "./actions";
 import { announce, registerCommands } from "./commands";
+import { comments } from "./comments";
 import { Conflicts } from "./conflict";
 import { decorations } from "./decorations";
 import { Feed } from "./feed";
+import { gutter } from "./gutter";
 import { hovers } from "./hovers";
 import { keys } from "./keys";
 import { lenses } from "./lenses";
@@ -71,9 +73,11 @@ export function register(session: Session): vscode.Disposable {
     new vscode.Disposable(() => clearTimeout(looking)),
     feed,
     decorations(review),
+    gutter(review),
     lenses(review),
     hovers(review),
     actions(review),
+    comments(review),
     texts(review),
     view(review),
     keys(review),

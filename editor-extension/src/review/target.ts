@@ -7,6 +7,7 @@ import * as vscode from "vscode";
 import type { Conflict } from "../lsp_ext";
 import type { Block } from "./block";
 import type { Turn } from "./model";
+import { idsIn, shownChange } from "./peek";
 import type { Review } from "./state";
 import type { Node } from "./tree";
 
@@ -56,6 +57,17 @@ export function idsOf(review: Review, argument: unknown): readonly string[] | un
   return where === undefined ? undefined : review.model.at(where.uri, where.line)?.ids;
 }
 
+/** The changes that the editor's quick diff peek shows, if `args` are those of a command in its title. */
+export function fromPeek(review: Review, args: readonly unknown[]): Fields | undefined {
+  const [uri] = args;
+  const shown = shownChange(args);
+  if (!(uri instanceof vscode.Uri) || shown === undefined) {
+    return undefined;
+  }
+  const ids = idsIn(review.model.blocks(uri.toString()), shown);
+  return { uri: uri.toString(), ids };
+}
+
 /** In the view, a file or place below a turn means that turn's part, even if another turn changed the same lines. */
 export function turnPart(argument: unknown): { sessionId?: string; turn?: number } {
   const node = argument as Node | undefined;
@@ -70,6 +82,17 @@ export function fileIdsOf(review: Review, argument: unknown): readonly string[] 
   }
   const uri = uriOf(argument);
   return uri === undefined ? [] : review.model.of(uri).filter((change) => change.unknown !== true).map((change) => change.changeId);
+}
+
+/** The first block with one of these changes. */
+export function blockWith(review: Review, ids: readonly string[]): Block | undefined {
+  for (const uri of review.model.uris) {
+    const block = review.model.blocks(uri).find((one) => one.ids.some((id) => ids.includes(id)));
+    if (block !== undefined) {
+      return block;
+    }
+  }
+  return undefined;
 }
 
 export function blockOf(review: Review, argument: unknown): Block | undefined {

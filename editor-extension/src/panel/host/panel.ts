@@ -3,13 +3,13 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import * as lsp from "../../lsp_ext";
-import type { Session } from "../../session";
-import type { Agent, Overview } from "../model";
+import { type Session, TELL_AGENT } from "../../session";
+import type { Agent, Overview, Told } from "../model";
 import { FromWebview, parse, type ToWebview } from "../protocol";
 import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
 import { html } from "./html";
-import { fileAttachment, insert, label, openLink, openLocation, Told } from "./links";
+import { fileAttachment, insert, label, openLink, openLocation, Told as ToldTexts } from "./links";
 import type { Live } from "./live";
 import { Memory, type Draft } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
@@ -27,7 +27,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private current: Live | null = null;
   private readonly sessions: Sessions;
   private readonly memory: Memory;
-  private readonly told = new Told();
+  private readonly told = new ToldTexts();
   private readonly outbox: Outbox;
   private readonly tour: Tour;
   private readonly disposables: vscode.Disposable[] = [];
@@ -522,7 +522,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       "acpSidecar.panel.addAgent": () => addAgent(this.session, () => this.refresh()),
       "acpSidecar.panel.tryIt": () => this.tour.start(),
     };
-    return Object.entries(all).map(([name, run]) =>
+    const shown = Object.entries(all).map(([name, run]) =>
       vscode.commands.registerCommand(name, async (...args: never[]) => {
         try {
           return await run(...args);
@@ -531,6 +531,16 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         }
       }),
     );
+    return [...shown, vscode.commands.registerCommand(TELL_AGENT, (what: Told) => this.deliver(what))];
+  }
+
+  /** Sends a prompt from elsewhere in this extension; queues it while a turn is running. Rejects if the session cannot go on. */
+  private async deliver({ sessionId, text, attachments }: Told): Promise<void> {
+    const live = await this.sessions.open(sessionId);
+    if (live.recorded) await this.sessions.resume(live);
+    if (live.recorded || live.state === "failed") throw new Error(vscode.l10n.t("The conversation cannot be continued. Open it in the panel to see why."));
+    if (this.current !== live) this.show(live, null);
+    void this.sessions.send(live, text, attachments);
   }
 
   /** From the editor: its selection, or else its file. From the explorer: the selected files. */

@@ -1,0 +1,85 @@
+"""Comments on an agent's change go to the agent, with the file, the lines and both texts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Locator, expect
+
+from tests.support.waiting import eventually
+from tests.vscode.panel import Panel
+from tests.vscode.reviewing import agent_writes, lenses, until_lenses
+from tests.vscode.test_review import BASE, CHANGED, LENSES, WANTED
+from tests.vscode.window import Window
+
+
+def box(window: Window) -> Locator:
+    return window.page.locator(".review-widget")
+
+
+def comment(window: Window, line: int, words: str, button: str, picture: Path | None = None) -> None:
+    window.place(line, 0)
+    window.command("acpSidecar.review.comment")
+    expect(box(window)).to_contain_text("about this change")
+    box(window).locator(".monaco-editor").first.click()
+    window.page.keyboard.insert_text(words)
+    if picture is not None:
+        window.screenshot(picture)
+    box(window).get_by_role("button", name=button).click()
+    expect(box(window)).to_have_count(0)
+
+
+def prompts(window: Window, session: str) -> list[str]:
+    """All text of each prompt of a session, from its record."""
+    entries = window.command("sidecar.transcript", {"sessionId": session})["entries"]
+    return [
+        "\n".join(block.get("text", "") for block in entry["prompt"])
+        for entry in entries
+        if entry["type"] == "prompt"
+    ]
+
+
+def test_a_comment_on_a_change_goes_to_the_agent_with_both_texts(window: Window, tmp_path: Path) -> None:
+    pictures = Path(os.environ.get("PICTURES", tmp_path))
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    session = agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    comment(
+        window,
+        2,
+        "Write the number as a Roman one.",
+        "Ask for a Change",
+        pictures / "review-vscode-comment.png",
+    )
+    eventually(lambda: len(prompts(window, session)) == 2, "the agent was prompted")
+    said = prompts(window, session)[1]
+    assert "Write the number as a Roman one." in said
+    assert f"{file.as_uri()}, lines 3–3:" in said
+    assert "--- before your change\nline 3\n+++ after your change\nline three" in said
+    assert window.text(file) == WANTED, "asking takes nothing back"
+
+    comment(window, 7, "Those lines are still needed.", "Reject with This Reason")
+    window.until_text(file, WANTED.replace("line 7\n", "line 7\nline 8\nline 9\n"))
+    eventually(lambda: len(prompts(window, session)) == 3, "the agent was told why")
+    said = prompts(window, session)[2]
+    assert said.startswith("I rejected this change. Those lines are still needed.")
+    assert "line 8\nline 9\n+++ after your change (no lines)" in said
+    Panel(window).says("Those lines are still needed.")
+
+
+def test_a_comment_that_cannot_be_sent_is_not_lost(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    session = agent_writes(window, (file, CHANGED))
+    eventually(lambda: lenses(window, file), "the change is under review")
+    window.command("sidecar.deleteSession", {"sessionId": session})
+    window.place(2, 0)
+    window.command("acpSidecar.review.comment")
+    box(window).locator(".monaco-editor").first.click()
+    window.page.keyboard.insert_text("Shorter, please.")
+    box(window).get_by_role("button", name="Ask for a Change").click()
+    window.notification("Your comment was not sent")
+    expect(box(window)).to_contain_text("Shorter, please.")
+    box(window).get_by_role("button", name="Discard Comment").click()
