@@ -5,6 +5,7 @@ A write cannot be based on a text that reached the disk after the write was sent
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from sidecar.core.uri import DocumentUri
 MAX_TEXTS = 8
 """Texts kept per file: the newest ones; an agent does not remember for long."""
 MAX_FILES = 64
+MAX_CLOSED = 1000
+"""Documents that were closed with unsaved changes, of which 32 bytes each are kept."""
 
 
 @dataclass(slots=True)
@@ -42,12 +45,19 @@ class _DiskText:
         return self.text
 
 
+def _digest(text: str) -> bytes:
+    """Of a text in the compared form, but for its final line end, which some editors add to the file only."""
+    return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
+
+
 class DiskTexts:
     """By document, oldest first; the last one is the current text."""
 
     def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
         """`moment`: a new point in time, as `core.belief` counts it."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
+        self._closed_with: OrderedDict[DocumentUri, bytes] = OrderedDict()
+        """A digest of what a document said when it was closed with unsaved changes."""
         self.moment = moment
         self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
         """Called with what the editor or we wrote; None: we removed the file."""
@@ -75,6 +85,19 @@ class DiskTexts:
         if text is not None:
             moment = self.moment()
             self._add(self._of(uri), _DiskText(normal(text), moment, moment, by_us=True))
+
+    def closed_with(self, uri: DocumentUri, text: str) -> None:
+        """The document was closed with unsaved changes and said `text` (compared form). A save may have been on its way, of
+        which the editor then tells nothing."""
+        self._closed_with[uri] = _digest(text)
+        self._closed_with.move_to_end(uri)
+        if len(self._closed_with) > MAX_CLOSED:
+            self._closed_with.popitem(last=False)
+
+    def was_closed_with(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the document said `text` (compared form) when it was last closed with unsaved changes. On the disk, that
+        is the user's save."""
+        return self._closed_with.get(uri) == _digest(text)
 
     def saved_was(self, uri: DocumentUri, text: str) -> None:
         """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
@@ -148,6 +171,8 @@ class DiskTexts:
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         if old in self._texts:
             self._texts[new] = self._texts.pop(old)
+        if old in self._closed_with:
+            self._closed_with[new] = self._closed_with.pop(old)
 
     def _newest(self, uri: DocumentUri) -> _DiskText | None:
         """The number of one of the texts that are known to have been there."""

@@ -105,7 +105,7 @@ class Workspace:
         self._evidence = Evidence(self.state)
         starts = TurnStarts(journal)
         files = FileReviews(journal, editor, tasks)
-        whose = Whose(self._evidence, journal)
+        whose = Whose(self._evidence, journal, self.state.documents.disk)
         behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
         self._behind = behind
         self.conflicts = Conflicts(lambda: editor.capabilities)

@@ -1,7 +1,8 @@
 """Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
 
 1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
-   removed and is back with a text that it had before an agent changed it.
+   removed and is back with a text that it had before an agent changed it. A text with which the user closed the file is the user's:
+   a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
 3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.disk_texts import DiskTexts
 from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
@@ -37,8 +39,9 @@ class Known:
 class Whose:
     """Of one workspace."""
 
-    def __init__(self, evidence: Evidence, journal: Journal) -> None:
+    def __init__(self, evidence: Evidence, journal: Journal, disk: DiskTexts) -> None:
         self._evidence = evidence
+        self._disk = disk
         self._journal = journal
 
     async def parts(
@@ -50,6 +53,8 @@ class Whose:
         if start is not None and start.text == after:
             return []
         if not self._evidence.is_acting():
+            return []
+        if after is not None and self._disk.was_closed_with(uri, after):
             return []
         if await self._journal.put_back(path, after):
             return []

@@ -48,6 +48,13 @@ def test_what_was_found_is_not_there_any_more(seed: int) -> None:
     assert not report.problems, report
 
 
+@pytest.mark.parametrize("seed", [928, 1492])
+def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
+    """Such a save is never told; while an agent's call for the file ran, the user's lines were listed as nobody's."""
+    report = play(seed)
+    assert not report.problems, report
+
+
 def test_a_seed_is_the_same_run_every_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:
