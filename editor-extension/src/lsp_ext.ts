@@ -343,7 +343,8 @@ export interface ReloadParams {
   version: number;
   edits: TextEdit[];
 }
-export type ReloadAnswer = { version: number } | { refused: "version" | "not-active" };
+/** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. */
+export type ReloadAnswer = { version: number; taken: number } | { refused: "version" | "not-active" };
 /** Announced by `reload`: take the disk's text, then apply these edits. */
 export const reload = new RequestType<ReloadParams, ReloadAnswer, void>("sidecar/reload");
 

@@ -33,6 +33,7 @@ from sidecar.workspace.ports import (
     Level,
     Progress,
     Question,
+    Reloaded,
     Saved,
 )
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
@@ -111,13 +112,13 @@ class LspEditor:
         if self._capabilities.open:
             await self._bounded(self._wire.request(ext.CLOSE, {"uri": client_uri}), ext.CLOSE)
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
         if not self._capabilities.reload:
             raise EditorRefused("this editor does not reload documents for the sidecar (sidecar/reload)")
         params = {"uri": client_uri, "version": version, "edits": text_edits(edits)}
         answer = await self._ask_client(ext.RELOAD, params, ext.ReloadAnswer)
         if answer.version is not None:
-            return answer.version
+            return Reloaded(answer.version, answer.taken)
         return answer.refused or "not-active"
 
     async def ask(self, question: Question) -> str | None:

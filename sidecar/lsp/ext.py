@@ -423,6 +423,8 @@ class OpenAnswer(msgspec.Struct, frozen=True):
 
 class ReloadAnswer(msgspec.Struct, frozen=True):
     version: int | None = None
+    taken: int | None = None
+    """The version with which the document had the text on disk; absent if nothing can be typed meanwhile."""
     refused: str | None = None
     """version | not-active"""
 

@@ -95,6 +95,17 @@ class Saved:
     """The user typed while the save was prepared: not every change during that time was made by the save."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """A document has the text on disk, with the edits on top."""
+
+    version: int
+    """The document's, with both."""
+    taken: int | None = None
+    """The version with which it had the text on disk. What was typed between the request and this version is gone from the document. None:
+    the editor does it all at once."""
+
+
 class EditorGone(Exception):
     """The editor's connection ended while a request to it was open."""
 
@@ -161,8 +172,8 @@ class Editor(Protocol):
     async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved: ...
     async def open(self, client_uri: str) -> int: ...
     async def close(self, client_uri: str) -> None: ...
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
-        """The new version, or why not: "version" or "not-active"."""
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
+        """A refusal is "version" or "not-active"."""
         ...
 
     async def ask(self, question: Question) -> str | None:

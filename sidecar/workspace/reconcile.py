@@ -29,7 +29,7 @@ from sidecar.workspace.behind import Behind, Seen
 from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
-from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout
+from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Reloaded
 from sidecar.workspace.save_history import Explained
 from sidecar.workspace.sending import (
     ANSWER_SECONDS,
@@ -41,8 +41,8 @@ from sidecar.workspace.storage import OnDisk, Storage
 from sidecar.workspace.watch import Watch
 
 OBSERVE_SECONDS = 5.0
-_ATTEMPTS = 3
-"""How often what a reload did to a newer text is put right."""
+_PUT_RIGHT_SECONDS = 20.0
+"""How long what a reload did to a newer text is put right. Every key that is pressed meanwhile makes the editor refuse that."""
 _PEEKS = 5
 """How often a file is read again that changes while it is read."""
 
@@ -281,15 +281,7 @@ class Reconciler:
                 case Merged() as merged:
                     changes = merged.changes
                 case Conflict() as found:
-                    tracked.apart = True
-                    if self._editor.capabilities.conflicts:
-                        return  # it shows them itself
-                    lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
-                    self._editor.show(
-                        "warning",
-                        f"{to_path(document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
-                        "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
-                    )
+                    self._keep_apart(tracked, found)
                     return
         raw = now.changes_in_raw(changes)
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
@@ -299,6 +291,18 @@ class Reconciler:
             return
         if not await self._take(tracked, before, now, on_disk, raw):
             tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+
+    def _keep_apart(self, tracked: Tracked, found: Conflict) -> None:
+        """Disk and document changed in the same place: the document's text stays, and the user is told."""
+        tracked.apart = True
+        if self._editor.capabilities.conflicts:
+            return  # it shows them itself
+        lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
+        self._editor.show(
+            "warning",
+            f"{to_path(tracked.document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
+            "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
+        )
 
     async def _take(
         self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet
@@ -361,7 +365,10 @@ class Reconciler:
     async def _reload(
         self, tracked: Tracked, before: str, now: Normal, disk: str, changes: ChangeSet
     ) -> bool:
-        """Asks our own extension to take the disk's text and to put on top what else `changes` (of the mirror) would leave."""
+        """Asks our own extension to take the disk's text and to put on top what else `changes` (of the mirror) would leave.
+
+        The disk's text replaces what the document says in that moment, not what it said when this was asked. What was typed in between is
+        merged as if it had been there before, and comes back; what is typed after it stays."""
         document = tracked.document
         wanted = normal(changes.apply(now.raw))
         on_top = diff(disk, wanted)
@@ -372,10 +379,14 @@ class Reconciler:
         try:
             with self._sender.following(tracked, watch) as followed:
                 answer = await self._editor.reload(document.client_uri, document.version, edits)
-                if not isinstance(answer, int):
+                if not isinstance(answer, Reloaded):
                     return False
-                # Neovim closes the document and opens it again
-                reloaded = await watch.wait(MIRROR_SECONDS, lambda: followed.watch is not None)
+                last = None if answer.taken is None else answer.version
+                # Neovim closes the document and opens it again; in VS Code somebody may have typed in between
+                reloaded = await watch.wait(
+                    MIRROR_SECONDS,
+                    lambda: followed.watch is not None or (last is not None and document.version >= last),
+                )
                 if followed.watch is not None:
                     await followed.tracked.becomes(wanted, MIRROR_SECONDS)
             if followed.watch is not None:
@@ -385,10 +396,15 @@ class Reconciler:
         finally:
             tracked.quiet = False
             watch.close()
+        typed_into = None if answer.taken is None else watch.text_before(answer.taken)
         if reloaded:
             tracked.together = disk
-        elif not tracked.closed:
-            await self._put_right(tracked, before, now, disk, on_top)
+        if not tracked.closed and typed_into is not None:
+            await self._put_right(tracked, before, Normal(str(typed_into)), disk, on_top, again=False)
+        elif not tracked.closed and not reloaded:
+            await self._put_right(
+                tracked, before, now, disk, on_top, only_if_newer=True, again=answer.taken is None
+            )
         return True
 
     async def _take_again(self, tracked: Tracked, current: Normal, on_disk: OnDisk, wanted: str) -> bool:
@@ -402,7 +418,7 @@ class Reconciler:
             answer = await self._editor.reload(document.client_uri, document.version, edits)
         except (EditorGone, EditorRefused, EditorTimeout):
             return False
-        return isinstance(answer, int) and await tracked.becomes(wanted, MIRROR_SECONDS)
+        return isinstance(answer, Reloaded) and await tracked.becomes(wanted, MIRROR_SECONDS)
 
     async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, on_top: int) -> None:
         """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
@@ -419,12 +435,22 @@ class Reconciler:
             text = after
 
     async def _put_right(
-        self, tracked: Tracked, before: str, now: Normal, disk: str, on_top: ChangeSet
+        self,
+        tracked: Tracked,
+        before: str,
+        replaced: Normal,
+        disk: str,
+        on_top: ChangeSet,
+        *,
+        again: bool,
+        only_if_newer: bool = False,
     ) -> None:
-        """The disk was written once more just before it was taken from there: the edits were made on another text."""
+        """The document took the disk's text otherwise than was planned: in the place of `replaced`, which was typed meanwhile, or after the
+        disk was written once more, and the edits were made on another text. `only_if_newer`: nothing is wrong
+        unless it was written. `again`: another reload may do it, because nothing can be typed during one."""
         path = to_path(tracked.document.uri)
         on_disk = await self._peek(tracked, path) if path is not None else None
-        if on_disk is None or on_disk.text is None or on_disk.text == disk:
+        if on_disk is None or on_disk.text is None or (only_if_newer and on_disk.text == disk):
             return
         tracked.on_disk(on_disk.text, on_disk.stat)
         encoding = self._editor.capabilities.encoding
@@ -433,24 +459,33 @@ class Reconciler:
             Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
             for e in Coordinates(encoding).edits(Text.of(disk), on_top)
         )
-        merged = merge(before, now.text, on_disk.text)
-        tracked.apart = isinstance(merged, Conflict)
-        proper = now.text if isinstance(merged, Conflict) else merged.apply(now.text)
-        for _ in range(_ATTEMPTS):  # the user may go on typing
+        match merge(before, replaced.text, on_disk.text):
+            case Merged() as merged:
+                tracked.apart, proper = False, merged.apply(replaced.text)
+            case Conflict() as found:
+                self._keep_apart(tracked, found)
+                proper = replaced.text
+        until = anyio.current_time() + _PUT_RIGHT_SECONDS
+        while anyio.current_time() < until:  # the user may go on typing
             current = Normal(str(tracked.document.snapshot()))
             try:
-                back = merge(ChangeSet.of(len(text), made).apply(text), current.text, proper)
+                taken = ChangeSet.of(len(text), made).apply(text)
             except ValueError:  # places that are no places there
                 break
-            if isinstance(back, Conflict) or tracked.flight is not None or tracked.closed:
+            if tracked.flight is not None or tracked.closed:
                 break
-            raw = current.changes_in_raw(back.changes)
-            if raw.is_empty or await self._take_again(
-                tracked, current, on_disk, normal(raw.apply(current.raw))
-            ):
+            # What was typed since it was taken stays, also beside what comes back
+            raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
+            if raw.is_empty:
                 return
-            if not self._is_unmoved(tracked, current, on_disk):
-                continue
-            if (await self._sender.send(tracked, raw, "Changed on disk")).landed:
+            sent = await self._sender.send(tracked, raw, "Changed on disk")
+            if sent.landed:
+                return
+            if sent.flight.phase is Phase.DISPLACED:
+                what = "what was changed on the disk"
+                await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
+            elif sent.flight.phase is not Phase.REFUSED:
+                break  # gone, or not answered at all
+            if again and await self._take_again(tracked, current, on_disk, normal(raw.apply(current.raw))):
                 return
         self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

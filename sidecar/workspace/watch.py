@@ -9,7 +9,7 @@ import anyio
 from sidecar.core.change import Edit
 from sidecar.core.inflight import Story
 from sidecar.core.overlay import Document
-from sidecar.core.text import Text
+from sidecar.core.text import Rope, Text
 
 
 class News:
@@ -38,6 +38,8 @@ class Watch(Story):
         news: News | None = None,
     ) -> None:
         super().__init__(document, expected, before, edits)
+        self._versions = [document.version] * len(self.edits)
+        """Of the document with each of `edits`; with those received before, at most."""
         self.news = news or News()
         self._closed = False
         document.listeners.append(self._on_edit)
@@ -55,6 +57,16 @@ class Watch(Story):
         self._closed = True
         self.news.ring()
 
+    def text_before(self, version: int) -> Text | None:
+        """The text that the change with this version was made on; None if it was not received, or is the first one."""
+        if version not in self._versions[1:] or version == self._versions[0]:
+            return None
+        rope = Rope.of(self.before)
+        for edit in self.edits[: self._versions.index(version)]:
+            rope.splice(edit.start, edit.end, edit.new)
+        return rope.snapshot()
+
     def _on_edit(self, document: Document, edit: Edit) -> None:
+        self._versions.append(document.version)
         self.received(edit)
         self.news.ring()

@@ -19,7 +19,7 @@ from sidecar.core.overlay import Modification, Overlay
 from sidecar.core.text import Position
 from sidecar.core.uri import normalise
 from sidecar.demo.model import Answer, WorkspaceEdit
-from sidecar.workspace.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question
+from sidecar.workspace.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question, Reloaded
 from tests.support import editor_time
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM, NEVER, WELL_BEHAVED, Habits
@@ -495,7 +495,7 @@ def test_the_sidecars_own_requests() -> None:
         desk.disk.files[uri] = b"new\n"
         edits = (TextEdit(Position(0, 0), Position(0, 0), "x"),)
         assert await desk.editor.reload(uri, 1, edits) == "version"
-        assert await desk.editor.reload(uri, 2, edits) == 4
+        assert await desk.editor.reload(uri, 2, edits) == Reloaded(4)
         assert desk.mirror == "xnew\n"
         await desk.editor.close(uri)
         assert desk.mirror == "xnew\n", "unsaved: stays"

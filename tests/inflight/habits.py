@@ -92,6 +92,18 @@ def tells_too_little(habits: Habits) -> bool:
     return habits.full_text and habits.lag > 0 and takes_outdated
 
 
+RELOADS_TAKE = (0.0, 0.0, 0.001, 0.02, 0.3)
+"""Seconds, of any editor with our extension; chosen apart, too."""
+
+
+def reloading(random: Random, name: str, habits: Habits) -> tuple[str, Habits]:
+    """The same editor, in which the user may type while it reloads a document. Those that reopen it do so at once."""
+    takes = 0.0 if habits.reopens else random.choice(RELOADS_TAKE)
+    return (
+        (f"{name} + reloads take {takes}", replace(habits, reload_takes=takes)) if takes else (name, habits)
+    )
+
+
 def saving(random: Random, name: str, habits: Habits) -> tuple[str, Habits]:
     """The same editor, which may take its time to save."""
     takes = random.choice(SAVES_TAKE)

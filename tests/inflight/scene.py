@@ -60,6 +60,9 @@ class Scene:
         self.habits_name, self.habits = known.choose(random)
         if not saves_at_once:
             self.habits_name, self.habits = known.saving(self.random("saving"), self.habits_name, self.habits)
+        self.habits_name, self.habits = known.reloading(
+            self.random("reloading"), self.habits_name, self.habits
+        )
         self.custom = random.random() < 0.75
         self.arrives_after = random.choice([0.0, 0.0, 0.001, 0.05, 0.1, 0.4, 1.0])
         self.policy = random.choice(["save-if-was-clean", "save-if-was-clean", "always", "never"])

@@ -20,6 +20,7 @@ from sidecar.workspace.ports import (
     EditorGone,
     EditorRefused,
     EditorTimeout,
+    Reloaded,
     Saved,
 )
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, turns_of_the_loop, until
@@ -188,7 +189,12 @@ async def test_open_and_close(editor: LspEditor, wire: FakeWire) -> None:
     assert wire.sent == [("sidecar/open", {"uri": URI}), ("sidecar/close", {"uri": URI})]
 
 
-RELOADS = [({"version": 9}, 9), ({"refused": "version"}, "version"), ({}, "not-active")]
+RELOADS = [
+    ({"version": 9}, Reloaded(9)),
+    ({"version": 9, "taken": 8}, Reloaded(9, taken=8)),
+    ({"refused": "version"}, "version"),
+    ({}, "not-active"),
+]
 
 
 @pytest.mark.parametrize(("answer", "expected"), RELOADS)

@@ -20,7 +20,9 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import TextEdit
+from sidecar.core.diff import diff
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import normalise, to_path
@@ -49,6 +51,7 @@ from sidecar.workspace.ports import (
     Json,
     Level,
     Question,
+    Reloaded,
 )
 from sidecar.workspace.ports import Saved as SaveAnswer
 from tests.support.editor_habits import VSCODE, Habits
@@ -253,7 +256,7 @@ class FakeEditor:
         await self._arrives()
         self.model.release(client_uri)
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
         if not self._capabilities.reload:
             raise EditorRefused("this editor does not reload documents for the sidecar")
         await self._arrives()
@@ -262,13 +265,27 @@ class FakeEditor:
             return "not-active"
         if buffer.version != version:
             return "version"
+        if not await self._is_still_there(buffer, self.model.habits.reload_takes):
+            return "not-active"
         self.model.reload(client_uri)
-        step = DocumentEdits(client_uri, None, _replacements(edits))
-        self.model.apply_to(
-            buffer, step, "reload"
-        )  # our own extension does this, whatever the editor does with applyEdit
         self.model.flush(client_uri)
-        return buffer.version
+        taken, text = buffer.version, buffer.text
+        places = [
+            Edit(buffer.offset(one.start), buffer.offset(one.end), one.text) for one in _replacements(edits)
+        ]
+        if not await self._is_still_there(buffer, self.model.habits.reload_takes):
+            return Reloaded(taken, taken)
+        moved = ChangeSet.of(len(text), places).map(diff(text, buffer.text))
+        on_top = tuple(Replacement(buffer.place(e.start), buffer.place(e.end), e.new) for e in moved.edits)
+        # done by our own extension, whatever the editor thinks of applyEdit
+        self.model.apply_to(buffer, DocumentEdits(client_uri, None, on_top), "reload")
+        self.model.flush(client_uri)
+        return Reloaded(buffer.version, taken if self.model.habits.reload_takes else None)
+
+    async def _is_still_there(self, buffer: Buffer, seconds: float) -> bool:
+        if seconds:
+            await asyncio.sleep(seconds)
+        return self.model.documents.get(buffer.uri) is buffer
 
     async def ask(self, question: Question) -> str | None:
         await self._arrives()

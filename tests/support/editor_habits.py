@@ -132,6 +132,11 @@ class Habits:
     """The text that didSave brings: that of its own moment, or the saved one, however old it is by then (Helix, seen up
     to some keys later).
     """
+    reload_takes: float = 0.0
+    """Seconds from the version check of a requested reload until the document has the text on disk, and again until the
+    edits are on top. Keys typed before that text arrives are replaced with the old text; the edits are moved along with
+    keys typed after it (VS Code).
+    """
     reloads: float | None = None
     """Seconds until a clean document that changed on disk is reloaded; None: never (Helix, and Emacs and Neovim without
     focus).

@@ -31,6 +31,7 @@ from sidecar.workspace.ports import (
     EditorRefused,
     OpenedSession,
     Question,
+    Reloaded,
     Saved,
     SessionRequest,
 )
@@ -63,7 +64,7 @@ class QuietEditor:
 
     async def close(self, client_uri: str) -> None: ...
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> int | str:
+    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
         raise EditorRefused("no")
 
     async def ask(self, question: Question) -> str | None:

@@ -526,3 +526,56 @@ def test_a_save_that_is_told_late_takes_nothing_back(tmp_path: Path, habits: Hab
         assert editor.text("a.txt") == "first second " + BASE.replace("four", "FOUR")
 
     play_seen(tmp_path, replace(habits, save_takes=0.02), case)
+
+
+TAKEN_LATE = replace(WELL_BEHAVED, reload_takes=0.2)
+"""VS Code: the request names a version, and what is typed until the disk's text is there is replaced with it."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("x", ""), ("", "y"), ("x", "y")], ids=["before it is taken", "after it", "both"]
+)
+def test_what_is_typed_while_a_document_is_taken_from_the_disk_stays(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)  # half a second for the editor's own reload, then it is asked to
+        editor.types("a.txt", before, at=1)
+        await asyncio.sleep(0.2)
+        assert editor.text("a.txt") == changed, "a case that shows nothing"
+        editor.types("a.txt", after, at=0)
+        await read
+        await asyncio.sleep(5)
+        text = editor.text("a.txt")
+        assert sorted(text) == sorted(f"u{before}{after}{changed}")
+        assert text.endswith(changed)
+        assert await bench.read("a.txt") == text
+
+    play(tmp_path, TAKEN_LATE, case)
+
+
+def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u\n", at=0)
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "FIVE"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)
+        editor.types("a.txt", "mine ", at=editor.text("a.txt").index("five"))
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "u\n" + BASE.replace("five", "mine five")
+        assert [message for _, message in editor.shown if "changed on disk" in message]
+
+    play(tmp_path, TAKEN_LATE, case)

@@ -10,10 +10,11 @@
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument } from "./documents";
-import { moved, replacement, type Replacement } from "./replacements";
+import { moved, offsetAt, replacement, type Replacement } from "./replacements";
+import { Taking, type Taken } from "./taking";
 import { apply, replaceAll } from "./texts";
 
-const ATTEMPTS = 5;
+const ATTEMPTS = 20;
 
 interface Stat {
   readonly mtime: number;
@@ -69,17 +70,18 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         await this.mark(document);
         return { refused: "not-active" };
       }
-      const onTop = (): Replacement[] =>
-        params.edits.map((edit) => ({
-          start: document.offsetAt(new vscode.Position(edit.range.start.line, edit.range.start.character)),
-          end: document.offsetAt(new vscode.Position(edit.range.end.line, edit.range.end.character)),
-          text: edit.newText,
+      const onTop = ({ text }: Taken): Replacement[] =>
+        params.edits.map(({ range, newText }) => ({
+          start: offsetAt(text, range.start.line, range.start.character),
+          end: offsetAt(text, range.end.line, range.end.character),
+          text: newText,
         }));
-      if (!(await this.takeFromDisk(document, onTop))) {
-        return { refused: "not-active" };
+      const taken = await this.takeFromDisk(document, onTop);
+      if (taken === undefined) {
+        return { refused: document.version === params.version ? "not-active" : "version" };
       }
       this.unmark(document);
-      return { version: document.version };
+      return { version: document.version, taken: taken.version };
     });
   }
 
@@ -93,46 +95,45 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     if (!this.newer.has(document) || !isActive(document)) {
       return;
     }
-    const text = document.getText();
-    if (await this.takeFromDisk(document, () => [replacement(document.getText(), text)])) {
+    const taken = await this.takeFromDisk(document, ({ text, replaced }) => [replacement(text, replaced)]);
+    if (taken !== undefined) {
       this.unmark(document);
     }
   }
 
-  /** False if the document is no longer active. `onTop` returns edits with their places in the disk's text. */
-  private async takeFromDisk(document: vscode.TextDocument, onTop: () => Replacement[]): Promise<boolean> {
+  /** Undefined if the workbench did not reload it. `onTop` returns edits with their places in the disk's text. */
+  private async takeFromDisk(document: vscode.TextDocument, onTop: (taken: Taken) => Replacement[]): Promise<Taken | undefined> {
     const others = vscode.workspace.textDocuments
       .filter((other) => other !== document && isUnsaved(other))
       .map((other) => ({ other, text: other.getText() }));
     if (!isActive(document)) {
-      return false;
+      return undefined;
     }
-    const unsaved = document.getText();
-    const typed: Replacement[] = [];
-    let taken = false;
+    const taking = new Taking(document.getText(), isUnsaved(document));
     const watch = vscode.workspace.onDidChangeTextDocument((event) => {
-      if (event.document === document && taken) {
-        typed.push(...event.contentChanges.map(asReplacement));
+      if (event.document === document) {
+        const { isDirty, version } = document;
+        taking.tell({ edits: event.contentChanges.map(asReplacement), isDirty, version, text: document.getText() });
       }
     });
     try {
       await vscode.commands.executeCommand("workbench.action.files.revert");
-      taken = true;
       await this.restoreOthers(others);
-      if (document.isDirty) {
-        return false; // another editor just became active
+      const taken = taking.end(document.version);
+      if (taken === undefined) {
+        return undefined;
       }
-      const edits = onTop();
+      const edits = onTop(taken);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         // refused if something was typed meanwhile: apply the same edits again, with their places moved
-        const here = typed.reduce((all, made) => all.map((one) => moved(one, made)), edits);
+        const here = taken.since.reduce((all, made) => all.map((one) => moved(one, made)), edits);
         if (here.length === 0 || (await apply(document, here))) {
-          return true;
+          return taken;
         }
       }
-      await replaceAll(document, unsaved);
+      await replaceAll(document, taken.replaced);
       this.log(`${document.uri.fsPath} kept changing while it was taken from the disk; it has your text`);
-      return true;
+      return taken;
     } finally {
       watch.dispose();
     }

@@ -35,6 +35,20 @@ function isInside(text: string, at: number): boolean {
   );
 }
 
+/** The offset of a line and a column, both from 0, columns in UTF-16 units. A column past the line's end is its end. */
+export function offsetAt(text: string, line: number, character: number): number {
+  let start = 0;
+  for (let left = line; left > 0; left--) {
+    const end = text.indexOf("\n", start);
+    if (end < 0) {
+      return text.length;
+    }
+    start = end + 1;
+  }
+  const [rest = ""] = text.slice(start).split(/\r?\n/, 1);
+  return start + Math.min(character, rest.length);
+}
+
 /** The place of a replacement after another one was made. If they overlap, it comes after the other's text. */
 export function moved(one: Replacement, made: Replacement): Replacement {
   const shift = made.text.length - (made.end - made.start);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moved, replacement, type Replacement } from "../../src/editing/replacements";
+import { moved, offsetAt, replacement, type Replacement } from "../../src/editing/replacements";
 
 function made(text: string, { start, end, text: put }: Replacement): string {
   return text.slice(0, start) + put + text.slice(end);
@@ -42,5 +42,21 @@ for (const [places, expected] of [
     const after = moved({ ...one, text: "" }, { ...other, text: "XY" });
     const text = made(places.replace(/[⟦⟧⟨⟩]/g, ""), { ...other, text: "XY" });
     assert.equal(`${text.slice(0, after.start)}⟦${text.slice(after.start, after.end)}⟧${text.slice(after.end)}`, expected);
+  });
+}
+
+for (const [text, line, character, expected] of [
+  ["", 0, 0, 0],
+  ["", 3, 3, 0],
+  ["ab\ncd\n", 0, 1, 1],
+  ["ab\ncd\n", 1, 2, 5],
+  ["ab\ncd\n", 0, 9, 2],
+  ["ab\r\ncd", 0, 9, 2],
+  ["ab\r\ncd", 1, 1, 5],
+  ["ab\ncd\n", 2, 0, 6],
+  ["ab\ncd", 2, 0, 5],
+] as const) {
+  test(`offsetAt: ${JSON.stringify(text)} ${line}:${character}`, () => {
+    assert.equal(offsetAt(text, line, character), expected);
   });
 }
