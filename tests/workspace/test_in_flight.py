@@ -579,3 +579,26 @@ def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_
         assert [message for _, message in editor.shown if "changed on disk" in message]
 
     play(tmp_path, TAKEN_LATE, case)
+
+
+def test_keys_that_go_on_all_the_time_keep_nothing_from_coming_back(tmp_path: Path) -> None:
+    """Each of them makes the editor refuse what was planned for the text before it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)  # the editor was asked to reload it
+        for _ in range(40):
+            await asyncio.sleep(0.05)
+            editor.types("a.txt", "k", at=0)
+        await read
+        await asyncio.sleep(5)
+        await bench.read("a.txt")
+        assert sorted(editor.text("a.txt")) == sorted("u" + 40 * "k" + changed)
+
+    play(tmp_path, TAKEN_LATE, case, arrives_after=0.06)
