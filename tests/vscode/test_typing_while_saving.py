@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
+from tests.vscode.conftest import Configure
 from tests.vscode.window import Turn, Window
 
 TRIES = 8
@@ -84,3 +85,25 @@ def test_keys_pressed_while_an_agents_write_is_saved_stay(window: Window, file: 
         window.save()
         window.until_disk(file, now)
         text = now
+
+
+def test_a_key_that_the_workbench_does_not_call_unsaved_is_saved_before_a_prompt(
+    window: Window, configure: Configure
+) -> None:
+    """Until the next key, the document says that it has nothing unsaved; its tab knows better."""
+    configure({"acpSidecar.beforePrompt": "save"})
+    file = window.file("mine.txt", "one\n")
+    window.open(file)
+
+    def is_reached() -> bool:
+        window.type("word")
+        window.keys("Control+s")
+        time.sleep(0.01)
+        window.page.keyboard.press("x")
+        on_disk = file.read_text()
+        document, tab = window.document(file), window.active_tab()
+        return bool(document and not document["dirty"] and tab["dirty"] and on_disk != document["text"])
+
+    eventually(is_reached, "the document is unsaved and does not say so")
+    window.prompt(scripted.steps(scripted.read(file)))
+    window.until_disk(file, window.text(file) or "")

@@ -175,9 +175,11 @@ class Window:
             otherwise=lambda: repr(self.text(path)),
         )
 
-    def until_disk(self, path: Path, expected: str, *, within: float = BOUND) -> None:
+    def until_disk(
+        self, path: Path, expected: str, *, within: float = BOUND, encoding: str = "utf-8"
+    ) -> None:
         eventually(
-            lambda: path.exists() and path.read_bytes() == expected.encode(),
+            lambda: path.exists() and path.read_bytes() == expected.encode(encoding),
             f"{path.name} is on disk as {expected!r}",
             within=within,
             otherwise=lambda: repr(path.read_bytes() if path.exists() else None),
