@@ -15,7 +15,7 @@ DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
 Writes = Literal["review", "ask", "deny"]
 AfterWrite = Literal["save-if-was-clean", "always", "never"]
 BeforePrompt = Literal["embed", "save", "nothing"]
-OwnTools = Literal["live", "off"]
+OwnTools = Literal["live", "all", "off"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ _TOP: Mapping[str, tuple[str, Reader]] = {
     "writes": ("writes", _one_of("review", "ask", "deny")),
     "afterWrite": ("after_write", _one_of("save-if-was-clean", "always", "never")),
     "beforePrompt": ("before_prompt", _one_of("embed", "save", "nothing")),
-    "ownTools": ("own_tools", _one_of("live", "off")),
+    "ownTools": ("own_tools", _one_of("live", "all", "off")),
     "mcpServers": ("mcp_servers", _mcp_servers),
     "allowedRoots": ("allowed_roots", _texts),
     "secretPatterns": ("secret_patterns", _texts),

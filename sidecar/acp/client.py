@@ -359,6 +359,12 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
+        if not (self._own_tools.live or request.own_beside):
+            kept = [
+                server
+                for server in kept
+                if not request.own_server or server.get("name") != request.own_server
+            ]
         more = list(self._own_tools.arguments)
         return [
             {**server, "args": [*cast("list[str]", server["args"]), *more]}

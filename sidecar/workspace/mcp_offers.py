@@ -34,6 +34,10 @@ class McpOffers:
         users |= {server.name for server in self._state.settings.mcp_servers}
         return own if own is not None and own.get("name") not in users else None
 
+    def own_for_everybody(self) -> bool:
+        """Also for agents whose own tools are not led to it. Some take the server of one session for that of another, with its rights."""
+        return self._state.settings.own_tools == "all"
+
     async def to(self, session: Session) -> list[Json]:
         """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
         given = {server.get("name") for server in session.request.mcp_servers}

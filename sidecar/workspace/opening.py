@@ -94,7 +94,9 @@ class Opening:
         servers = await self._offers.to(session)
         own, request = self._offers.own_for(session), session.request
         if own is not None:
-            servers, request = [own, *servers], replace(request, own_server=str(own["name"]))
+            beside = self._offers.own_for_everybody()
+            request = replace(request, own_server=str(own["name"]), own_beside=beside)
+            servers = [own, *servers]
         session.request = replace(request, mcp_servers=(*request.mcp_servers, *servers))
 
     async def may_start(self, agent: str) -> str:

@@ -240,6 +240,8 @@ class SessionRequest:
     mcp_servers: tuple[Json, ...] = ()
     own_server: str = ""
     """The name of the sidecar's own among them; "" if it is not."""
+    own_beside: bool = False
+    """The sidecar's own is also for an agent whose own tools are not led to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class Tools(FakeWorkspace):
 
 
 async def opened(
-    tmp_path: Path, agent: str, ready: bool, *sessions: str, own: str = "sidecar"
+    tmp_path: Path, agent: str, ready: bool, *sessions: str, own: str = "sidecar", beside: bool = False
 ) -> tuple[Tools, list[Any]]:
     """What `session/new` was asked with, each time."""
     trace, tools = tmp_path / "trace", Tools(ready)
@@ -43,7 +43,9 @@ async def opened(
         async with asyncio.timeout(HANGS):
             for session in sessions or ("S1",):
                 await agents.open_session(
-                    SessionRequest(session, agent, str(tmp_path), mcp_servers=servers, own_server=own)
+                    SessionRequest(
+                        session, agent, str(tmp_path), mcp_servers=servers, own_server=own, own_beside=beside
+                    )
                 )
     finally:
         await agents.aclose()
@@ -67,10 +69,12 @@ async def test_an_agent_that_does_not_start_ours_keeps_its_own(tmp_path: Path) -
     assert tools.waited == ["S1"]
 
 
-async def test_others_are_given_ours_beside_their_own(tmp_path: Path) -> None:
-    tools, (params,) = await opened(tmp_path, "somebody", False)
+@pytest.mark.parametrize("beside", [False, True])
+async def test_others_are_given_ours_only_when_the_user_wants_that(tmp_path: Path, beside: bool) -> None:
+    """fast-agent refuses a second session when it is given a server of the same name with another token."""
+    tools, (params,) = await opened(tmp_path, "somebody", False, beside=beside)
     assert "_meta" not in params
-    assert params["mcpServers"] == [OURS, THEIRS]
+    assert params["mcpServers"] == ([OURS, THEIRS] if beside else [THEIRS])
     assert tools.waited == []
 
 

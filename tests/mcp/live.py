@@ -67,7 +67,9 @@ async def a_live_agent(
 ) -> AsyncIterator[Live]:
     """`folder` is the workspace. The agent's turn lasts until the end."""
     traces.mkdir(exist_ok=True)
-    async with a_product(folder, dict.fromkeys(agents, SCRIPT), traces=traces, **options) as product:
+    async with a_product(
+        folder, dict.fromkeys(agents, SCRIPT), traces=traces, **{"ownTools": "all", **options}
+    ) as product:
         opened = await product.session(agents[0])
         assert "error" not in opened, opened
         turn = asyncio.ensure_future(product.prompt(opened))

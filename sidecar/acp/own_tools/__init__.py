@@ -4,6 +4,6 @@
     claude.py, …  one row an agent, data only
     table.py     TABLE, own_tools_of: the row of a configured agent
 
-An agent without a row is given our tools beside its own. A row is used with versions that it was not seen with, too: an agent that
+An agent without a row gets our tools, beside its own, only with the setting `ownTools: all`. A row is used with versions that it was not seen with, too: an agent that
 does not know a setting ignores it, and then works as it would without.
 """
