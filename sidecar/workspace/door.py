@@ -271,7 +271,7 @@ class Door:
         """The editor made it at a wrong place, or nobody can say where."""
 
         def right(found: Separated) -> Right[End]:
-            to_say = Right[End](found.without) if late else intent.right(found)
+            to_say: Right[End] = Right(found.without) if late else intent.right(found)
             fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
             return replace(to_say, wanted=fitted.after)
 

@@ -55,6 +55,13 @@ def test_what_is_saved_while_the_file_is_closed_is_the_users(seed: int) -> None:
     assert not report.problems, report
 
 
+@pytest.mark.parametrize("seed", [1888, 2983])
+def test_an_edit_that_comes_late_and_to_a_wrong_place_is_put_right(seed: int) -> None:
+    """Nobody waits for it any more; the door failed there."""
+    report = play(seed)
+    assert not report.problems, report
+
+
 def test_a_seed_is_the_same_run_every_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:
