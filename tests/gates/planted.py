@@ -52,8 +52,8 @@ def noise_is_fatal() -> None:
     split, read = LineTransport._split, LineTransport._read
     ended: set[LineTransport] = set()
 
-    def strict(self: LineTransport, data: bytes) -> None:
-        split(self, data)
+    async def strict(self: LineTransport, data: bytes) -> None:
+        await split(self, data)
         if any(line.strip() in (b"42", b"null", b"[]") for line in self._lines):
             ended.add(self)
             self._lines.clear()
