@@ -213,11 +213,15 @@ def is_for_all(wheel: Path) -> bool:
     return all(tag.abi in ("none", "abi3") for tag in parse_wheel_filename(wheel.name)[3])
 
 
+LEFT_OUT = re.compile(r"[^/]+\.data/|.+/(tests|benchmarks)/|mcp/cli/|.*/(RECORD)?$")
+"""Files of wheels that the server does not need: programs, and what libraries are tested with. `mcp/cli` needs typer, which is not there."""
+
+
 def unpack(wheel: Path, into: Path) -> None:
-    """What pip would install into site-packages, without the programs that a wheel may bring along."""
+    """What pip would install into site-packages, without what is LEFT_OUT."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if not re.match(r"[^/]+\.data/", name) and not name.endswith(("/RECORD", "/")):
+            if not LEFT_OUT.match(name):
                 archive.extract(name, into)
 
 
