@@ -25,9 +25,6 @@ _COARSE = 5
 """CLOCK_REALTIME_COARSE of Linux: file systems take their times from it (clock_gettime(2)); Python has no name for it."""
 _SLACK_NS = 0 if sys.platform == "linux" else 20_000_000
 """How exactly a file's time can be compared with ours."""
-LATE_NS, LATE_NAMED_NS = 10_000_000, 1_000_000_000
-"""How long after its beginning an act may be heard of: agents change files right after they have told that they do, and a busy machine
-hands that over late. A call that names the file has longer: that somebody else changes the same file in that second is unlikely."""
 OVER = frozenset({"completed", "failed"})
 """ACP's statuses of a tool call that has ended."""
 NAMES_ITS_FILES = frozenset({"edit", "delete", "move"})
@@ -67,9 +64,7 @@ class Act:
     """One tool call, or one command in a terminal of ours."""
 
     began: int
-    """When it was heard of."""
-    asked: int
-    """When the agent was given its prompt: it began after that."""
+    """The earliest that it may have begun."""
     ended: int | None = None
     """None: it runs."""
     kind: str = ""
@@ -77,10 +72,9 @@ class Act:
     edits: dict[DocumentUri, list[Edited]] = field(default_factory=dict[DocumentUri, list[Edited]])
     """By file that it names: what it says that it does there, if it says so."""
 
-    def ran(self, uri: DocumentUri, since: int, until: int) -> bool:
-        """Whether it may have run, and changed this file, at some time from `since` to `until`."""
-        began = max(self.asked, self.began - (LATE_NAMED_NS if uri in self.edits else LATE_NS))
-        return began - _SLACK_NS <= until and (self.ended is None or since <= self.ended + _SLACK_NS)
+    def ran(self, since: int, until: int) -> bool:
+        """Whether it may have run at some time from `since` to `until`."""
+        return self.began - _SLACK_NS <= until and (self.ended is None or since <= self.ended + _SLACK_NS)
 
     def may_change(self, uri: DocumentUri) -> bool:
         """A call that edits changes the files that it names; any other one may change all there are."""
@@ -90,21 +84,27 @@ class Act:
 class Acts:
     """Of one session's turn."""
 
-    def __init__(self, clock: Callable[[], int] = now, end_clock: Callable[[], int] = now_at_most) -> None:
-        self._clock, self._end_clock = clock, end_clock
+    def __init__(self, asked: int, end_clock: Callable[[], int] = now_at_most) -> None:
+        """`asked`: when the agent was given its prompt, as long as `asked_at` does not say it better."""
+        self._end_clock = end_clock
         self._acts: OrderedDict[str, Act] = OrderedDict()
-        self._asked = self._heard = clock()
-        """When the agent was heard of last: what it tells of when it is over began after that."""
+        self._asked = self._heard = asked
+        """`_heard`: the earliest that the agent may have said what was heard of it last."""
 
-    def heard(self) -> None:
-        """The agent said something, or was given its prompt."""
-        self._heard = self._clock()
+    def asked_at(self, at: int) -> None:
+        """The agent is given its prompt: nothing of the turn began before."""
+        self._asked = self._heard = at
 
-    def told(self, call: str, kind: str = "", *, over: bool = False) -> Act:
-        """An act began, goes on or is over. `kind`: "" where it is not told again."""
+    def heard(self, said: int) -> None:
+        """The agent said something, at `said` or later."""
+        self._heard = max(self._asked, said)
+
+    def told(self, call: str, said: int, kind: str = "", *, over: bool = False) -> Act:
+        """The agent said, at `said` or later, that an act began, goes on or is over. `kind`: "" where it is not told again. What it tells
+        of only when it is over began at any time since it was heard of."""
         act = self._acts.get(call)
         if act is None or (act.ended is not None and not over):  # ids are used again
-            act = self._acts[call] = Act(self._heard if over else self._clock(), self._asked)
+            act = self._acts[call] = Act(self._heard if over else max(self._asked, said))
             if len(self._acts) > MAX_ACTS:
                 self._acts.popitem(last=False)
         act.kind = kind or act.kind
@@ -129,9 +129,7 @@ class Acts:
     def at(self, uri: DocumentUri, since: int, until: int) -> str | None:
         """The last act that may have changed the file from `since` to `until`; one that names it before one that does not."""
         ran = [
-            (call, act)
-            for call, act in self._acts.items()
-            if act.may_change(uri) and act.ran(uri, since, until)
+            (call, act) for call, act in self._acts.items() if act.may_change(uri) and act.ran(since, until)
         ]
         naming = [call for call, act in ran if uri in act.edits]
         return naming[-1] if naming else ran[-1][0] if ran else None

@@ -39,6 +39,9 @@ POLL_SECONDS = 0.5
 """Seconds between two checks of unwatched files; a check takes about ten microseconds per file."""
 WATCHED_SECONDS = 3.0
 """Seconds between two checks of watched files: watchers miss changes without notice (network drives, excluded folders)."""
+LISTEN_SECONDS = 0.05
+"""Seconds between two notes that agents are listened to. A change that was made up to two of them before a call was heard of may be the
+call's; where the machine is so busy that the notes come late, earlier ones."""
 SEEN_SECONDS = 5.0
 """Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
 MAX_DOCUMENTS = 1000
@@ -199,27 +202,38 @@ class DiskWatch:
 
     # Looking
 
+    async def _listen(self) -> None:
+        while True:
+            self._evidence.listening()
+            await anyio.sleep(LISTEN_SECONDS)
+
     async def _poll(self) -> None:
-        looked = noted = anyio.current_time()
         try:
-            while self._evidence.active():
-                with anyio.move_on_after(POLL_SECONDS):
-                    await self._told.wait()
-                now = anyio.current_time()
-                if now - noted >= SEEN_SECONDS:
-                    noted = now
-                    await self._journal.turns_seen()
-                if self._told.is_set() or now - looked >= WATCHED_SECONDS or not self._is_watched():
-                    self._told = anyio.Event()
-                    looked = now
-                    self._start(self._changed())
-                    await self._look_at_named()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen)
+                await self._look_while_active()
+                tasks.cancel_scope.cancel()
         finally:
             self._running = False
             self._tried.clear()
             self._starts.forget_all()
             self._behind.turns_over()
             self._stop_watching()
+
+    async def _look_while_active(self) -> None:
+        looked = noted = anyio.current_time()
+        while self._evidence.active():
+            with anyio.move_on_after(POLL_SECONDS):
+                await self._told.wait()
+            now = anyio.current_time()
+            if now - noted >= SEEN_SECONDS:
+                noted = now
+                await self._journal.turns_seen()
+            if self._told.is_set() or now - looked >= WATCHED_SECONDS or not self._is_watched():
+                self._told = anyio.Event()
+                looked = now
+                self._start(self._changed())
+                await self._look_at_named()
 
     def _changed(self) -> list[Tracked]:
         """Open documents whose files differ from the last check."""

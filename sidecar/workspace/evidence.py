@@ -86,6 +86,8 @@ class Evidence:
         """Sessions whose turn has begun, and which have not been asked yet."""
         self._acts: dict[str, Acts] = {}
         """By session: the tool calls and commands of its turn that may have changed something."""
+        self._listened = (0, 0)
+        """When `listening` was called last but one, and last; 0: never."""
         self._texts: dict[str, int] = {}
         """By session: code points of its pre-images."""
         self._looking = Looking(state.storage.read_now)
@@ -101,14 +103,23 @@ class Evidence:
     def turn_began(self, session: Session) -> None:
         self._forget(session.id)
         self._named[session.id] = OrderedDict()
-        self._acts[session.id] = Acts()
+        self._acts[session.id] = Acts(file_time())
         self._waiting.add(session.id)
 
     def asked_now(self, session: Session) -> None:
         """Its prompt is about to be sent: what changes from now on may be its doing."""
         self._waiting.discard(session.id)
         if session.id in self._acts:
-            self._acts[session.id].heard()
+            self._acts[session.id].asked_at(file_time())
+
+    def listening(self) -> None:
+        """Called often while agents work, by a task of the loop that reads what they say."""
+        self._listened = self._listened[1], file_time()
+
+    def _said(self) -> int:
+        """The earliest that the agent may have said what is heard now. It does not wait until it is heard, and on a busy machine that takes
+        a while; but all that was said before the last call of `listening` but one was heard before the last one."""
+        return self._listened[0]
 
     def ending(self, session: Session) -> None:
         """The agent has answered the session's prompt: what it began in it is not about to do anything more."""
@@ -149,12 +160,11 @@ class Evidence:
         if self._only_reads(session.id, call, update.get("kind")):
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
                 self._reads(session, path)
-            self._acts[session.id].heard()
+            self._acts[session.id].heard(self._said())
             return
         kind = update.get("kind")
-        act = self._act(
-            session, call, kind if isinstance(kind, str) else "", over=update.get("status") in OVER
-        )
+        over = update.get("status") in OVER
+        act = self._act(session, call, self._said(), kind if isinstance(kind, str) else "", over=over)
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         looked_at: set[DocumentUri] = set()
@@ -162,7 +172,7 @@ class Evidence:
             uri = self._name(session, named, call, path, diffs, looked_at)
             if uri is not None:
                 self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
-        self._acts[session.id].heard()
+        self._acts[session.id].heard(self._said())
 
     def asked(self, session: Session, details: Json) -> None:
         """A question of the agent's with what it is about: `diff`, as of a tool call."""
@@ -179,21 +189,21 @@ class Evidence:
     def command_started(self, session: Session, terminal: str) -> None:
         """A command of its in a terminal of ours."""
         if session.id in self._acts:
-            self._act(session, _TERMINAL + terminal, "execute")
+            self._act(session, _TERMINAL + terminal, file_time(), "execute")
 
     def command_ended(self, session: Session, terminal: str) -> None:
         if session.id in self._acts:
             self._acts[session.id].ended(_TERMINAL + terminal)
             self.between_acts(session)
 
-    def _act(self, session: Session, call: str, kind: str, *, over: bool = False) -> Act:
+    def _act(self, session: Session, call: str, said: int, kind: str, *, over: bool = False) -> Act:
         acts = self._acts[session.id]
         if not acts:
             self.first_act(session)
         running = call in acts.running
         if not running:
             self.between_acts(session)
-        act = acts.told(call, kind, over=over)
+        act = acts.told(call, said, kind, over=over)
         if running and over:
             self.between_acts(session)
         return act

@@ -117,7 +117,8 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
         loaded = await product.tried("sidecar.loadSession", {"sessionId": _id("fake", reference(folder, 4))})
         outcome = await product.prompt(_id("fake", reference(folder, 4))) if "error" not in loaded else loaded
         if not (folder / "outside" / "made").exists() or (folder / "ws-secret" / "made").exists():
-            wrong.append(f"what was allowed, and nothing else, is open: {outcome}")
+            said = product.said({"sessionId": _id("fake", reference(folder, 4))})
+            wrong.append(f"what was allowed, and nothing else, is open: {outcome} {said}")
     return wrong
 
 

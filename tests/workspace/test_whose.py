@@ -164,6 +164,35 @@ def test_a_shell_edit_after_the_turn_is_the_users(tmp_path: Path, is_open: bool)
     play(tmp_path, VSCODE, script, before=before, after=after)
 
 
+@pytest.mark.parametrize("names_it", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_call_that_is_heard_of_late(tmp_path: Path, names_it: bool, first: bool) -> None:
+    """The agent goes on while we are held up; nothing of what it said before its change was heard before that."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if not first:
+            turn.says("execute", call="c0")
+            tick()
+            turn.says("execute", call="c0", status="completed")
+            await asyncio.sleep(2)
+            tick()
+        turn.puts("a.txt", CHANGED)
+        for _ in range(20):
+            tick()
+        if names_it:
+            turn.says("edit", "a.txt")
+        else:
+            turn.says("execute")
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        assert apart(bench) == []
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_shell_edit_while_no_act_runs_is_listed_apart(tmp_path: Path, is_open: bool) -> None:
     """Kept by Keep all, left alone by Reject all and Undo turn, taken back when it is picked."""
