@@ -12,11 +12,13 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sidecar.journal.entry import Recorded
 from sidecar.journal.opened import Opened, transaction
-from sidecar.journal.selecting import Selection, as_blob, as_path, as_words
+from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
 
 _ABSENT, _UNKNOWN = b"-", b"?"
@@ -58,6 +60,14 @@ class TurnStart:
     folders: Sequence[FolderStart]
 
 
+class Written(NamedTuple):
+    """A file's last write that the journal has. The texts are raw; None: there was no file."""
+
+    entry: Recorded
+    before: str | None
+    after: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class CutOff:
     """One folder of a turn whose sidecar ended before the turn did."""
@@ -73,10 +83,8 @@ class CutOff:
     acted: bool
     """The agent reported a tool call, or started a command, that may have changed files."""
     start: FolderStart
-    written: Mapping[str, str | None]
-    """By path: the last content of each file that the journal knows to be written in this turn (None: removed), unless
-    `start` has something newer.
-    """
+    written: Mapping[str, Written]
+    """By path: the last write of each file that the journal knows to be made in this turn, unless `start` has something newer."""
 
 
 def begin(db: Opened, start: TurnStart) -> None:
@@ -255,17 +263,17 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
             images[as_path(name)] = PreImage(texts.get(text), encoding, bom)
         except TextLost:
             unknown.append(as_path(name))
-    written: dict[str, str | None] = {}
-    for path, after, created, state in connection.execute(
-        "SELECT path, after, created, state FROM writes WHERE owner = ? AND created >= ? ORDER BY id",
+    written: dict[str, Written] = {}
+    for entry_id, path, before, after, created, state in connection.execute(
+        "SELECT id, path, before, after, created, state FROM writes WHERE owner = ? AND created >= ? ORDER BY id",
         (owner, began),
     ).fetchall():
         if state == "failed" or created < since.get(as_path(path), began):
             continue
-        try:
-            written[as_path(path)] = None if after is None else texts.get(after)
-        except TextLost:
-            continue
+        (entry,) = entries(connection, Selection(ids=(entry_id,)))
+        with suppress(TextLost):
+            was, now = (None if text is None else texts.get(text) for text in (before, after))
+            written[as_path(path)] = Written(entry, was, now)
     start = FolderStart(path_of, head, images, absent, unknown)
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
 

@@ -26,8 +26,9 @@ from sidecar.core.uri import from_path
 from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, resolve
 from sidecar.disk.codec import TextEncoding
 from sidecar.journal import SqliteJournal, Store
-from sidecar.journal.entry import Entry, JournalFailed
-from sidecar.journal.turns import CutOff
+from sidecar.journal.entry import TAKES_BACK, UNKNOWN, Entry, JournalFailed
+from sidecar.journal.turns import CutOff, Written
+from sidecar.recovery import files
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ class Look(NamedTuple):
     found: Sequence[Found]
     lost: Sequence[str]
     """Names of files that changed during the turn, but whose text before or now is unknown."""
+    unnoted: Sequence[tuple[str, Written]] = ()
+    """By URI: files with the text of the journal's last write, or on top of it. The sidecar may have ended before it noted its hunks."""
 
 
 async def at_start(journal: SqliteJournal) -> list[str]:
@@ -70,6 +73,10 @@ async def at_start(journal: SqliteJournal) -> list[str]:
             # Not on the journal's own thread: a folder on a dead network mount must not block its writes.
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
             entered.update(one.entry.path for one in seen.found)
+            for uri, written in seen.unnoted:
+                hunks = _missed(written, await journal.load_ledger(uri))
+                if hunks is not None:
+                    await journal.save_ledger(uri, written.after or "", hunks)
             for one in seen.found:
                 entry_id = await journal.begin(one.entry)
                 kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
@@ -90,6 +97,10 @@ def settle(store: Store) -> list[str]:
     for cut in sorted(store.cut_off(), key=_likely_first):
         seen = look(cut, frozenset(entered))
         entered.update(one.entry.path for one in seen.found)
+        for uri, written in seen.unnoted:
+            hunks = _missed(written, store.load_ledger(uri))
+            if hunks is not None:
+                store.save_ledger(uri, written.after or "", hunks)
         for one in seen.found:
             entry_id = store.begin(one.entry)
             kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
@@ -164,7 +175,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
                     lost.append(name)
                 continue
             found += _compared(cut, name, before, after, now.get(name))
-    return Look(found, lost)
+    return Look(found, lost, list(_with_last_write(cut, {one.entry.path for one in found})))
 
 
 def _may_have_moved(cut: CutOff, stat: Stat | None) -> bool:
@@ -204,7 +215,7 @@ def _compared(
     path = os.path.join(cut.start.folder, name)
     was = None if before is None else before.text
     if path in cut.written:
-        was = cut.written[path]
+        was = cut.written[path].after
     says = None if after is None else after.text
     if was is says or (was is not None and says is not None and normal(was) == normal(says)):
         return
@@ -244,12 +255,51 @@ def _under_review(found: Found, entry_id: str, kept: tuple[str, bytes] | None) -
     if not found.sure or entry.after is None:
         return None
     author = Author(entry.session, entry.turn, entry_id, None, entry.before is None, entry.agent)
-    hunks: tuple[str, list[Hunk]] | None = None
+    return _entered(entry.path, entry.before, entry.after, author, _hunks(kept))
+
+
+def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:
+    for path, written in cut.written.items():
+        entry = written.entry
+        if entry.state != "done" or entry.agent in TAKES_BACK or written.after is None:
+            continue
+        with files.at(entry.root, path, "read") as file:
+            read = files.read(file) if isinstance(file, Resolved) else None
+        says = None if read is None or isinstance(read, Refusal) else read[1].text
+        if path in changed_since or (says is not None and normal(says) == normal(written.after)):
+            yield from_path(path), written
+
+
+def _missed(written: Written, kept: tuple[str, bytes] | None) -> bytes | None:
+    """The file's hunks including this write, as JSON; None if they are noted already."""
+    entry, known = written.entry, _hunks(kept)
+    if written.after is None or (known is not None and normal(known[0]) != normal(written.before or "")):
+        return None
+    unknown = entry.agent == UNKNOWN
+    author = Author(
+        entry.session,
+        entry.turn,
+        entry.id,
+        entry.tool_call,
+        not entry.existed,
+        "" if unknown else entry.agent,
+        unknown=unknown,
+    )
+    return _entered(entry.path, written.before, written.after, author, known)
+
+
+def _hunks(kept: tuple[str, bytes] | None) -> tuple[str, list[Hunk]] | None:
     if kept is not None:
         with suppress(ValueError, KeyError, TypeError):
-            hunks = kept[0], from_json(kept[1])
+            return kept[0], from_json(kept[1])
+    return None
+
+
+def _entered(
+    path: str, before: str | None, after: str, author: Author, kept: tuple[str, list[Hunk]] | None
+) -> bytes | None:
     try:
-        return to_json(with_edit(hunks, entry.before or "", entry.after, author))
+        return to_json(with_edit(kept, before or "", after, author))
     except ValueError:
-        log.exception("the review of %s cannot be continued", entry.path)
+        log.exception("the review of %s cannot be continued", path)
         return None

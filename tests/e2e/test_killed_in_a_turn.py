@@ -59,12 +59,15 @@ def acted(state: Path) -> bool:
 
 async def all_listed(editor: Product, count: int) -> list[Any]:
     """What is under review, once it is so many."""
-    async with asyncio.timeout(HANGS):
-        while True:
-            rows = await editor.execute("sidecar.listChanges", {})
-            if len(rows) >= count:
-                return rows
-            await asyncio.sleep(0.05)
+    rows: list[Any] = []
+    try:
+        async with asyncio.timeout(HANGS):
+            while len(rows) < count:
+                await asyncio.sleep(0.05)
+                rows = await editor.execute("sidecar.listChanges", {})
+    except TimeoutError:
+        pytest.fail(f"of {count} only {rows}; {editor.messages}")
+    return rows
 
 
 def script(base: Path, folder: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from sidecar.journal.selecting import Selection
 from sidecar.journal.turns import FolderStart, PreImage, TurnStart
 from sidecar.recovery import cut_off
 from sidecar.recovery.cut_off import settle
+from sidecar.recovery.settle import settle as settle_all
 from tests.support.journals import entry
 
 with_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
@@ -168,6 +169,55 @@ def test_what_was_written_through_us_is_not_counted_again(journal: Path, folder:
     with Store(journal) as store:
         assert settle(store) == []
         assert len(store.entries()) == 1
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("before", [OLD, None])
+@pytest.mark.parametrize("earlier", [True, False])
+@pytest.mark.parametrize("more", ["", "three\n"])
+def test_a_write_whose_hunks_were_not_noted_is_under_review(
+    journal: Path, folder: Path, finished: bool, before: str | None, earlier: bool, more: str
+) -> None:
+    """The sidecar ended right after the write, or before it had journalled that it was made."""
+    uri, path = from_path(str(folder / "a.txt")), str(folder / "a.txt")
+    first = with_edit(None, "zero\n" + OLD, OLD, Author("s", 1, "w1", None, False, "agent"))
+    earlier = earlier and before is not None
+
+    def write(store: Store) -> None:
+        if earlier:
+            store.save_ledger(uri, OLD, to_json(first))
+        written = store.begin(entry(before, NEW, path, root=str(folder), turn=3))
+        if finished:
+            store.finish(written, "done")
+
+    die(journal, begun(folder, {} if before is None else {"a.txt": before}), write)
+    put(folder, {"a.txt": NEW + more})
+    with Store(journal) as store:
+        settle_all(store)
+        kept = store.load_ledger(uri)
+        if more and not finished:
+            return  # how that ended cannot be told any more
+        assert kept is not None
+        turns = [hunk.author.turn for hunk in from_json(kept[1])]
+        assert turns == ([1] if earlier else []) + [3] + ([3] if more else [])
+        assert kept[0] == NEW + more
+        settle_all(store)
+        assert store.load_ledger(uri) == kept
+
+
+def test_what_was_reviewed_since_a_write_is_not_put_under_review_again(journal: Path, folder: Path) -> None:
+    uri, path = from_path(str(folder / "a.txt")), str(folder / "a.txt")
+
+    def write(store: Store) -> None:
+        written = store.begin(entry(OLD, NEW, path, root=str(folder), turn=3))
+        store.finish(written, "done")
+        store.finish(written, "kept")
+
+    die(journal, begun(folder, {"a.txt": OLD}), write)
+    put(folder, {"a.txt": NEW})
+    with Store(journal) as store:
+        settle_all(store)
+        assert store.load_ledger(uri) is None
 
 
 def test_what_the_user_saved_meanwhile_is_the_users(journal: Path, folder: Path) -> None:
