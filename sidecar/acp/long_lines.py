@@ -189,14 +189,15 @@ def _whole(data: bytes, start: int, end: int) -> int:
 
 _HEX = rb"[0-9a-fA-F]"
 _INSIDE = re.compile(
-    rb'(?:[^"\\]++'
+    rb'(?:[^"\\]+'
     rb"|\\[^u]"
     rb"|\\u(?![dD][89abAB])%b{4}"
     # the first half of a pair, with the second one or with something that is none
     rb"|\\u[dD][89abAB]%b{2}(?:\\u[dD][c-fC-F]%b{2}|(?=[^\\]|\\[^u]|\\u[^dD]|\\u[dD][^c-fC-F]))"
-    rb")*+" % (_HEX, _HEX, _HEX),
+    rb")*" % (_HEX, _HEX, _HEX),
     re.DOTALL,
 )
-"""What is inside of a string, in whole units, as far as they are there."""
+"""What is inside of a string, in whole units, as far as they are there. Not possessive, though it never has to go back: Python before
+3.11.5 matches possessive groups wrongly (Debian 12 has 3.11.2)."""
 _LONGEST_UNIT = 12
-_SHORT = re.compile(rb'"(?:[^"\\]|\\.){0,%d}+"' % _TEXT, re.DOTALL)
+_SHORT = re.compile(rb'"(?:[^"\\]|\\.){0,%d}"' % _TEXT, re.DOTALL)
