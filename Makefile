@@ -83,9 +83,10 @@ lint: env-dev npm
 	$(BIN)/ruff check $(CHECKED)
 	@$(MAKE) --no-print-directory lint-typescript
 
-# Half a minute, so only when a file has changed since it last passed. Without npm it is left out, as `npm` above says.
+# Half a minute, so only when a file has changed since it last passed. Without npm it is left out, as `npm` below says. (What it needs may
+# be there all the same: tests of the extension bring a Node of their own.)
 lint-typescript:
-	@cd editor-extension && passed=node_modules/.lint-passed && if test ! -d node_modules/eslint; then :; \
+	@cd editor-extension && passed=node_modules/.lint-passed && if test ! -d node_modules/eslint || ! command -v node > /dev/null; then :; \
 	elif test -e $$passed && test -z "$$(find src test *.mjs *.json -newer $$passed)"; then :; \
 	else node node_modules/eslint/bin/eslint.js --max-warnings=0 . && touch $$passed; fi
 
