@@ -342,6 +342,8 @@ export interface ReloadParams {
   uri: string;
   version: number;
   edits: TextEdit[];
+  /** What changes in the text of `version` by all this, so that the cursor can stay where the user types. */
+  changes?: TextEdit[];
 }
 /** `taken`: the version with which the document had the disk's text. What was typed before that is gone, and the server puts it back. */
 export type ReloadAnswer = { version: number; taken: number } | { refused: "version" | "not-active" };

@@ -112,10 +112,17 @@ class LspEditor:
         if self._capabilities.open:
             await self._bounded(self._wire.request(ext.CLOSE, {"uri": client_uri}), ext.CLOSE)
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
+    async def reload(
+        self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
+    ) -> Reloaded | str:
         if not self._capabilities.reload:
             raise EditorRefused("this editor does not reload documents for the sidecar (sidecar/reload)")
-        params = {"uri": client_uri, "version": version, "edits": text_edits(edits)}
+        params = {
+            "uri": client_uri,
+            "version": version,
+            "edits": text_edits(edits),
+            "changes": text_edits(changes),
+        }
         answer = await self._ask_client(ext.RELOAD, params, ext.ReloadAnswer)
         if answer.version is not None:
             return Reloaded(answer.version, answer.taken)

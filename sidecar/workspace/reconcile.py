@@ -372,13 +372,15 @@ class Reconciler:
         document = tracked.document
         wanted = normal(changes.apply(now.raw))
         on_top = diff(disk, wanted)
-        edits = Coordinates(self._editor.capabilities.encoding).edits(Text.of(disk), on_top)
+        coordinates = Coordinates(self._editor.capabilities.encoding)
+        on_screen = coordinates.edits(Text.of(now.raw), changes)
+        edits = coordinates.edits(Text.of(disk), on_top)
         edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
         watch = Watch(document, Text.of(wanted))
         tracked.quiet = True
         try:
             with self._sender.following(tracked, watch) as followed:
-                answer = await self._editor.reload(document.client_uri, document.version, edits)
+                answer = await self._editor.reload(document.client_uri, document.version, edits, on_screen)
                 if not isinstance(answer, Reloaded):
                     return False
                 last = None if answer.taken is None else answer.version

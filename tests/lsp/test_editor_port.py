@@ -200,8 +200,10 @@ RELOADS = [
 @pytest.mark.parametrize(("answer", "expected"), RELOADS)
 async def test_reload(editor: LspEditor, wire: FakeWire, answer: object, expected: object) -> None:
     wire.answers["sidecar/reload"] = answer
-    assert await editor.reload(URI, 8, EDIT.edits) == expected
-    assert wire.sent == [("sidecar/reload", {"uri": URI, "version": 8, "edits": [JSON_EDIT]})]
+    assert await editor.reload(URI, 8, EDIT.edits, EDIT.edits) == expected
+    assert wire.sent == [
+        ("sidecar/reload", {"uri": URI, "version": 8, "edits": [JSON_EDIT], "changes": [JSON_EDIT]})
+    ]
 
 
 async def test_custom_requests_are_not_sent_unannounced(editor: LspEditor, wire: FakeWire) -> None:

@@ -256,7 +256,9 @@ class FakeEditor:
         await self._arrives()
         self.model.release(client_uri)
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
+    async def reload(
+        self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
+    ) -> Reloaded | str:
         if not self._capabilities.reload:
             raise EditorRefused("this editor does not reload documents for the sidecar")
         await self._arrives()

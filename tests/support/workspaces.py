@@ -64,7 +64,9 @@ class QuietEditor:
 
     async def close(self, client_uri: str) -> None: ...
 
-    async def reload(self, client_uri: str, version: int, edits: Sequence[TextEdit]) -> Reloaded | str:
+    async def reload(
+        self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
+    ) -> Reloaded | str:
         raise EditorRefused("no")
 
     async def ask(self, question: Question) -> str | None:

@@ -90,3 +90,21 @@ def test_a_clean_document_is_the_editors_to_reload(window: Window) -> None:
     looks(window, file)
     window.until_text(file, NEWER)
     window.until_dirty(file, False)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_cursor_stays_where_is_typed_while_the_disks_text_is_taken(window: Window, number: int) -> None:
+    """The reload throws it to the next line; the keys pressed meanwhile belong to where it was."""
+    file = window.file("a.txt", DISK)
+    window.open(file)
+    window.place(1, 3)
+    window.page.keyboard.type("mine ", delay=20)
+    file.write_text(f"{number}\n{DISK}")
+    keys = "abcdefghijklmnopqrstuvwxyz0123456789"
+    turn = window.begin(scripted.steps(scripted.read(file)))
+    window.page.keyboard.type(keys, delay=20)
+    turn.result()
+    looks(window, file)
+    window.until_text(file, f"{number}\none\ntwomine {keys}\nthree\n")
+    window.page.keyboard.type("!")
+    window.until_text(file, f"{number}\none\ntwomine {keys}!\nthree\n")

@@ -166,7 +166,9 @@ def old_python(folder: Path) -> Path:
         return real[0]
     program = folder / "python3.10"
     answer = {"version": "3.10.13", "executable": str(program), "problem": "version", "detail": ""}
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    program.write_text(
+        f"#!/bin/sh\necho '{json.dumps(answer)}'\n"
+    )  # without any other program: PATH may be empty
     program.chmod(0o755)
     return program
 

@@ -10,9 +10,10 @@
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument } from "./documents";
-import { moved, offsetAt, replacement, type Replacement } from "./replacements";
+import { carried, pulled, pushed, typedOn, type Place } from "./caret";
+import { offsetAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
-import { apply, replaceAll } from "./texts";
+import { replaceAll, replaceInEditor } from "./texts";
 
 const ATTEMPTS = 20;
 
@@ -70,13 +71,16 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         await this.mark(document);
         return { refused: "not-active" };
       }
-      const onTop = ({ text }: Taken): Replacement[] =>
-        params.edits.map(({ range, newText }) => ({
-          start: offsetAt(text, range.start.line, range.start.character),
-          end: offsetAt(text, range.end.line, range.end.character),
-          text: newText,
-        }));
-      const taken = await this.takeFromDisk(document, onTop);
+      const text = document.getText();
+      const merged = (taken: Taken): Place => {
+        const wanted = replacedAll(taken.text, replacements(taken.text, params.edits));
+        const planned = replacements(text, params.changes ?? []);
+        const changes = replacedAll(text, planned) === wanted ? planned : [replacement(text, wanted)];
+        // what was typed after the request is not in it; the server puts it back, at the cursor where it was typed there
+        const asked = [...taken.typed].reverse().reduce(pulled, taken.caret);
+        return { text: wanted, caret: [...changes].sort((a, b) => b.start - a.start).reduce(pushed, asked) };
+      };
+      const taken = await this.takeFromDisk(document, merged);
       if (taken === undefined) {
         return { refused: document.version === params.version ? "not-active" : "version" };
       }
@@ -95,27 +99,36 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     if (!this.newer.has(document) || !isActive(document)) {
       return;
     }
-    const taken = await this.takeFromDisk(document, ({ text, replaced }) => [replacement(text, replaced)]);
+    const taken = await this.takeFromDisk(document, ({ replaced, caret }) => ({ text: replaced, caret }));
     if (taken !== undefined) {
       this.unmark(document);
     }
   }
 
-  /** Undefined if the workbench did not reload it. `onTop` returns edits with their places in the disk's text. */
-  private async takeFromDisk(document: vscode.TextDocument, onTop: (taken: Taken) => Replacement[]): Promise<Taken | undefined> {
+  /** Undefined if the workbench did not reload it. `meant`: what should be there if nothing is typed after the reload. */
+  private async takeFromDisk(document: vscode.TextDocument, meant: (taken: Taken) => Place): Promise<Taken | undefined> {
     const others = vscode.workspace.textDocuments
       .filter((other) => other !== document && isUnsaved(other))
       .map((other) => ({ other, text: other.getText() }));
-    if (!isActive(document)) {
+    const editor = vscode.window.activeTextEditor;
+    if (!isActive(document) || editor === undefined) {
       return undefined;
     }
-    const taking = new Taking(document.getText(), isUnsaved(document));
-    const watch = vscode.workspace.onDidChangeTextDocument((event) => {
-      if (event.document === document) {
-        const { isDirty, version } = document;
-        taking.tell({ edits: event.contentChanges.map(asReplacement), isDirty, version, text: document.getText() });
-      }
-    });
+    const caret = (): number => document.offsetAt(editor.selection.active);
+    const taking = new Taking(document.getText(), isUnsaved(document), caret());
+    const watch = vscode.Disposable.from(
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        if (event.document === document) {
+          const { isDirty, version } = document;
+          taking.tell({ edits: event.contentChanges.map(asReplacement), isDirty, version, text: document.getText() });
+        }
+      }),
+      vscode.window.onDidChangeTextEditorSelection((event) => {
+        if (event.textEditor === editor) {
+          taking.place(caret());
+        }
+      }),
+    );
     try {
       await vscode.commands.executeCommand("workbench.action.files.revert");
       await this.restoreOthers(others);
@@ -123,15 +136,17 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       if (taken === undefined) {
         return undefined;
       }
-      const edits = onTop(taken);
+      let wanted = meant(taken);
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        // refused if something was typed meanwhile: apply the same edits again, with their places moved
-        const here = taken.since.reduce((all, made) => all.map((one) => moved(one, made)), edits);
-        if (here.length === 0 || (await apply(document, here))) {
+        // refused if something was typed meanwhile, which then belongs to what should be there
+        const landed = { text: taken.text, caret: taken.landed };
+        const here = typedOn(landed, landed, taken.since);
+        wanted = typedOn(meant(taken), landed, taken.since);
+        if (here.text === document.getText() && (await replaceInEditor(editor, carried(here, wanted)))) {
           return taken;
         }
       }
-      await replaceAll(document, taken.replaced);
+      await replaceAll(document, wanted.text);
       this.log(`${document.uri.fsPath} kept changing while it was taken from the disk; it has your text`);
       return taken;
     } finally {
@@ -166,6 +181,14 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     this.working = result.catch(() => undefined);
     return result;
   }
+}
+
+function replacements(text: string, edits: ReloadParams["edits"]): Replacement[] {
+  return edits.map(({ range, newText }) => ({
+    start: offsetAt(text, range.start.line, range.start.character),
+    end: offsetAt(text, range.end.line, range.end.character),
+    text: newText,
+  }));
 }
 
 function asReplacement(change: vscode.TextDocumentContentChangeEvent): Replacement {

@@ -27,12 +27,23 @@ export function replacement(before: string, after: string): Replacement {
   return { start, end: before.length - tail, text: after.slice(start, after.length - tail) };
 }
 
-function isInside(text: string, at: number): boolean {
+/** Whether a surrogate pair or \r\n would be split there. */
+export function isInside(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1);
   const behind = text.charCodeAt(at);
   return (
     (before >= 0xd800 && before < 0xdc00 && behind >= 0xdc00 && behind < 0xe000) || (before === 13 && behind === 10)
   );
+}
+
+/** The text after the replacement. */
+export function replaced(text: string, { start, end, text: by }: Replacement): string {
+  return text.slice(0, start) + by + text.slice(end);
+}
+
+/** The text after replacements that do not overlap, all with their places in this text. */
+export function replacedAll(text: string, all: readonly Replacement[]): string {
+  return [...all].sort((a, b) => b.start - a.start || b.end - a.end).reduce(replaced, text);
 }
 
 /** The offset of a line and a column, both from 0, columns in UTF-16 units. A column past the line's end is its end. */

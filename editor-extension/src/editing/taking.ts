@@ -6,6 +6,7 @@
  * therefore the change before the first such event that says "nothing unsaved".
  */
 
+import { followed, pushed } from "./caret";
 import type { Replacement } from "./replacements";
 
 /** One event. `text` and `version` are those after it. */
@@ -22,8 +23,12 @@ export interface Taken {
   readonly text: string;
   /** The document's version with that text. */
   readonly version: number;
-  /** The document's text right before. */
+  /** The document's text right before, the user's changes that led there, and the cursor's place in it. */
   readonly replaced: string;
+  readonly typed: readonly Replacement[];
+  readonly caret: number;
+  /** Where the cursor is in the text on disk. */
+  readonly landed: number;
   /** Later changes, each with its places in the text that the one before left. */
   readonly since: readonly Replacement[];
 }
@@ -35,12 +40,21 @@ export class Taking {
   /** A change after which nothing seemed unsaved: the reload, or a key whose event came before the workbench noticed. The next event tells. */
   private pending: At | undefined;
   private hasTyped = false;
+  private readonly typed: Replacement[] = [];
 
-  /** `text`: the document's, before the workbench is asked to reload it. */
+  /** `text`: the document's, before the workbench is asked to reload it. `caret`: where the cursor is in it, in UTF-16 units from 0. */
   constructor(
     private text: string,
     private readonly wasDirty: boolean,
+    private caret: number,
   ) {}
+
+  /** The user moved the cursor, or it was moved by what they typed. */
+  place(caret: number): void {
+    if (this.found === undefined && this.pending === undefined) {
+      this.caret = caret;
+    }
+  }
 
   tell({ edits, isDirty, version, text }: Told): void {
     if (edits.length === 0) {
@@ -56,8 +70,13 @@ export class Taking {
     if (this.pending !== undefined && !this.wasDirty) {
       this.find(this.pending); // a key would have been followed by an event that says "unsaved"
     }
-    this.pending = isDirty || this.found !== undefined ? undefined : { text, version, replaced: this.text };
-    this.found?.since.push(...edits);
+    this.pending = isDirty || this.found !== undefined ? undefined : { ...this.asItIs(version), text, landed: edits.reduce(pushed, this.caret) };
+    if (this.found === undefined) {
+      this.typed.push(...edits);
+      this.caret = edits.reduce(followed, this.caret);
+    } else {
+      this.found.since.push(...edits);
+    }
     this.text = text;
   }
 
@@ -70,7 +89,8 @@ export class Taking {
   }
 
   private asItIs(version: number): At {
-    return { text: this.text, version, replaced: this.text };
+    const { text, caret } = this;
+    return { text, version, replaced: text, typed: [...this.typed], caret, landed: caret };
   }
 
   private find(at: At): void {

@@ -12,6 +12,22 @@ export async function apply(document: vscode.TextDocument, replacements: readonl
   return vscode.workspace.applyEdit(edit);
 }
 
+/**
+ * The same for the document of this editor. Its cursor stays at the end of a range that is replaced up to it, and at the start of one that
+ * begins there; an edit of the workspace would push it away.
+ */
+export async function replaceInEditor(editor: vscode.TextEditor, replacements: readonly Replacement[]): Promise<boolean> {
+  const { document } = editor;
+  if (replacements.length === 0) {
+    return true;
+  }
+  return editor.edit((builder) => {
+    for (const one of replacements) {
+      builder.replace(new vscode.Range(document.positionAt(one.start), document.positionAt(one.end)), one.text);
+    }
+  });
+}
+
 /** Makes `text` the document's text. */
 export async function replaceAll(document: vscode.TextDocument, text: string): Promise<boolean> {
   return document.getText() === text || apply(document, [replacement(document.getText(), text)]);

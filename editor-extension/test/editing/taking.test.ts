@@ -28,7 +28,7 @@ for (const [was, told, replaced, since] of CASES) {
     let text = "mine";
     let version = 7;
     let taken = 0;
-    const taking = new Taking(text, was === "dirty");
+    const taking = new Taking(text, was === "dirty", text.length);
     for (const char of told) {
       if (".!".includes(char)) {
         taking.tell({ edits: [], isDirty: char === "!", version, text });
