@@ -92,11 +92,16 @@ def test_a_clean_document_is_the_editors_to_reload(window: Window) -> None:
     window.until_dirty(file, False)
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_the_cursor_stays_where_is_typed_while_the_disks_text_is_taken(window: Window, number: int) -> None:
-    """The reload throws it to the next line; the keys pressed meanwhile belong to where it was."""
+@pytest.mark.parametrize("unsaved", [DISK, f"{DISK}more\n"])
+@pytest.mark.parametrize("number", range(2))
+def test_the_cursor_stays_where_is_typed_while_the_disks_text_is_taken(
+    window: Window, unsaved: str, number: int
+) -> None:
+    """The reload throws it to the end of what it replaces; the keys pressed meanwhile belong to where it was."""
     file = window.file("a.txt", DISK)
     window.open(file)
+    if unsaved != DISK:
+        window.type("more\n", at=(3, 0))
     window.place(1, 3)
     window.page.keyboard.type("mine ", delay=20)
     file.write_text(f"{number}\n{DISK}")
@@ -105,6 +110,7 @@ def test_the_cursor_stays_where_is_typed_while_the_disks_text_is_taken(window: W
     window.page.keyboard.type(keys, delay=20)
     turn.result()
     looks(window, file)
-    window.until_text(file, f"{number}\none\ntwomine {keys}\nthree\n")
+    text = f"{number}\n{unsaved}"
+    window.until_text(file, text.replace("two", f"twomine {keys}"))
     window.page.keyboard.type("!")
-    window.until_text(file, f"{number}\none\ntwomine {keys}!\nthree\n")
+    window.until_text(file, text.replace("two", f"twomine {keys}!"))

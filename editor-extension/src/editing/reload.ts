@@ -10,7 +10,7 @@
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument } from "./documents";
-import { carried, pulled, pushed, typedOn, type Place } from "./caret";
+import { beforeEnd, carried, pulled, pushed, typedOn, type Place } from "./caret";
 import { offsetAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
@@ -137,12 +137,21 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         return undefined;
       }
       let wanted = meant(taken);
+      let put: number | undefined;
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };
-        const here = typedOn(landed, landed, taken.since);
-        wanted = typedOn(meant(taken), landed, taken.since);
-        if (here.text === document.getText() && (await replaceInEditor(editor, carried(here, wanted)))) {
+        const here = typedOn(landed, landed, taken.since, put);
+        wanted = typedOn(meant(taken), landed, taken.since, put);
+        if (here.text !== document.getText()) {
+          break;
+        }
+        const caret = beforeEnd(here) ?? here.caret;
+        if (caret !== here.caret && wanted.caret < wanted.text.length) {
+          put ??= beforeEnd(landed);
+          editor.selection = collapsed(document, caret);
+        }
+        if (await replaceInEditor(editor, carried({ text: here.text, caret }, wanted))) {
           return taken;
         }
       }
@@ -181,6 +190,11 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     this.working = result.catch(() => undefined);
     return result;
   }
+}
+
+function collapsed(document: vscode.TextDocument, caret: number): vscode.Selection {
+  const at = document.positionAt(caret);
+  return new vscode.Selection(at, at);
 }
 
 function replacements(text: string, edits: ReloadParams["edits"]): Replacement[] {
