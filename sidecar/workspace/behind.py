@@ -11,7 +11,6 @@ with what they said when the turn began (turn_starts.py). Whose the difference i
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -31,13 +30,12 @@ from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, Missing, Stat, decode
 from sidecar.workspace.accounts import Accounts
 from sidecar.workspace.acts import changed_at
-from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.conflicts import Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.file_reviews import FileReviews
+from sidecar.workspace.glimpses import Glimpses, gone_at
 from sidecar.workspace.ledgers import changes_as_steps
-from sidecar.workspace.looking import Looking
 from sidecar.workspace.places import locate
 from sidecar.workspace.ports import Editor, Level
 from sidecar.workspace.recording import Recorder, lines_changed
@@ -71,18 +69,6 @@ class Seen:
     """Of `before`; None: it does not go together with what the user has not saved."""
     writes: int
     """Agents' edits through the editor at that time."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Glimpse:
-    """What a file was at some moment."""
-
-    stat: Stat | None
-    """None: there was none."""
-    mode: int | None
-    data: bytes | None
-    at: int
-    """When it had become so; see acts.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +112,7 @@ class Behind:
         state.documents.disk.wrote = self.accounts.wrote
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
-        self._glimpses: dict[str, list[_Glimpse]] = {}
-        """By path: what files said at moments since they were looked at last."""
-        self._link_times: dict[str, int] = {}
-        """When links were found changed first."""
-        self._looking = Looking(state.storage.read_now)
-        evidence.between_acts = self.glimpse
+        self._glimpses = Glimpses(state, evidence, starts)
         self._entering: dict[DocumentUri, anyio.Lock] = {}
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
@@ -143,34 +124,6 @@ class Behind:
         self._files.turns_over()
         self._empty.clear()
         self._glimpses.clear()
-        self._link_times.clear()
-
-    def _glimpse_links(self, session: Session) -> None:
-        for path in self._starts.links_moved_now(session.id):
-            self._link_times[path] = self._changed_at(path)
-
-    def glimpse(self, session: Session) -> None:
-        """What the files of the session say in this moment is noted: an act of its begins, or has ended. Synchronous: a moment later they
-        may say what another one made of it."""
-        self._glimpse_links(session)
-        for path, stat in self._starts.moved_now(session.id):
-            data, mode = None, None
-            if stat is not None:
-                place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
-                if isinstance(place, Refusal):
-                    continue
-                with place:
-                    if isinstance(place.on_disk, Missing):
-                        continue
-                    stat, mode = place.on_disk.stat, place.on_disk.mode
-                    data = self._looking.bytes_of(place.on_disk)
-                if data is None or isinstance(data, Refusal):
-                    continue
-            at = self._gone_at(path, file_time()) if stat is None else changed_at(stat)
-            self._glimpses.setdefault(path, []).append(_Glimpse(stat, mode, data, at))
-            self._evidence.found(
-                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
-            )
 
     # Open documents
 
@@ -389,11 +342,11 @@ class Behind:
             if is_open and stat is not None:
                 return ""  # the reconciler's
             async with self._one_at_a_time(uri):
-                for seen in self._glimpses.pop(path, []):
+                for seen in self._glimpses.pop(path):
                     await self._look(
                         session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
                     )
-                at = self._gone_at(path, file_time()) if stat is None else changed_at(stat)
+                at = gone_at(path) if stat is None else changed_at(stat)
                 return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
         finally:
             ticket.release()
@@ -401,7 +354,7 @@ class Behind:
     async def whole_files(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
         """Enters what of these changes is not of texts: symbolic links, modes, and files that were moved. → the others."""
         left: list[Changed] = []
-        for row in self._moved(rows):
+        for row in rows:
             was, old = row.before.state, row.path
             if row.link is not None or (was is not None and was.is_link):
                 now = await self._files.found(old)
@@ -417,21 +370,11 @@ class Behind:
 
     async def _enter_whole(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
-        at = self._link_times.pop(row.path, None) or self._changed_at(row.path)
+        at = self._glimpses.link_changed_at(row.path)
         parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
         self._files.is_now(row.path, now)
         if parts:
             await self.enter_file(row.path, was, now, parts[-1])
-
-    def _moved(self, rows: Sequence[Changed]) -> Sequence[Changed]:
-        return rows
-
-    @staticmethod
-    def _changed_at(path: str) -> int:
-        try:
-            return changed_at(Stat.of(os.lstat(path)))
-        except OSError:
-            return Behind._gone_at(path, file_time())
 
     async def _look(
         self,
@@ -644,17 +587,6 @@ class Behind:
         if named is None:
             return None
         return _Then(named.text, like, exact=True, why=named.why)
-
-    @staticmethod
-    def _gone_at(path: str, now: int) -> int:
-        """When a file that is gone was taken away, at the latest: when its folder changed last."""
-        folder = os.path.dirname(path)
-        while folder != os.path.dirname(folder):
-            try:
-                return changed_at(Stat.of(os.stat(folder)))
-            except OSError:
-                folder = os.path.dirname(folder)
-        return now
 
     async def _begin(
         self,
