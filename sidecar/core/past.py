@@ -80,6 +80,14 @@ class Past:
             if first <= number <= last
         ]
 
+    def before_newest(self) -> Text:
+        """The text that the newest edit changed."""
+        block = self._blocks[-1] if self._blocks[-1].edits else self._blocks[-2]
+        rope = Rope.of(block.text)
+        for edit in block.edits[:-1]:
+            rope.splice(edit.start, edit.end, edit.new)
+        return rope.snapshot()
+
     def saved(self, number: int) -> None:
         """The text with that number is known to be saved: those before it are forgotten."""
         while len(self._blocks) > 1 and self._first + len(self._blocks[0].edits) <= number:

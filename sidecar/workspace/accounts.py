@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sidecar.core.normal import normal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.acts import now as file_time
 
 MAX_TEXT = 64 * 1024 * 1024
 """Code points of all texts that are kept."""
@@ -25,6 +26,8 @@ class Account:
     text: str | None
     """None: there is no file, or, where it is `lost`, nobody knows."""
     exact: bool = False
+    at: int = 0
+    """When the file had become so, at the latest; see acts.py."""
     lost: bool = False
     """There was no room left to keep the text."""
 
@@ -41,12 +44,13 @@ class Accounts:
     def get(self, uri: DocumentUri) -> Account | None:
         return self._accounts.get(uri)
 
-    def says(self, uri: DocumentUri, text: str | None, *, exact: bool = False) -> None:
-        """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone."""
+    def says(self, uri: DocumentUri, text: str | None, *, exact: bool = False, at: int | None = None) -> None:
+        """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone. `at`: since
+        when, as acts.py counts it; None: that was just now."""
         if not self.open:
             return
         self._drop(uri)
-        self._accounts[uri] = Account(text, exact)
+        self._accounts[uri] = Account(text, exact, file_time() if at is None else at)
         self._size += len(text or "")
         for old in self._accounts.values():
             if self._size <= MAX_TEXT:

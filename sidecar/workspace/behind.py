@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -28,8 +28,10 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, Missing, Stat, decode
+from sidecar.journal.entry import EntryState
 from sidecar.workspace.accounts import Accounts
 from sidecar.workspace.acts import changed_at
+from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.conflicts import Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
@@ -53,22 +55,55 @@ EMPTY_SECONDS = 2.0
 """How long a file that is empty all at once, while a command runs, is given to be filled: `command > file` empties it first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One after the other, they lead from what the file said to what it says."""
+
+    after: str
+    """Compared form."""
+    at: int
+    """When the file had become so; see acts.py."""
+    part: Part | None = None
+    """None: it is nobody's to review. An editor may reload all of a text, or many lines at once: what was changed there is told by the texts."""
+    author: Author | None = None
+    """Once it is journalled."""
+
+    @property
+    def is_somebodys(self) -> bool:
+        return self.part is not None
+
+    @property
+    def session(self) -> Session | None:
+        return None if self.part is None else self.part.session
+
+    def is_with(self, later: Leg) -> bool:
+        """Whether both are the same one's."""
+        return self.is_somebodys == later.is_somebodys and self.session == later.session
+
+
 @dataclass(slots=True)
 class Seen:
     """A change on the disk of an open document, and whose it is."""
 
-    session: Session | None
-    """None: not known."""
-    author: Author | None
-    """None: it is nobody's to review. An editor may reload all of a text, or many lines at once: what was changed there is told by the texts."""
+    legs: Sequence[Leg]
+    start: str
+    """What the file said before it, compared form."""
     before: str
     """The mirror before it, raw."""
     hunks: Sequence[Hunk]
     """The ledger's, in `before`."""
-    changes: ChangeSet | None
-    """Of `before`; None: it does not go together with what the user has not saved."""
+    changes: Sequence[ChangeSet] | None
+    """A leg's each, the first of `before`; None: they do not go together with what the user has not saved."""
     writes: int
     """Agents' edits through the editor at that time."""
+
+    @property
+    def session(self) -> Session | None:
+        return self.legs[-1].session
+
+    @property
+    def author(self) -> Author | None:
+        return self.legs[-1].author
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +147,9 @@ class Behind:
         state.documents.disk.wrote = self.accounts.wrote
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
-        self._glimpses = Glimpses(state, evidence, starts)
+        self._glimpses = Glimpses(state, evidence, starts, files)
+        self._passing: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
+        """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
         self._entering: dict[DocumentUri, anyio.Lock] = {}
         self._empty: dict[DocumentUri, float] = {}
         """Since when files are empty that a command may be about to fill."""
@@ -124,6 +161,7 @@ class Behind:
         self._files.turns_over()
         self._empty.clear()
         self._glimpses.clear()
+        self._passing.clear()
 
     # Open documents
 
@@ -149,51 +187,142 @@ class Behind:
         path: str,
         before: str | None,
         disk: str | None,
-        stat: Stat,
+        at: int,
         *,
+        since: Stat | None = None,
         emptied: bool = False,
     ) -> Seen | None:
-        """The file says `disk` and said `before` (compared form) when mirror and disk were last compared. None: it is nobody's, or
-        was counted already. `emptied`: it was empty in between, and the editor has taken that from there."""
+        """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
+        and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
+        taken that from there."""
         uri = tracked.document.uri
         if before is None or disk is None:
             return None
         if self._state.documents.disk.is_ours(uri, disk):
             return None  # a save that nobody has looked at yet
-        hunks = self._hunks(uri)
-        parts: list[Part] = []
+        legs: list[Leg] = []
+        passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
             start = await self._started(uri, path)
-            parts = await self._whose.parts(uri, path, before, disk, changed_at(stat), start)
-            self.accounts.says(uri, disk)
-            hunks = self._hunks(uri)
-        if not parts and not hunks:
+            passed += self._passed(uri, path, before, disk, since)
+            legs = await self._legs(uri, path, before, [*passed, (disk, at)], start)
+            self.accounts.says(uri, disk, at=at)
+        hunks = self._hunks(uri)
+        if not hunks and not any(leg.is_somebodys for leg in legs):
             return None
-        raw, changes = str(tracked.document.snapshot()), None
+        legs = legs or [Leg(disk, at)]
+        raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         now = Normal(raw)
-        match merge(before, now.text, disk):
-            case Conflict() if not emptied:
-                pass
-            case merged:
-                changes = ChangeSet(0) if isinstance(merged, Conflict) else merged.changes
-                if changes.is_empty or emptied:
-                    if tracked.hunks_when_clean is None:
-                        return None  # it came through the editor as well
-                    raw, hunks = _without(diff(before, now.text), now, before), tracked.hunks_when_clean
-                    if len(raw) != tracked.length_when_clean or any(
-                        raw[h.start : h.end] != h.text for h in hunks
-                    ):
-                        return None  # line ends that nobody knows any more
-                    changes = diff(before, disk)
-                    now = Normal(raw)
-                changes = now.changes_in_raw(changes)
-        writes = tracked.agents_edits
-        if not parts:
-            return None if changes is None else Seen(None, None, raw, hunks, changes, writes)
-        author = await self._begin(parts[-1], path, before, disk)
-        if author is None:
+        if emptied or _has(before, now.text, [disk, *(text for text, _ in passed)]):
+            taken = self._before_it_was_taken(tracked, now, before)
+            if taken is not None:
+                raw, hunks = taken
+            elif emptied or _has(before, now.text, [disk]):
+                return None  # it came through the editor as well, or in line ends that nobody knows any more
+        changes = _on_top(raw, before, legs)
+        if changes is None:
+            legs = [_as_one(legs)]
+            changes = _on_top(raw, before, legs)
+        if not any(leg.is_somebodys for leg in legs):
+            return None if changes is None else Seen(legs, before, raw, hunks, changes, writes)
+        begun = await self._begin_legs(path, before, legs)
+        return None if begun is None else Seen(begun, before, raw, hunks, changes, writes)
+
+    def _before_it_was_taken(
+        self, tracked: Tracked, now: Normal, before: str
+    ) -> tuple[str, tuple[Hunk, ...]] | None:
+        """The mirror (raw) before the editor took what is new on the disk from there, and the hunks in it; None: nobody knows."""
+        hunks = tracked.hunks_when_clean
+        if hunks is None:
             return None
-        return Seen(parts[-1].session, author, raw, hunks, changes, writes)
+        raw = _without(diff(before, now.text), now, before)
+        if len(raw) != tracked.length_when_clean or any(raw[h.start : h.end] != h.text for h in hunks):
+            return None
+        return raw, hunks
+
+    def _passed(
+        self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None
+    ) -> list[tuple[str, int]]:
+        """What the file of an open document said between `before` and `disk` (compared form), and when it had become so. Without what the editor
+        or we wrote: whose that is, is known."""
+        start, found = self._passing.pop(uri, ("", []))
+        found = found if start == before else []
+        for seen in self._glimpses.pop(path):
+            decoded = None if seen.data is None else decode(seen.data)
+            old = since is not None and (seen.stat == since or seen.at < changed_at(since))
+            if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
+                text = normal(decoded.text)
+                found.append((text if disk.endswith("\n") else text.removesuffix("\n"), seen.at))
+        ours = self._state.documents.disk.was_ours
+        return sorted((one for one in found if not ours(uri, one[0])), key=lambda one: one[1])
+
+    async def _legs(
+        self,
+        uri: DocumentUri,
+        path: str,
+        before: str | None,
+        texts: Sequence[tuple[str, int]],
+        start: Known | None,
+    ) -> list[Leg]:
+        """Whose the change is from `before` over these texts to the last of them (compared form)."""
+        legs: list[Leg] = []
+        for text, at in texts:
+            if text == before:
+                continue
+            parts = await self._whose.parts(uri, path, before, text, at, start)
+            found = [Leg(part.after or "", at, part) for part in parts]
+            if not found or found[-1].after != text:
+                found.append(Leg(text, at))
+            for leg in found:
+                if legs and legs[-1].is_with(leg):
+                    legs.pop()
+                legs.append(leg)
+            before = text
+        return legs
+
+    async def _begin_legs(self, path: str, before: str | None, legs: Sequence[Leg]) -> list[Leg] | None:
+        """Journals them; None when that failed."""
+        begun: list[Leg] = []
+        for leg in legs:
+            author = None if leg.part is None else await self._begin(leg.part, path, before, leg.after)
+            if leg.part is not None and author is None:
+                for one in begun:
+                    if one.author is not None:
+                        await self._recorder.finish(one.author, "failed")
+                return None
+            begun.append(replace(leg, author=author))
+            before = leg.after
+        return begun
+
+    def passes(self, tracked: Tracked, text: str, at: int) -> None:
+        """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
+        brought together."""
+        if tracked.saved is None or not self._evidence.is_acting():
+            return
+        start, texts = self._passing.get(tracked.document.uri, ("", []))
+        texts = texts if start == tracked.saved else []
+        self._passing[tracked.document.uri] = tracked.saved, [*texts, (text, at)]
+
+    async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
+        """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
+        before = tracked.saved
+        if before is None or not self._evidence.is_acting():
+            return
+        uri = tracked.document.uri
+        texts = self._passed(uri, path, before, saved, tracked.stat)
+        texts = [(text, at) for text, at in texts if text != saved and tracked.history.had(text)]
+        if not texts:
+            return
+        self._passing[uri] = before, texts[:-1]
+        seen = await self.seen(tracked, path, before, *texts[-1])
+        if seen is None:
+            return
+        taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
+        if taken is not None and tracked.agents_edits == seen.writes:
+            self._enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, taken)
+        for leg in seen.legs:
+            if leg.author is not None:
+                await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
@@ -202,11 +331,12 @@ class Behind:
             return None
         reviewed = self._state.ledgers.get(tracked.document.uri)
         hunks = reviewed.ledger.hunks if reviewed is not None else ()
-        return Seen(conflict.session, conflict.author, before, hunks, changes, tracked.agents_edits)
+        leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
+        return Seen([leg], conflict.base, before, hunks, [changes], tracked.agents_edits)
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
-        writes = seen.writes
+        writes, first = seen.writes, tracked
         again = self._state.documents.get(tracked.document.uri) if tracked.closed else None
         if again is not None:
             # Neovim and eglot tell a reload as the document's closing and opening
@@ -216,15 +346,17 @@ class Behind:
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
         together = tracked.saved == disk and tracked.stat is not None
+        state: EntryState = "done"
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
-            if seen.author is not None:
-                await self._recorder.finish(seen.author, "failed" if tracked.stat is None else "unknown")
-            return
-        if seen.changes is not None and not tracked.closed:
-            after = seen.changes.apply(seen.before)
-            self._enter(tracked, seen.session, seen.author, (seen.before, seen.hunks), seen.before, after)
-        if seen.author is not None:
-            await self._recorder.finish(seen.author, "done")
+            state = "failed" if tracked.stat is None else "unknown"
+            if tracked is first and tracked.stat is None:  # the next look begins where this one did
+                self._passing[tracked.document.uri] = seen.start, [(leg.after, leg.at) for leg in seen.legs]
+        elif seen.changes is not None and not tracked.closed:
+            self._enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, seen.changes)
+        for leg in seen.legs:
+            if leg.author is not None:
+                await self._recorder.finish(leg.author, state)
+        tracked.is_clean()  # what is edited from now on is edited in the text of the disk
 
     async def opened(self, tracked: Tracked, path: str, on_disk: OnDisk) -> None:
         """A document was opened, and its file says this. What changed there before is somebody's, as if it had been found before that."""
@@ -241,15 +373,15 @@ class Behind:
             before = None if then.text is None else normal(then.text)
             if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
                 return
-            start = await self._started(uri, path)
-            parts = await self._whose.parts(uri, path, before, on_disk.text, changed_at(on_disk.stat), start)
-            self.accounts.says(uri, on_disk.text)
-            for part in parts:
-                author = await self._begin(part, path, before, part.after)
-                if author is not None:
-                    self._enter_opened(tracked, part, author, before, part.after or "")
-                    await self._recorder.finish(author, "done")
-                before = part.after
+            start, at = await self._started(uri, path), changed_at(on_disk.stat)
+            passed = self._passed(uri, path, before or "", on_disk.text, None)
+            legs = await self._legs(uri, path, before, [*passed, (on_disk.text, at)], start)
+            self.accounts.says(uri, on_disk.text, at=at)
+            for leg in await self._begin_legs(path, before, legs) or ():
+                if leg.part is not None and leg.author is not None:
+                    self._enter_opened(tracked, leg.part, leg.author, before, leg.after)
+                    await self._recorder.finish(leg.author, "done")
+                before = leg.after
 
     def closed(self, tracked: Tracked) -> None:
         """A document was closed: what its file says is what it was last found to say, until somebody writes it."""
@@ -261,29 +393,31 @@ class Behind:
     def _enter(
         self,
         tracked: Tracked,
-        session: Session | None,
-        author: Author | None,
         review: tuple[str, Sequence[Hunk]],
         before: str,
-        after: str,
+        legs: Sequence[Leg],
+        changes: Sequence[ChangeSet],
     ) -> None:
-        """Puts a change (raw texts) where it belongs: before everything else that happened since. `review`: hunks, and the text they are
-        in, from which the user led to `before`."""
+        """Puts a change where it belongs: before everything else that happened since. `review`: hunks, and the text they are in, from which
+        the user led to `before` (both raw). `changes`: each leg's, in raw texts."""
         uri, now = tracked.document.uri, tracked.document.snapshot()
         reviewed = self._state.ledgers.at(uri, now, live=True)
         ledger = reviewed.ledger
         ledger.hunks = tuple(review[1])
-        steps = ((review[0], Text.of(before)), (after, now))
-        _user_steps(ledger, *steps[0])
-        changes = _changes(before, after)
-        if author is None:
-            _user_steps(ledger, before, Text.of(after))
-        else:
-            ledger.agent_edit(Text.of(before), changes, Text.of(after), author)
-        _user_steps(ledger, *steps[1])
-        tracked.hunks_when_clean = None
-        if session is not None:
-            session.touch(uri, *lines_changed(Text.of(before), changes))
+        _user_steps(ledger, review[0], Text.of(before))
+        for leg, change in zip(legs, changes, strict=True):
+            after = change.apply(before)
+            if leg.author is None:
+                _user_steps(ledger, before, Text.of(after))
+            else:
+                ledger.agent_edit(Text.of(before), change, Text.of(after), leg.author)
+            if leg.session is not None:
+                leg.session.touch(uri, *lines_changed(Text.of(before), change))
+            before = after
+        # The editor may have taken the next change from the disk already
+        is_clean = tracked.saved is not None and normal(before) == tracked.saved
+        tracked.hunks_when_clean, tracked.length_when_clean = ledger.hunks if is_clean else None, len(before)
+        _user_steps(ledger, before, now)
         self._state.ledgers.moved(reviewed)
 
     def _enter_opened(
@@ -296,7 +430,8 @@ class Behind:
         raw_after = _without(diff(after, now.text), now, after)
         raw_before = _without(diff(before or "", after), Normal(raw_after), before or "")
         review = tracked.review_when_opened or (raw_before, ())
-        self._enter(tracked, part.session, author, review, raw_before, raw_after)
+        leg = Leg(after, 0, part, author)
+        self._enter(tracked, review, raw_before, [leg], [_changes(raw_before, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self._hunks(tracked.document.uri)
 
     def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
@@ -618,6 +753,34 @@ class Behind:
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._entering.pop(uri, None)
+
+
+def _has(before: str, now: str, texts: Sequence[str]) -> bool:
+    """Whether the mirror has one of the texts that the file said after `before` (all in the compared form), with what the user typed."""
+    found = (merge(before, now, text) for text in texts)
+    return any(not isinstance(merged, Conflict) and merged.changes.is_empty for merged in found)
+
+
+def _on_top(raw: str, before: str, legs: Sequence[Leg]) -> list[ChangeSet] | None:
+    """What the legs from `before` (compared form) change in a mirror that says `raw`; None: it does not go together."""
+    changes: list[ChangeSet] = []
+    for leg in legs:
+        now = Normal(raw)
+        match merge(before, now.text, leg.after):
+            case Conflict():
+                return None
+            case merged:
+                changes.append(now.changes_in_raw(merged.changes))
+        raw, before = changes[-1].apply(raw), leg.after
+    return changes
+
+
+def _as_one(legs: Sequence[Leg]) -> Leg:
+    """Where they cannot be told apart, it is not known whose they are as soon as that is so of one of them."""
+    unknown = (leg for leg in legs if leg.part is not None and leg.part.session is None)
+    known = (leg for leg in reversed(legs) if leg.part is not None)
+    leg = next(unknown, None) or next(known, legs[-1])
+    return replace(leg, after=legs[-1].after, at=legs[-1].at)
 
 
 def _shown(state: FileState | None) -> str | None:

@@ -138,6 +138,10 @@ class DiskTexts:
         """Every text the file is known to have held (compared form), the newest first."""
         return [known.compared() for known in reversed(self._texts.get(uri, ()))]
 
+    def was_ours(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the editor or the sidecar is known to have written `text` (compared form) at some time."""
+        return any(known.by_us and known.compared() == text for known in self._texts.get(uri, ()))
+
     def is_editors(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was saved by the editor, which then knows it. Some editors add a final
         line end without reporting it."""

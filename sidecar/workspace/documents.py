@@ -64,8 +64,9 @@ class Tracked:
     """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
     """Called with the text found on disk."""
-    not_an_agents: Callable[[Tracked, Edit, int], None] | None = None
-    """Called for every edit that is known not to be an agent's."""
+    not_an_agents: Callable[[Tracked, Edit, int, Callable[[], Text] | None], None] | None = None
+    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the text before it where
+    that is known."""
 
     first_edit: Callable[[Tracked], None] | None = None
     """Called when a clean document was edited."""
@@ -92,15 +93,18 @@ class Tracked:
                 self.first_edit(self)
         self.edited = True
         if self.flight is None:
-            self.others_edit(edit, len(document.rope))
+            self.others_edit(edit, len(document.rope), self.history.before_newest)
 
-    def others_edit(self, edit: Edit, length: int, *, is_users: bool = True) -> None:
-        """An edit by the user or by the editor itself; `length` is that of the resulting text."""
+    def others_edit(
+        self, edit: Edit, length: int, before: Callable[[], Text] | None = None, *, is_users: bool = True
+    ) -> None:
+        """An edit by the user or by the editor itself; `length` is that of the resulting text. `before`: the text before it, if that is
+        known."""
         if is_users and not self.quiet:
             self.user_dirty = True
             self.history.users_edit()
         if self.not_an_agents is not None:
-            self.not_an_agents(self, edit, length)
+            self.not_an_agents(self, edit, length, before)
 
     def closes(self) -> None:
         """The editor closed it."""

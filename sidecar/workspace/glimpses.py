@@ -5,7 +5,9 @@ the user, did right before or after it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import from_path
@@ -13,11 +15,12 @@ from sidecar.disk import Missing, Stat
 from sidecar.workspace.acts import changed_at
 from sidecar.workspace.acts import now as file_time
 from sidecar.workspace.evidence import Evidence, Named
+from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.looking import Looking
 from sidecar.workspace.places import locate
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
-from sidecar.workspace.turn_starts import TurnStarts
+from sidecar.workspace.turn_starts import MAX_AT_ONCE, TurnStarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,15 @@ class Glimpse:
 class Glimpses:
     """Of one workspace, while turns run."""
 
-    def __init__(self, state: State, evidence: Evidence, starts: TurnStarts) -> None:
+    def __init__(self, state: State, evidence: Evidence, starts: TurnStarts, files: FileReviews) -> None:
         self._state = state
         self._evidence = evidence
         self._starts = starts
+        self._files = files
         self._glimpses: dict[str, list[Glimpse]] = {}
         """By path: since the file was looked at last."""
+        self._back: dict[str, Stat] = {}
+        """Of files that somebody brought back: what they were when they were found so."""
         self._link_times: dict[str, int] = {}
         """When links were found changed first."""
         self._looking = Looking(state.storage.read_now)
@@ -51,7 +57,7 @@ class Glimpses:
         may say what another one made of it."""
         for path in self._starts.links_moved_now(session.id):
             self._link_times[path] = _changed_at(path)
-        for path, stat in self._starts.moved_now(session.id):
+        for path, stat in [*self._starts.moved_now(session.id), *self._brought_back()]:
             data, mode = None, None
             if stat is not None:
                 place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
@@ -70,6 +76,15 @@ class Glimpses:
                 session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
             )
 
+    def _brought_back(self) -> Iterator[tuple[str, Stat]]:
+        """Files that agents removed, and that are there again: an agent may change them next."""
+        gone = (change.path for change in self._files if change.after is None)
+        for path in islice(dict.fromkeys(gone), MAX_AT_ONCE):
+            stat = self._state.storage.stat(path)
+            if stat is not None and self._back.get(path) != stat:
+                self._back[path] = stat
+                yield path, stat
+
     def __contains__(self, path: str) -> bool:
         return path in self._glimpses
 
@@ -83,6 +98,7 @@ class Glimpses:
 
     def clear(self) -> None:
         self._glimpses.clear()
+        self._back.clear()
         self._link_times.clear()
 
 

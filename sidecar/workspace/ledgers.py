@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
 from sidecar.core.ledger import Hunk, Ledger, Rejection
-from sidecar.core.text import Text
+from sidecar.core.text import Rope, Text
 from sidecar.core.uri import DocumentUri
 
 
@@ -49,13 +49,33 @@ class Reviewed:
             self.text = nothing
             self.is_gone = True
 
-    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
-        """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along."""
+    def user_edit(
+        self,
+        edit: Edit,
+        length: int,
+        after: Callable[[], Text],
+        before: Callable[[], Text] | None = None,
+    ) -> bool:
+        """An edit that is not an agent's. Returns whether hunks appeared, disappeared or changed, apart from moving along.
+
+        An edit is what it changes, not what it spans: editors that reload or format a text may replace all of it. `before` gives the text
+        before it, where that is known."""
         if self.ledger.is_idle:
             return False
-        before = self.ledger.hunks
-        self.ledger.user_edit(edit, length, after)
-        return [(h.id, h.text) for h in before] != [(h.id, h.text) for h in self.ledger.hunks]
+        hunks = self.ledger.hunks
+        spans = "\n" in edit.new and any(h.start < edit.end and edit.start < h.end for h in hunks)
+        if before is None or not spans:
+            self.ledger.user_edit(edit, length, after)
+        else:
+            self._in_steps(edit, Rope.of(before()))
+        return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
+
+    def _in_steps(self, edit: Edit, rope: Rope) -> None:
+        for step in changes_as_steps(diff(rope.slice(edit.start, edit.end), edit.new)):
+            rope.splice(edit.start + step.start, edit.start + step.end, step.new)
+            text = rope.snapshot()
+            moved = Edit(edit.start + step.start, edit.start + step.end, step.new)
+            self.ledger.user_edit(moved, len(text), lambda text=text: text)
 
     def _catch_up(self, text: Text) -> None:
         self.is_gone = False

@@ -25,6 +25,7 @@ from sidecar.core.settle import settle
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved
+from sidecar.workspace.acts import changed_at
 from sidecar.workspace.behind import Behind, Seen
 from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
@@ -94,6 +95,8 @@ class Reconciler:
         on_disk = await self._peek(tracked, path)
         if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
+            if self.behind is not None:
+                self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
             if not on_disk.text.strip("\n") and not tracked.text().strip("\n") and self._acts():
                 self._emptied.add(tracked.document.uri)
 
@@ -108,6 +111,8 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._peek(tracked, path) if path is not None else None
+        if self.behind is not None and path is not None and on_disk is not None and on_disk.text is not None:
+            await self.behind.saved_over(tracked, path, on_disk.text)
         if on_disk is None or tracked.closed or tracked.saves != saves:
             return text  # or saved again meanwhile
         if self._is_save(tracked, on_disk):
@@ -184,8 +189,12 @@ class Reconciler:
         explained, behind = self._explained(tracked, on_disk), self.behind
         if explained is not None and behind is not None and behind.may_be_an_agents(tracked):
             # A save may be seen before it is told
-            if await tracked.history.until_told(RELOAD_SECONDS) and self._is_save(tracked, on_disk):
-                return
+            behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
+            if await tracked.history.until_told(RELOAD_SECONDS):
+                if self._storage.stat(path) != on_disk.stat:
+                    return  # that was another one
+                if self._is_save(tracked, on_disk):
+                    return
             explained = self._explained(tracked, on_disk)
         before, known = tracked.saved, tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
@@ -207,7 +216,10 @@ class Reconciler:
         base = before if undecided is None else undecided.base
         seen = None
         if behind is not None:
-            seen = await behind.seen(tracked, path, base, on_disk.text, on_disk.stat, emptied=emptied)
+            seen = await behind.seen(
+                tracked, path, base, on_disk.text, changed_at(on_disk.stat), since=known, emptied=emptied
+            )
+        start = base
         if emptied:
             base = tracked.text()  # the editor had taken that from the disk
         try:
@@ -217,6 +229,9 @@ class Reconciler:
                 tracked.apart, tracked.together = False, on_disk.text
             else:
                 await self._bring_together(tracked, base, on_disk)
+                if emptied and tracked.stat is None:  # the next look begins where this one did
+                    tracked.saved = start
+                    self._emptied.add(tracked.document.uri)
             self._told_apart(tracked, base, on_disk.text, seen)
         finally:
             if behind is not None and seen is not None:

@@ -65,6 +65,10 @@ class SaveHistory:
         """`edit` led to what `document` says now."""
         self._past.edited(document, edit)
 
+    def before_newest(self) -> Text:
+        """The text that the newest edit changed."""
+        return self._past.before_newest()
+
     def users_edit(self) -> None:
         """The newest edit, or one before it, was the user's."""
         self._users = self._past.newest

@@ -174,9 +174,11 @@ class State:
         reviewed = self.ledgers.get(uri)
         return () if reviewed is None else reviewed.ledger.hunks
 
-    def _others_edit(self, tracked: Tracked, edit: Edit, length: int) -> None:
+    def _others_edit(
+        self, tracked: Tracked, edit: Edit, length: int, before: Callable[[], Text] | None
+    ) -> None:
         reviewed = self.ledgers.get(tracked.document.uri)
         if reviewed is None or not reviewed.live:
             return  # it is brought up to the whole text once that is known
-        if reviewed.user_edit(edit, length, tracked.document.snapshot):
+        if reviewed.user_edit(edit, length, tracked.document.snapshot, before):
             self.ledgers.moved(reviewed)

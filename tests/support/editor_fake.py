@@ -170,6 +170,11 @@ class FakeEditor:
     def saves(self, name: Name) -> bool:
         return self.model.save(self.uri(name))
 
+    def overwrites(self, name: Name) -> bool:
+        """Saves over what the editor finds newer on the disk, as the user decides when it says so."""
+        self.model.knows_disk(self.uri(name))
+        return self.saves(name)
+
     def closes(self, name: Name) -> None:
         self.model.close(self.uri(name))
 

@@ -33,6 +33,8 @@ USERS = (1, 4, 7)
 """Lines that only the user changes; the others are the agents'."""
 TICK = 0.009
 """Real seconds after which files have a later time."""
+HEARD = 0.15
+"""Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
 
 
 @dataclass(slots=True)
@@ -122,11 +124,14 @@ class _Turn:
                 await asyncio.sleep(random.choice([0, 1, 12]))
                 await self._user()
             await asyncio.sleep(15)
+            self.editor.looks_at_disk()
+            await asyncio.sleep(1)
             await self._take_back()
             await asyncio.sleep(15)
             for name in self._open():
                 if self.editor.buffer(name).text.encode() != self._data(name):
-                    self.editor.saves(name)
+                    saved = self.editor.saves(name) or self.editor.overwrites(name)
+                    self.say(f"user saves {name}: {saved}")
             await asyncio.sleep(5)
             self.report.problems += self.world.problems(
                 {name: self.editor.text(name) for name in self._open()}
@@ -151,6 +156,7 @@ class _Turn:
         doors = [("reject all", lambda: review.reject(Selector(everything=True)))]
         doors += [(f"undo turn {n}", lambda n=n: review.revert_turn(session, n)) for n in (1, 2)]
         self.random.shuffle(doors)
+        name = ""
         for name, door in doors:
             result = await door()
             self.say(f"{name}: {result}")
@@ -308,7 +314,10 @@ class _Turn:
             tick()
             does()
             tick()
-            await asyncio.sleep(self.random.choice([0, 0.05, 1, 4]))
+            pause = self.random.choice([0, 0.05, 1, 4])
+            if does in (self._edits_in_a_shell, self._restores, self._creates):
+                pause = max(pause, HEARD)
+            await asyncio.sleep(pause)
 
     def _open(self) -> list[str]:
         return [name for name in self.names if self.editor.uri(name) in self._documents()]
@@ -342,7 +351,7 @@ class _Turn:
             line = self.random.choice(USERS)
             new = self.word("user")
             self.editor.replaces(name, lines[line], new)
-            saved = self.editor.saves(name)
+            saved = self.editor.saves(name) or self.editor.overwrites(name)
             self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
             self.world.users_line(name, line, new)
 

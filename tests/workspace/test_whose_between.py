@@ -1,0 +1,263 @@
+"""Whose changes are that follow one another before anybody looks: what files said in between tells the agents' from the user's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
+from tests.workspace.test_whose import apart, reject_all, rows, runs, short
+
+MINE = BASE.replace("two", "mine")
+HEARD = 0.15
+"""Seconds after which what the agent tells of cannot have begun before."""
+either = pytest.mark.parametrize("custom", [True, False])
+
+
+class Slow(MemoryJournal):
+    """Noting a change takes a while; `then` is done meanwhile, once."""
+
+    then: Callable[[], Awaitable[None]] | None = None
+
+    async def begin(self, entry: Any, takes_back: Any = ()) -> str:
+        then, self.then = self.then, None
+        if then is not None:
+            await then()
+        await asyncio.sleep(0.4)
+        return await super().begin(entry, takes_back)
+
+
+@either
+@pytest.mark.parametrize("is_open", [True, False])
+def test_the_agent_writes_right_after_the_users_shell(tmp_path: Path, custom: bool, is_open: bool) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        if is_open:
+            await opened(bench, editor)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE, call="c0")
+        tick()
+        turn.puts("a.txt", MINE)
+        tick()
+        await asyncio.sleep(HEARD)
+        await runs(turn, "a.txt", MINE.replace("one", "ONE"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("one", "ONE")]
+        assert apart(bench) == ["a.txt"]
+        await reject_all(bench)
+        if is_open:
+            assert editor.text("a.txt") == MINE
+        else:
+            assert (tmp_path / "a.txt").read_text() == MINE
+
+    play(tmp_path, VSCODE, script, before=before, after=after, custom=custom)
+
+
+def test_the_agent_writes_while_the_users_change_is_noted(tmp_path: Path) -> None:
+    """Then the first change cannot be brought into the buffer any more; the next look begins where it did."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE, call="c0")
+        await asyncio.sleep(2)
+        tick()
+        turn.puts("a.txt", MINE)
+        tick()
+
+        async def meanwhile() -> None:
+            await asyncio.sleep(HEARD)
+            turn.says("execute")
+            tick()
+            turn.puts("a.txt", MINE.replace("four", "FOUR"))
+            tick()
+            turn.says("execute", status="completed")
+
+        journal.then = meanwhile
+        await asyncio.sleep(6)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        assert apart(bench) == ["a.txt"]
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+
+
+@either
+def test_the_editor_takes_one_change_after_the_other(tmp_path: Path, custom: bool) -> None:
+    """It reloads the file by itself each time, before anybody looks."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for call, text in (("c1", CHANGED), ("c2", CHANGED.replace("two", "TWO"))):
+            await runs(turn, "a.txt", text, call=call)
+            editor.looks_at_disk()
+            await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+def test_the_editor_has_the_first_change_when_the_second_is_found(tmp_path: Path) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        await runs(turn, "a.txt", CHANGED.replace("two", "TWO"), call="c2")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_the_editor_takes_the_second_change_while_the_first_is_noted(tmp_path: Path) -> None:
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+
+        async def meanwhile() -> None:
+            tick()
+            turn.puts("a.txt", CHANGED.replace("two", "TWO"))
+            editor.model.reload(editor.uri("a.txt"))
+
+        journal.then = meanwhile
+        await asyncio.sleep(6)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+
+
+@either
+def test_emptied_and_filled_twice(tmp_path: Path, custom: bool) -> None:
+    """The second time while the first is noted: the change begins where the file was full."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(1)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+
+        async def meanwhile() -> None:
+            tick()
+            (tmp_path / "a.txt").write_text(CHANGED.replace("two", "TWO"))
+
+        journal.then = meanwhile
+        await asyncio.sleep(8)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+def test_the_user_saves_over_what_the_editor_took_from_the_disk(tmp_path: Path) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_a_reload_leaves_as_it_was_stays_under_review(tmp_path: Path, whole: bool) -> None:
+    """After the turn, the user's shell changes lines before and after the agent's. The editor replaces all that lies between, or the whole
+    text: that is no change of the agent's line."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE.replace("three", "THREE"))
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        wanted = BASE.replace("two", "mine").replace("four", "mine too")
+        now = wanted.replace("three", "THREE")
+        if whole:
+            (tmp_path / "a.txt").write_text(now)
+            editor.looks_at_disk()
+        else:
+            editor.replaces("a.txt", "two\nTHREE\nfour", "mine\nTHREE\nmine too")
+        await asyncio.sleep(2)
+        assert short(listed(bench)) == [("three", "THREE")]
+        if not whole:
+            editor.undoes("a.txt")
+            assert short(listed(bench)) == [("three", "THREE")]
+            editor.redoes("a.txt")
+        await reject_all(bench)
+        assert editor.text("a.txt") == wanted
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_the_agent_changes_what_the_user_brought_back(tmp_path: Path) -> None:
+    """One turn removes a file, the user restores it in the next, and the agent changes it at once: it did not make it."""
+    (tmp_path / "a.txt").write_text(BASE)
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        turn.says("execute")
+        tick()
+        if len(turns) == 1:
+            (tmp_path / "a.txt").unlink()
+        else:
+            (tmp_path / "other.txt").write_text("")
+        tick()
+        turn.says("execute", status="completed")
+        tick()
+        if len(turns) == 2:
+            (tmp_path / "a.txt").write_text(BASE)
+            tick()
+            await asyncio.sleep(HEARD)
+            await runs(turn, "a.txt", CHANGED, call="c2")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        texts = [row for row in rows(bench) if "file" not in row]
+        assert [(row["oldText"].strip(), row["newText"].strip()) for row in texts] == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
