@@ -80,12 +80,15 @@ class Connection:
             settings.secret_patterns, settings.protected_patterns, own=[state_folder()]
         )
         offers = Offers(editor.capabilities.elicitation, editor.capabilities.terminal_login)
+        tokens = Tokens()
+        own_server = OwnServer(tokens, self._bridge_id)
         agents = HostedAgents(
             {name: self._told(command) for name, command in settings.agents.items()},
             demo={name: self._told(command) for name, command in DEMO_AGENT.items()},
             found=on_path,
             told=self._told,
             offers=offers,
+            tool_server=lambda agent: None if settings.own_tools == "off" else own_server.for_agent(agent),
             longest_text=settings.max_file_bytes,
         )
         workspace = Workspace(
@@ -107,9 +110,8 @@ class Connection:
         workspace.conflicts.moved = self.on_conflict
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
-        tokens = Tokens()
-        workspace.mcp_offers.own = OwnServer(tokens, self._bridge_id)
-        table = {**methods(workspace), **ToolCalls(workspace, tokens).methods()}
+        workspace.mcp_offers.own = own_server
+        table = {**methods(workspace), **ToolCalls(workspace, tokens, agents.session_of).methods()}
         self._bridge = BridgeServer(table, folder_paths(server.folders), self._bridge_id)
         self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)

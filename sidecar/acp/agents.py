@@ -22,6 +22,8 @@ from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
+from sidecar.acp.own_tools.plugins import led_by
+from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession, SessionRequest
@@ -53,6 +55,8 @@ class _Agent:
     """What it last reported about itself."""
     logged_in: bool = False
     """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
+    led: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The environment that leads its own tools to ours, of the process that runs."""
     own_tools_missing: bool = False
     """It did not start our tools once: from then on it keeps its own."""
 
@@ -84,18 +88,21 @@ class HostedAgents:
         found: Callable[[], Mapping[str, AgentCommand]] = dict,
         told: Callable[[AgentCommand], Command] = lambda command: command,
         offers: Offers = Offers(),  # noqa: B008  # frozen
+        tool_server: Callable[[str], Json | None] = lambda agent: None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
-        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `longest_text`: bytes
-        of the largest file they may write."""
+        name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
+        server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `longest_text`: bytes of the largest file
+        they may write."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
         self._found = found
         self._told = told
         self._offers = offers
+        self._tool_server = tool_server
         self._sessions: dict[str, _Session] = {}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
         self._limits = replace(limits, wire=replace(limits.wire, texts=texts))
@@ -253,6 +260,19 @@ class HostedAgents:
         if session.prompting and (host := session.live) is not None:
             host.connection.cancel(session.agent_session_id)
 
+    def session_of(self, agent: str, agent_session_id: str) -> str | None:
+        """The session that an agent's running process knows by this id."""
+        return next(
+            (
+                key
+                for key, session in self._sessions.items()
+                if session.agent.id == agent
+                and session.live is not None
+                and session.agent_session_id == agent_session_id
+            ),
+            None,
+        )
+
     def reference(self, session_id: str) -> str:
         session = self._sessions.get(session_id)
         return session.agent_session_id if session is not None else ""
@@ -296,7 +316,8 @@ class HostedAgents:
                 await host.connection.close_session(opened.agent_session_id)
                 session.request = _without_own_tools(session.request)
                 opened = await host.connection.new_session(session.request)
-        return self._opened(session, host, opened)
+            live = host.connection.leads_to_ours(session.request)
+        return self._opened(session, host, opened, live=live)
 
     async def _own_tools_ready(self, session: _Session) -> bool:
         assert self._service is not None, "serve() comes first"
@@ -322,8 +343,9 @@ class HostedAgents:
         await self._connect(session)
 
     def _opened(
-        self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False
+        self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False, live: bool = False
     ) -> OpenedSession:
+        """`live`: the session was opened so that its agent's own tools are led to our server."""
         session.host, session.agent_session_id = host, opened.agent_session_id
         return OpenedSession(
             session.request.session_id,
@@ -336,6 +358,7 @@ class HostedAgents:
             host.connection.facts.images,
             host.connection.facts.load or host.connection.facts.resume,
             host.connection.rereads,
+            live or bool(session.agent.led),
         )
 
     def _live(self, session_id: str) -> tuple[_Session, Host]:
@@ -443,6 +466,7 @@ class HostedAgents:
     async def _start(self, agent: _Agent, cwd: str) -> Host:
         assert self._service is not None, "serve() comes first"
         self._tell(AgentState(agent.id, "starting"))
+        agent.led = self._led(agent)
         try:
             host = agent.host = await Host.start(
                 agent.id,
@@ -453,6 +477,7 @@ class HostedAgents:
                 self._ladder,
                 self._died,
                 self._offers,
+                agent.led,
             )
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
@@ -468,6 +493,12 @@ class HostedAgents:
             agent.starting = None
             if agent.users == 0 and agent.host is not None:  # nobody waited for it
                 self._stop(agent)
+
+    def _led(self, agent: _Agent) -> dict[str, str]:
+        """The environment that leads its own tools to ours."""
+        plugin = own_tools_of(agent.id, agent.command).plugin
+        server = self._tool_server(agent.id) if plugin is not None else None
+        return {} if plugin is None or server is None else led_by(plugin, server, agent.command.env)
 
     def _died(self, host: Host, words: str) -> None:
         agent = self._agents[host.agent]

@@ -131,8 +131,8 @@ class AgentConnection:
         return self._quirks.rereads
 
     def leads_to_ours(self, request: SessionRequest) -> bool:
-        """Whether its own tools are led to those of our server in a session that is opened so."""
-        return self._own_tools.live and bool(request.own_server)
+        """Whether its own tools are led to our server, which it then has to start, in a session that is opened so."""
+        return self._own_tools.by_server and bool(request.own_server)
 
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
@@ -359,7 +359,7 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
-        if not (self._own_tools.live or request.own_beside):
+        if not (self._own_tools.by_server or request.own_beside):
             kept = [
                 server
                 for server in kept

@@ -94,14 +94,16 @@ class Host:
         ladder: Ladder,
         on_death: Callable[[Host, str], None],
         offers: Offers = Offers(),  # noqa: B008  # frozen
+        own: Mapping[str, str] | None = None,
     ) -> Host:
-        """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that.
+        """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
+        for itself, which what it runs does not get.
 
         Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
         env = environment(command.env)
         argv = resolve(agent, command, env)
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads
-        running = await _started(agent, argv, env, starting_folder(argv, cwd), ladder)
+        running = await _started(agent, argv, {**env, **(own or {})}, starting_folder(argv, cwd), ladder)
         host = None
         try:
             await asyncio.shield(loading)

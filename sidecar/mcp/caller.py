@@ -14,6 +14,8 @@ GONE = (
     "The editor or its acp-sidecar is not running any more, so the text as the user sees it is not known. "
     "Use your own file tools: they work on the disk"
 )
+NO_SIDECAR = "no_sidecar"
+"""The `errorKind` when nothing was done because there is no sidecar for it. opencode.js then works on the disk."""
 NO_TOKEN = "acp-sidecar mcp was started without a session: only agents that the editor starts are given one. Use your own file tools"
 
 
@@ -32,16 +34,20 @@ class Caller:
         if self._token:
             await self._asked("hello", {"token": self._token})
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """MCP's CallToolResult as JSON. Never raises what is the sidecar's fault."""
+    async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> dict[str, Any]:
+        """MCP's CallToolResult as JSON. Never raises what is the sidecar's fault. `session`: see `library.SESSION`."""
+
+        async def ask(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+            return await self.ask(name, arguments, session)
+
         local = LOCAL.get(name)
-        answer = await (self.ask(name, arguments) if local is None else local(self.ask, arguments))
+        answer = await (ask(name, arguments) if local is None else local(ask, arguments))
         return _numbered(answer, arguments) if self._numbered and name == "Read" else answer
 
-    async def ask(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(self, name: str, arguments: Mapping[str, Any], session: str = "") -> dict[str, Any]:
         if not self._token:
-            return _failed(NO_TOKEN)
-        params = {"token": self._token, "name": name, "arguments": dict(arguments)}
+            return _not_done(NO_TOKEN)
+        params = {"token": self._token, "session": session, "name": name, "arguments": dict(arguments)}
         return await self._asked("tool", params)
 
     async def _asked(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
@@ -50,13 +56,16 @@ class Caller:
                 if self._sidecar is None:
                     self._sidecar = await self._connect()
                 sidecar = self._sidecar
+        except ConnectionError as error:
+            return _not_done(f"{GONE} ({error})")
+        try:
             answer = await sidecar.call(method, params)
         except ConnectionError as error:
             self._sidecar = None
             return _failed(f"{GONE} ({error})")
         except ValueError as error:
             return _failed(str(error))
-        return _failed(str(answer["refused"])) if "refused" in answer else answer
+        return _not_done(str(answer["refused"])) if "refused" in answer else answer
 
 
 def _numbered(answer: dict[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,3 +88,7 @@ def _lines(text: str) -> list[str]:
 
 def _failed(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], "isError": True}
+
+
+def _not_done(words: str) -> dict[str, Any]:
+    return {**_failed(words), "structuredContent": {"errorKind": NO_SIDECAR}}

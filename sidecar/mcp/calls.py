@@ -1,7 +1,9 @@
 """ToolCalls: what the bridge hands to the tools: who calls, which tool, and its answer.
 
     hello  {token}  →  {} | {"refused": words}
-    tool   {token, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
+    tool   {token, session?, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
+
+`session`: with the token of an agent's process, which of its sessions is meant, by its own id.
 
 Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
 anything.
@@ -34,9 +36,16 @@ NOBODY = (
 
 
 class ToolCalls:
-    def __init__(self, service: Service, tokens: Tokens) -> None:
+    def __init__(
+        self,
+        service: Service,
+        tokens: Tokens,
+        session_of: Callable[[str, str], str | None] = lambda agent, reference: None,
+    ) -> None:
+        """`session_of`: the session that an agent knows by an id of its own."""
         self._service = service
         self._tokens = tokens
+        self._session_of = session_of
         self.tools: dict[str, Tool] = {
             **ReadTools(service).table(),
             **WriteTools(service).table(),
@@ -52,19 +61,22 @@ class ToolCalls:
         """The tool process is there: the session's agent can be given its tools in place of its own."""
         token = params.get("token")
         session_id = self._tokens.session(token) if isinstance(token, str) else None
-        if session_id is None:
+        if session_id is not None:
+            self._service.tools.arrived(session_id)
+        elif not isinstance(token, str) or self._tokens.agent(token) is None:
             return {"refused": NOBODY}
-        self._service.tools.arrived(session_id)
         return {}
 
     async def call(self, params: Mapping[str, Any]) -> object:
-        token, name, arguments = params.get("token"), params.get("name"), params.get("arguments", {})
-        session_id = self._tokens.session(token) if isinstance(token, str) else None
+        name, arguments = params.get("name"), params.get("arguments", {})
+        session_id = self._speaks_for(params.get("token"), params.get("session"))
         session = self._service.tools.session(session_id) if session_id is not None else None
         if session is None:
             log.warning("a tool was called with a token that belongs to no session")
             return {"refused": NOBODY}
         tool = self.tools.get(name) if isinstance(name, str) else None
+        if name in ("Read", "Edit", "Write"):
+            self._service.tools.called(session.id)
         if tool is None or not isinstance(arguments, dict):
             return failed(f"there is no tool {name!r}; there are: {', '.join(self.tools)}").as_json()
         try:
@@ -72,3 +84,11 @@ class ToolCalls:
         except Wrong as wrong:
             answer = refused(Refusal(Kind.BAD_PARAMS, f"{name}: {wrong}"), "")
         return answer.as_json()
+
+    def _speaks_for(self, token: object, reference: object) -> str | None:
+        if not isinstance(token, str):
+            return None
+        agent = self._tokens.agent(token)
+        if agent is None:
+            return self._tokens.session(token)
+        return self._session_of(agent, reference) if isinstance(reference, str) else None

@@ -24,8 +24,10 @@ from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
 
 log = logging.getLogger(__name__)
 
-Call = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-"""A tool by name with its arguments → MCP's CallToolResult as JSON."""
+Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]
+"""A tool by name with its arguments, and the session in SESSION → MCP's CallToolResult as JSON."""
+SESSION = "acp-sidecar/session"
+"""In `_meta` of a call: its session, by the agent's own id. Only what speaks for a whole agent needs it."""
 
 
 def server(call: Call) -> Server[dict[str, Any]]:
@@ -35,7 +37,9 @@ def server(call: Call) -> Server[dict[str, Any]]:
         return tools
 
     async def call_tool(context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return types.CallToolResult.model_validate(await call(params.name, params.arguments or {}))
+        told: object = (params.meta or {}).get(SESSION)
+        session = told if isinstance(told, str) else ""
+        return types.CallToolResult.model_validate(await call(params.name, params.arguments or {}, session))
 
     return Server(
         "acp-sidecar",
@@ -52,7 +56,7 @@ class Tools(Protocol):
         """They are there."""
         ...
 
-    async def call(self, name: str, arguments: Mapping[str, Any], /) -> dict[str, Any]:
+    async def call(self, name: str, arguments: Mapping[str, Any], session: str, /) -> dict[str, Any]:
         """See Call."""
         ...
 

@@ -31,9 +31,14 @@ class OwnServer:
 
     def __call__(self, session: Session) -> Json | None:
         """With a new token, so that only what this session's agent starts speaks for it. None where there is no bridge."""
-        if sys.platform == "win32":
-            return None
-        env = {BRIDGE: self._bridge_id, TOKEN: self._tokens.make(session.id)}
+        return None if sys.platform == "win32" else self._with(self._tokens.make(session.id))
+
+    def for_agent(self, agent: str) -> Json | None:
+        """The same for all sessions of an agent's process."""
+        return None if sys.platform == "win32" else self._with(self._tokens.make_for_agent(agent))
+
+    def _with(self, token: str) -> Json:
+        env = {BRIDGE: self._bridge_id, TOKEN: token}
         env |= {name: self._env[name] for name in _PLACES if name in self._env}
         return {
             "name": NAME,

@@ -74,6 +74,8 @@ class AgentTools:
         self._consent = consent
         self._review = review
         self._arrived: dict[str, anyio.Event] = {}
+        self.called: Callable[[str], None] = lambda session_id: None
+        """Told of each call that takes the place of one of an agent's own tools."""
 
     def arrived(self, session_id: str) -> None:
         """The session's tools are there: its agent has started them."""

@@ -264,6 +264,8 @@ class OpenedSession:
     """The agent can continue earlier conversations."""
     rereads: bool = False
     """Its program is known to read files by itself just before it writes them; its model does not see that."""
+    own_tools_live: bool = False
+    """Its own tools are led to ours."""
 
     @property
     def prompt_capabilities(self) -> Json | None:

@@ -34,6 +34,7 @@ from sidecar.workspace.gaps import Gaps
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.mcp_offers import McpOffers
 from sidecar.workspace.opening import Opening
+from sidecar.workspace.own_tools_watch import OwnToolsWatch
 from sidecar.workspace.ports import (
     AgentFailed,
     Agents,
@@ -143,6 +144,9 @@ class Workspace:
             self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.left
         )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review)
+        self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
+        self.tools.called = self._own_tools.called
+        self._turns.ended.append(self._own_tools.turn_ended)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
@@ -390,6 +394,7 @@ class Workspace:
         session = self.state.sessions.get(session_id)
         if session is not None and self._conversations.heard(session, update):
             self._evidence.observe(session, update)
+            self._own_tools.heard(session, update)
             self._turns.update(session, update)
 
     async def elicit(self, elicitation: Elicitation) -> Elicited:

@@ -57,6 +57,7 @@ OPENS_FILES: dict[str, str] = {
     "acp/reaper.py": "/proc and its pipes",
     "processes.py": "/proc",
     "acp/pipes.py": "pipes to agents",
+    "acp/own_tools/plugins.py": "programs for agents, in the state folder",
     "mcp/tool_process.py": "its own stdin and stdout",
     "setup": "its set-up files; with --write, a new file in an editor's folder",
     "demo": "its own sample project: it plays the editor and the agent, which have their own files",

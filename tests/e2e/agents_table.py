@@ -20,6 +20,18 @@ COLUMNS = {
     "cancel": "Cancelling ends the turn, nothing that it started is left after 5 s, and the next prompt works.",
     "load": "A conversation can be continued after the editor and the sidecar were restarted.",
 }
+LIVE = {
+    "typed after the prompt": "It reads, and edits, a line that you typed after the prompt and did not save.",
+    "second edit": "It edits a file twice in one turn, without reading it again. Each edit is one undo step, and nothing is saved.",
+    "after a rejection": "You reject all, and it goes on with the text as it then is.",
+    "in your line": "It edits a line in which you type at that moment. Both stay, without a conflict.",
+    "pictures": "Its Read shows pictures, as without the sidecar.",
+    "denied files": "A file that you do not let it read stays unread.",
+    "sub-agent": "A sub-agent's tools are led to the sidecar too.",
+    "switched off": 'With `"ownTools": "off"`, it works as it does without the sidecar\'s tools.',
+    "tools killed": "If its `acp-sidecar mcp` is killed, the turn goes on.",
+}
+"""Of agents whose own tools are led to ours."""
 GRADES = ("no", "partly", "yes")
 
 Rows = dict[str, dict[str, str]]
@@ -32,7 +44,7 @@ class Table:
 
     def note(self, agent: str, column: str, cell: str) -> None:
         """The last word counts, but a worse one of the same run stays."""
-        assert column in COLUMNS, column
+        assert column in COLUMNS or column in LIVE, column
         assert grade(cell) >= 0, cell
         row = self.rows.setdefault(agent, {})
         known = row.get(column)
@@ -71,15 +83,17 @@ def parse(page: str) -> Table:
         if cells[0] == "agent":
             columns = cells[1:]
         elif cells[0] == "column":
-            break
+            columns = []
         elif columns and set(cells[0]) != {"-"}:
             agent, _, version = cells[0].partition(" ")
             table.versions[agent] = version
-            table.rows[agent] = {
-                column: cell
-                for column, cell in zip(columns, cells[1:], strict=True)
-                if column in COLUMNS and grade(cell) >= 0
-            }
+            table.rows.setdefault(agent, {}).update(
+                {
+                    column: cell
+                    for column, cell in zip(columns, cells[1:], strict=True)
+                    if (column in COLUMNS or column in LIVE) and grade(cell) >= 0
+                }
+            )
     return table
 
 
@@ -90,16 +104,29 @@ def render(table: Table) -> str:
         "How third-party agents work with the sidecar. Each was driven by a scripted model, without network. `make agents` runs the tests and writes this page; it fails if a",
         "cell gets worse. Other agents were not tested and may work too. [Clients](clients.md) lists the known habits of agents.",
         "",
-        "| agent | " + " | ".join(COLUMNS) + " |",
-        "|---" * (len(COLUMNS) + 1) + "|",
     ]
-    for agent, row in table.rows.items():
-        version = table.versions.get(agent, "")
-        name = f"{agent} {version}".strip()
-        lines.append(f"| {name} | " + " | ".join(row.get(column, "not seen") for column in COLUMNS) + " |")
-    lines += ["", "| column | yes means |", "|---|---|"]
-    lines += [f"| {column} | {words} |" for column, words in COLUMNS.items()]
+    lines += _rows(table, list(table.rows), COLUMNS)
+    live = [agent for agent, row in table.rows.items() if any(column in LIVE for column in row)]
+    if live:
+        lines += [
+            "",
+            "## Live tools",
+            "",
+            "The own Read, Edit and Write of these agents work on the text as you see it in this moment ([how](live.md)).",
+            "",
+        ]
+        lines += _rows(table, live, LIVE)
     return "\n".join(lines) + "\n"
+
+
+def _rows(table: Table, agents: list[str], columns: Mapping[str, str]) -> list[str]:
+    lines = ["| agent | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for agent in agents:
+        name = f"{agent} {table.versions.get(agent, '')}".strip()
+        cells = (table.rows[agent].get(column, "not seen") for column in columns)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += ["", "| column | yes means |", "|---|---|"]
+    return lines + [f"| {column} | {words} |" for column, words in columns.items()]
 
 
 def publish(page: Path, table: Table, only: Collection[str] | None = None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.agents_table import Table, publish
 from tests.e2e.emacs import Emacs
+from tests.e2e.model_server import ModelServer
 from tests.e2e.nvim import Neovim
 from tests.e2e.probe import Probe
 from tests.support import tools
@@ -32,6 +33,12 @@ def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "ws"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture(params=NEOVIMS)

@@ -3,39 +3,28 @@ worked on the text of the moment; that none of it is written to the user's folde
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
-import json
-from collections.abc import Iterator
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecar.acp.own_tools.table import own_tools_of
-from sidecar.config import AgentCommand
+from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
-from tests.e2e.test_third_party import BASE, CHOSEN, ended, undone
-from tests.e2e.third_party import KINDS, Kind, Step, a_scene
+from tests.e2e.third_party import BASE, KINDS, LIVE, Kind, Step, a_scene, ended, held, results, undone
+from tests.gates.product import Product
 
-LIVE = [name for name in CHOSEN if own_tools_of(name, AgentCommand(f"/x/{name}")).live]
 pytestmark = pytest.mark.agents
-every_live_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in LIVE], ids=LIVE)
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-def results(model: ModelServer) -> str:
-    """What the tools answered, as the model was told with its last request."""
-    return json.dumps([m for m in model.requests[-1]["messages"] if m["role"] in ("tool", "user")])
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -46,81 +35,230 @@ def hashes(folder: Path) -> dict[str, str]:
     }
 
 
-@every_live_agent
+@dataclass
+class Scene:
+    """A file that is open, and an agent."""
+
+    kind: Kind
+    workspace: Path
+    model: ModelServer
+    product: Product
+    session: Any
+    table: Table
+
+    def yes(self, *columns: str, how: str = "yes") -> None:
+        for column in columns:
+            self.table.note(self.kind.tool, column, how)
+
+    @property
+    def path(self) -> Path:
+        return self.workspace / "a.txt"
+
+    @property
+    def text(self) -> str:
+        return self.product.document(self.path).text
+
+    def type(self, text: str) -> None:
+        self.product.type(self.path, text, at=0)
+
+    def read(self) -> Step:
+        return self.kind.read(self.path)
+
+    def edit(self, old: str, new: str, **more: Any) -> Step:
+        return self.kind.edit(self.path, old, new) | more
+
+    async def turn(self, *steps: Step) -> None:
+        await ended(self.product, self.session, *steps)
+
+    async def typed_in_turn(self, text: str, *steps: Step) -> None:
+        """The user types at the step that is held."""
+        turn = await held(self.product, self.session, self.model, lambda: self.type(text), *steps)
+        assert turn.get("stopReason") == "end_turn", turn
+
+    def said(self) -> list[str]:
+        """What the user was told of the agent's own tools."""
+        return [words for words in self.product.boxes if "when you sent the prompt" in words]
+
+
+@pytest.fixture(params=LIVE)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return KINDS[request.param]
+
+
+@asynccontextmanager
+async def a_file(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, table: Table, **options: Any
+) -> AsyncIterator[Scene]:
+    (workspace / "a.txt").write_text(BASE)
+    async with a_scene(kind, tmp_path, workspace, model, **options) as (product, session):
+        product.open(workspace / "a.txt")
+        yield Scene(kind, workspace, model, product, session, table)
+
+
 async def test_its_own_tools_work_on_the_text_of_the_moment(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     """Typed after the prompt: read; edited, twice in one turn; nothing on the disk; one undo step each; rejected, and it goes on."""
-    path = workspace / "a.txt"
-    path.write_text(BASE)
-    before = hashes(workspace)
-    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-        product.open(path)
-        steps: tuple[Step, ...] = (
-            {**kind.read(path), "hold": True},
-            kind.edit(path, "typed later", "TYPED LATER"),
-            kind.edit(path, "six", "SIX"),
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        before = hashes(workspace)
+        await it.typed_in_turn(
+            "typed later\n",
+            {**it.read(), "hold": True},
+            it.edit("typed later", "TYPED LATER"),
+            it.edit("six", "SIX"),
         )
-        turn = asyncio.ensure_future(ended(product, session, *steps))
-        assert await asyncio.to_thread(model.held.wait, 60)
-        product.type(path, "typed later\n", at=0)
-        model.go.set()
-        await turn
         assert "typed later" in results(model)
         wanted = "TYPED LATER\n" + BASE
-        assert product.document(path).text == wanted.replace("six", "SIX")
+        assert it.text == wanted.replace("six", "SIX")
         assert hashes(workspace) == before, "the user has unsaved text, so nothing is saved"
-        assert undone(product, path, wanted) == 1
-        await product.execute("sidecar.reject", {"all": True})
-        assert product.document(path).text == "typed later\n" + BASE
-        await ended(product, session, kind.read(path), kind.edit(path, "five", "FIVE"))
-        assert product.document(path).text == "typed later\n" + BASE.replace("five", "FIVE")
+        assert undone(it.product, it.path, wanted) == 1
+        await it.product.execute("sidecar.reject", {"all": True})
+        assert it.text == "typed later\n" + BASE
+        await it.turn(it.read(), it.edit("five", "FIVE"))
+        assert it.text == "typed later\n" + BASE.replace("five", "FIVE")
+        assert it.said() == []
+        it.yes("typed after the prompt", "second edit", "after a rejection")
 
 
-@every_live_agent
-async def test_what_is_no_text_what_is_denied_and_a_sub_agent(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
+async def test_what_is_no_text_and_what_is_denied(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
-    path = workspace / "a.txt"
-    path.write_text(BASE)
     (workspace / "b.png").write_bytes(PNG)
     (workspace / ".env").write_text("KEY=secret\n")
-    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-        product.open(path)
-        await ended(product, session, kind.read(workspace / "b.png"))
-        assert "image" in results(model)
-        assert base64.b64encode(PNG).decode()[:40] in results(model)
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        await it.turn(kind.read(workspace / "b.png"))
+        assert "image" in str(model.requests[-1]["messages"])
+        assert base64.b64encode(PNG).decode()[:40] in str(model.requests[-1]["messages"])
 
-        allow, product.answer = product.answer, lambda text, titles: None
-        await ended(product, session, kind.read(workspace / ".env"))
+        allow, it.product.answer = it.product.answer, lambda text, titles: None
+        await it.turn(kind.read(workspace / ".env"))
         assert "KEY=secret" not in results(model)
-        product.answer = allow
+        it.product.answer = allow
+        assert it.said() == []
+        it.yes("pictures", "denied files")
 
-        product.type(path, "typed\n", at=0)
-        inner = script(kind.read(path), kind.edit(path, "typed", "TYPED"))
-        task = {"description": "edit", "prompt": inner, "subagent_type": "general-purpose"}
-        outer = script({"tool": "Agent", "args": task}, {"say": "done"})
+
+async def test_a_sub_agent(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """opencode never passes a sub-agent's questions on, with its own tools just the same: it waits for ever."""
+    async with a_file(kind, tmp_path, workspace, model, agents_table, env=kind.asks_nothing) as it:
+        it.type("typed\n")
+        assert kind.delegate is not None
+        outer = script(kind.delegate(script(it.read(), it.edit("typed", "TYPED"))), {"say": "done"})
         # the inner script must not end the outer one
         head, tail = outer.index(" "), outer.rindex(" ")
         body = outer[head:tail].replace("<<", "\\u003c\\u003c").replace(">>", "\\u003e\\u003e")
-        turn: Any = await product.prompt(session, outer[:head] + body + outer[tail:])
+        turn: Any = await it.product.prompt(it.session, outer[:head] + body + outer[tail:])
         assert turn.get("stopReason") == "end_turn", turn
-        await product.wait_for(lambda: product.document(path).text == "TYPED\n" + BASE)
+        await it.product.wait_for(lambda: it.text == "TYPED\n" + BASE)
+        it.yes("sub-agent")
 
 
-@every_live_agent
 async def test_an_edit_in_a_line_that_the_user_is_in_is_made_where_the_text_stands(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     """It replaces text, not lines: what the user typed beside it stays, and there is nothing to decide."""
-    path = workspace / "a.txt"
-    path.write_text(BASE)
-    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
-        product.open(path)
-        steps = (kind.read(path), {**kind.edit(path, "one", "ONE"), "hold": True})
-        turn = asyncio.ensure_future(ended(product, session, *steps))
-        assert await asyncio.to_thread(model.held.wait, 60)
-        product.type(path, "unsaved ", at=0)
-        model.go.set()
-        await turn
-        assert product.document(path).text == "unsaved " + BASE.replace("one", "ONE")
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        await it.typed_in_turn("unsaved ", it.read(), it.edit("one", "ONE", hold=True))
+        assert it.text == "unsaved " + BASE.replace("one", "ONE")
+        it.yes("in your line")
+
+
+async def test_switched_off_its_own_tools_stay_its_own(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """What is typed after the prompt is not read then, and stays."""
+    async with a_file(kind, tmp_path, workspace, model, agents_table, ownTools="off") as it:
+        await it.typed_in_turn("typed later\n", {**it.read(), "hold": True}, it.edit("six", "SIX"))
+        assert "typed later" not in results(model)
+        await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
+        assert it.said() == []
+        it.yes("switched off")
+
+
+def tool_processes() -> list[int]:
+    """Every `acp-sidecar mcp` below this process."""
+    parents: dict[int, int] = {}
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"mcp" in words:
+            found.append(int(folder.name))
+    return [pid for pid in found if os.getpid() in _above(pid, parents)]
+
+
+def _above(pid: int, parents: dict[int, int]) -> list[int]:
+    above: list[int] = []
+    while pid := parents.get(pid, 0):
+        above.append(pid)
+    return above
+
+
+def kill_tools() -> None:
+    """The agent may start others."""
+    pids = tool_processes()
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+async def test_its_tool_process_is_killed(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """It starts another one, and nobody notices."""
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+
+        def meanwhile() -> None:
+            it.type("typed later\n")
+            kill_tools()
+
+        steps = it.read(), it.edit("typed later", "TYPED LATER", hold=True)
+        turn = await held(it.product, it.session, model, meanwhile, *steps)
+        assert turn.get("stopReason") == "end_turn", turn
+        assert it.text == "TYPED LATER\n" + BASE
+        await it.turn(it.read(), it.edit("five", "FIVE"))
+        assert it.text == "TYPED LATER\n" + BASE.replace("five", "FIVE")
+        assert it.said() == []
+        it.yes("tools killed", how="yes: it starts them again")
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the sidecar's socket is; its path has to be short."""
+    with tempfile.TemporaryDirectory(prefix="m") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+async def test_the_sidecar_cannot_be_reached_any_more(
+    runtime: Path, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """A plugin works on the disk then, as it would without us. The user is told once."""
+    kind = KINDS["opencode"]
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+
+        def meanwhile() -> None:
+            it.type("typed later\n")
+            for socket in runtime.rglob("*.sock"):
+                socket.unlink()
+            kill_tools()
+
+        turn = await held(
+            it.product, it.session, model, meanwhile, it.read(), it.edit("six", "SIX", hold=True)
+        )
+        assert turn.get("stopReason") == "end_turn", turn
+        await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
+        new = workspace / "new.txt"
+        await it.turn(it.read(), it.edit("five", "FIVE"), kind.edit(new, "", "made\n"))
+        assert "SIX" in results(model)
+        await it.product.wait_for(lambda: "FIVE" in it.text)
+        assert it.text == "typed later\n" + BASE.replace("six", "SIX").replace("five", "FIVE")
+        assert new.read_text() == "made\n"
+        assert len(it.said()) == 1, it.product.boxes

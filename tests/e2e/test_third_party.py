@@ -6,36 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecar.acp.own_tools.table import own_tools_of
-from sidecar.config import AgentCommand
-from sidecar.demo.wire import Json
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
-from tests.e2e.third_party import KINDS, Kind, Step, a_scene
+from tests.e2e.third_party import BASE, CHOSEN, KINDS, LIVE, Kind, Step, a_scene, ended, held, results, undone
 from tests.gates.product import Product
 from tests.support.agents import until_gone, until_written
 
-BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
-CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
 every_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)
-OTHERS = [name for name in CHOSEN if not own_tools_of(name, AgentCommand(f"/x/{name}")).live]
+OTHERS = [name for name in CHOSEN if name not in LIVE]
 every_other_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in OTHERS], ids=OTHERS)
 """Those whose own tools are not led to ours: see test_own_tools.py for the rest."""
 pytestmark = pytest.mark.agents
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
 
 
 def edits(kind: Kind, path: Path, old: str, new: str, **more: Any) -> tuple[Step, Step]:
@@ -43,24 +30,9 @@ def edits(kind: Kind, path: Path, old: str, new: str, **more: Any) -> tuple[Step
     return kind.read(path), kind.edit(path, old, new) | more
 
 
-async def ended(product: Product, session: Any, *steps: Step) -> Json:
-    turn = await product.prompt(session, script(*steps))
-    assert turn.get("stopReason") == "end_turn", turn
-    return turn
-
-
 async def changes(product: Product) -> list[tuple[str, str, str]]:
     rows: Any = await product.execute("sidecar.listChanges")
     return [(r["uri"].rpartition("/")[2], r["oldText"].strip(), r["newText"].strip()) for r in rows]
-
-
-def undone(product: Product, path: Path, text: str) -> int:
-    """How many undo steps lead back to `text`; 0: none of the next four."""
-    for steps in range(1, 5):
-        product.undo(path)
-        if product.document(path).text == text:
-            return steps
-    return 0
 
 
 @every_agent
@@ -79,8 +51,7 @@ async def test_an_edit_beside_unsaved_lines(
         product.type(path, "unsaved ", at=0)
         await ended(product, session, *edits(kind, path, "six", "SIX"))
         assert product.document(path).text == unsaved.replace("six", "SIX")
-        results = [m for body in model.requests for m in body["messages"] if _is_result(m)]
-        was_read = "unsaved one" in json.dumps(results)
+        was_read = "unsaved one" in results(model)
         assert was_read or any("unsaved one" in json.dumps(body) for body in model.requests)
         agents_table.note(
             kind.tool,
@@ -96,15 +67,6 @@ async def test_an_edit_beside_unsaved_lines(
         cell = {0: "no", 1: "yes: one step"}.get(steps, f"yes: {steps} steps")
         agents_table.note(kind.tool, "writes undoable", cell)
         assert steps
-
-
-def _is_result(message: Json) -> bool:
-    """What a tool answered, as the model is told."""
-    content = message.get("content")
-    parts: list[Any] = content if isinstance(content, list) else []
-    return message.get("role") == "tool" or any(
-        isinstance(part, dict) and part.get("type") == "tool_result" for part in parts
-    )
 
 
 @every_agent
@@ -136,13 +98,14 @@ async def test_an_overlap_is_a_conflict_that_is_decided(
     path.write_text(BASE)
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
         product.open(path)
-        turn = asyncio.ensure_future(
-            product.prompt(session, script(*edits(kind, path, "one", "ONE", hold=True)))
+        turn = await held(
+            product,
+            session,
+            model,
+            lambda: product.type(path, "unsaved ", at=0),
+            *edits(kind, path, "one", "ONE", hold=True),
         )
-        assert await asyncio.to_thread(model.held.wait, 60)
-        product.type(path, "unsaved ", at=0)
-        model.go.set()
-        assert "error" not in await turn, turn
+        assert "error" not in turn, turn
         assert product.document(path).text == "unsaved " + BASE
         assert [words for words in product.boxes if "a.txt" in words and "line 1" in words], product.boxes
         (conflict,) = await _conflicts(product)
@@ -211,8 +174,7 @@ async def test_a_command(
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
         await ended(product, session, kind.run("echo it ran > ran.txt; cat ran.txt"))
         assert (workspace / "ran.txt").read_text() == "it ran\n"
-        told = [m for body in model.requests for m in body["messages"] if _is_result(m)]
-        assert "it ran" in json.dumps(told), "its model is told what the command said"
+        assert "it ran" in results(model), "its model is told what the command said"
         asked = [question for question in product.questions if "ran.txt" in question.text]
         assert len(asked) <= 1, [question.text for question in asked]
         ours = [params for method, params in product.notifications if method == "sidecar/terminalOutput"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,18 +10,9 @@ import pytest
 
 from sidecar.demo.editor import ALL_CUSTOM
 from tests.e2e.model_server import ModelServer, script
-from tests.e2e.third_party import KINDS, Kind, a_scene
+from tests.e2e.third_party import CHOSEN, KINDS, Kind, a_scene
 
 pytestmark = pytest.mark.agents
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
 
 
 @pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)

@@ -6,21 +6,26 @@ its tools, and a scene: the real sidecar behind a headless editor with one of th
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from sidecar.demo.editor import ALL_CUSTOM
-from tests.e2e.model_server import ModelServer
+from sidecar.demo.wire import Json
+from tests.e2e.model_server import ModelServer, script
 from tests.gates.product import COMMAND, Product
 from tests.support import tools
 
 Step = dict[str, Any]
+BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class Kind:
     """(path, old, new), of a file that was read in the step before"""
     run: Callable[[str], Step]
     """A line for a shell."""
+    delegate: Callable[[str], Step] | None = None
+    """To a sub-agent, with this prompt."""
+    asks_nothing: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment with which it has no questions of its own."""
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
@@ -43,7 +52,15 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
         "npm": "@ai-sdk/openai-compatible",
         "name": "fake",
         "options": {"baseURL": f"{url}/v1", "apiKey": "dummy"},
-        "models": {"m": {"name": "m", "tool_call": True, "limit": {"context": 100000, "output": 4096}}},
+        "models": {
+            "m": {
+                "name": "m",
+                "tool_call": True,
+                "attachment": True,
+                "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]},
+                "limit": {"context": 100000, "output": 4096},
+            }
+        },
     }
     config = {
         "model": "fake/m",
@@ -53,7 +70,15 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
         "provider": {"fake": provider},
         "permission": {"edit": "ask"},
     }
+    _installed(home / "config" / "opencode")
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+
+
+def _installed(folder: Path) -> None:
+    """opencode installs a package from the network into its user's folder, unless it seems to be there."""
+    (folder / "node_modules").mkdir(parents=True, exist_ok=True)
+    lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    (folder / "package-lock.json").write_text(json.dumps(lock))
 
 
 def _claude(home: Path, url: str) -> dict[str, str]:
@@ -94,6 +119,11 @@ KINDS = {
             "args": {"filePath": str(path), "oldString": old, "newString": new},
         },
         lambda line: {"tool": "bash", "args": {"command": line, "description": "run it"}},
+        lambda prompt: {
+            "tool": "task",
+            "args": {"description": "edit", "prompt": prompt, "subagent_type": "general"},
+        },
+        {"OPENCODE_PERMISSION": json.dumps({"edit": "allow"})},
     ),
     "claude-agent-acp": Kind(
         "claude-agent-acp",
@@ -105,8 +135,17 @@ KINDS = {
             "args": {"file_path": str(path), "old_string": old, "new_string": new},
         },
         lambda line: {"tool": "Bash", "args": {"command": line, "description": "run it"}},
+        lambda prompt: {
+            "tool": "Agent",
+            "args": {"description": "edit", "prompt": prompt, "subagent_type": "general-purpose"},
+        },
     ),
 }
+
+
+CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
+LIVE = [name for name in CHOSEN if own_tools_of(name, AgentCommand(f"/x/{name}")).live]
+"""Those whose own tools are led to ours."""
 
 
 def allow(text: str, titles: Sequence[str]) -> str | None:
@@ -117,21 +156,67 @@ def allow(text: str, titles: Sequence[str]) -> str | None:
 
 @asynccontextmanager
 async def a_scene(
-    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, *, session: bool = True
+    kind: Kind,
+    tmp_path: Path,
+    workspace: Path,
+    model: ModelServer,
+    *,
+    session: bool = True,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[Product, Any]]:
-    """An editor, its sidecar, and (with `session`) a session of the agent's; everything ends in order."""
+    """An editor, its sidecar, and (with `session`) a session of the agent's; everything ends in order. `env`: more of the agent's."""
     tool = tools.require(kind.tool)
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)  # a second scene goes on where the first ended
     environment = {"HOME": str(home)} | {
         f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CACHE", "CONFIG", "DATA", "STATE")
     }
-    environment |= kind.environment(home, model.url)
+    environment |= kind.environment(home, model.url) | dict(env or {})
     Approvals().remember(AgentCommand(tool.command, kind.args, environment))
     agent = {"command": tool.command, "args": list(kind.args), "env": environment}
-    told = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM)}
+    told = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM), **options}
     async with Product(COMMAND, workspace, options=told, answer=allow) as product:
         opened = await product.session(kind.tool) if session else {}
         assert "error" not in opened, opened
         yield product, opened
         assert await product.stop() == 0
+
+
+async def ended(product: Product, session: Any, *steps: Step) -> Json:
+    turn = await product.prompt(session, script(*steps))
+    assert turn.get("stopReason") == "end_turn", turn
+    return turn
+
+
+async def held(
+    product: Product, session: Any, model: ModelServer, meanwhile: Callable[[], None], *steps: Step
+) -> Json:
+    """The outcome of a turn in which `meanwhile` happens at the step that is held."""
+    turn = asyncio.ensure_future(product.prompt(session, script(*steps)))
+    assert await asyncio.to_thread(model.held.wait, 60)
+    meanwhile()
+    model.go.set()
+    return await turn
+
+
+def results(model: ModelServer) -> str:
+    """What the agent's tools answered, as its model was told in all requests so far."""
+    return json.dumps([m for body in model.requests for m in body["messages"] if _is_result(m)])
+
+
+def _is_result(message: Json) -> bool:
+    content = message.get("content")
+    parts: list[Any] = content if isinstance(content, list) else []
+    return message.get("role") == "tool" or any(
+        isinstance(part, dict) and part.get("type") == "tool_result" for part in parts
+    )
+
+
+def undone(product: Product, path: Path, text: str) -> int:
+    """How many undo steps lead back to `text`; 0: none of the next four."""
+    for steps in range(1, 5):
+        product.undo(path)
+        if product.document(path).text == text:
+            return steps
+    return 0

@@ -57,7 +57,7 @@ class Client(io.BytesIO):
 class Called:
     async def hello(self) -> None: ...
 
-    async def call(self, name: str, arguments: Any) -> Json:
+    async def call(self, name: str, arguments: Any, session: str) -> Json:
         return {"content": [{"type": "text", "text": f"{name} {json.dumps(arguments)}"}]}
 
 

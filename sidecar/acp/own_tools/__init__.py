@@ -1,9 +1,10 @@
 """Own tools: how each agent's own Read and Edit are led to ours (`acp-sidecar mcp`), the agent unchanged and nothing of the user's written.
 
     row.py       OwnTools: what a row says
-    claude.py, …  one row an agent, data only
+    claude.py, opencode.py, …  one row an agent, data only; a program that the agent loads lies beside it
+    plugins.py   led_by: the environment with which an agent loads such a program
     table.py     TABLE, own_tools_of: the row of a configured agent
 
 An agent without a row gets our tools, beside its own, only with the setting `ownTools: all`. A row is used with versions that it was not seen with, too: an agent that
-does not know a setting ignores it, and then works as it would without.
+does not know a setting ignores it, and then works as it would without. `workspace.own_tools_watch` tells the user so.
 """

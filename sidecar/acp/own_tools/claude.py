@@ -20,5 +20,5 @@ CLAUDE = OwnTools(
     seen=("0.100.0",),
     meta=_meta,
     arguments=("--numbered",),  # its Read numbers lines, and its model is told so
-    live=True,
+    by_server=True,
 )

@@ -13,6 +13,18 @@ def _nothing(server: str) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
+class Plugin:
+    """A program of ours that the agent loads into itself and that starts our server. Its environment names it (plugins.py)."""
+
+    program: str
+    """A file of this folder."""
+    variable: str
+    """Environment variable with the path of a settings file."""
+    settings: Callable[[str], Json]
+    """That file, from the program's path."""
+
+
+@dataclass(frozen=True, slots=True)
 class OwnTools:
     """`names`: of the agent, its program and its package, in lower case, as in quirks.py."""
 
@@ -23,5 +35,12 @@ class OwnTools:
     """`_meta` of `session/new` and its kin, from our server's name."""
     arguments: tuple[str, ...] = ()
     """Further arguments of our server."""
-    live: bool = False
-    """Its own tools are led to ours; without, it is only given ours beside them."""
+    by_server: bool = False
+    """Its own tools are led to our MCP server, which it starts for each session."""
+    plugin: Plugin | None = None
+    """Its own tools are led to ours by a program, for all of its sessions."""
+
+    @property
+    def live(self) -> bool:
+        """Its own tools are led to ours; without, it is only given ours beside them."""
+        return self.by_server or self.plugin is not None

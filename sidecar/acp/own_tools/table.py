@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sidecar.acp.command import Command
 from sidecar.acp.own_tools.claude import CLAUDE
+from sidecar.acp.own_tools.opencode import OPENCODE
 from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.quirks import names_of
 
-TABLE: tuple[OwnTools, ...] = (CLAUDE,)
+TABLE: tuple[OwnTools, ...] = (CLAUDE, OPENCODE)
 NONE = OwnTools()
 
 

@@ -1,0 +1,23 @@
+"""opencode: a plugin (opencode.js). A settings file of ours, which opencode reads beside the user's, names it.
+
+OPENCODE_CONFIG_DIR would do, too, but opencode then no longer reads the user's own AGENTS.md, and installs packages into that folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sidecar.acp.own_tools.row import OwnTools, Plugin
+from sidecar.workspace.ports import Json
+
+
+def _settings(program: str) -> Json:
+    # without `$schema`, opencode would write it into the file
+    return {"$schema": "https://opencode.ai/config.json", "plugin": [Path(program).as_uri()]}
+
+
+OPENCODE = OwnTools(
+    names=frozenset({"opencode", "opencode-ai"}),
+    seen=("1.18.33",),
+    plugin=Plugin("opencode.js", "OPENCODE_CONFIG", _settings),
+)

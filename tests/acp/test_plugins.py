@@ -1,0 +1,66 @@
+"""The programs of ours that agents load: what they are told, and that nobody else's files are touched."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecar.acp.own_tools import plugins
+from sidecar.acp.own_tools.opencode import OPENCODE
+from sidecar.acp.own_tools.plugins import led_by
+
+SERVER = {"name": "sidecar", "command": "/x/python", "args": ["mcp"], "env": [{"name": "T", "value": "1"}]}
+PLUGIN = OPENCODE.plugin
+assert PLUGIN is not None
+SOURCE = Path(plugins.__file__).with_name("opencode.js").read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_the_agent_is_told_the_program_and_how_it_starts_our_server(state: Path) -> None:
+    env = led_by(PLUGIN, SERVER, {})
+    assert json.loads(env["ACP_SIDECAR_TOOLS"]) == {
+        "command": "/x/python",
+        "args": ["mcp"],
+        "env": {"T": "1"},
+    }
+    settings = Path(env["OPENCODE_CONFIG"])
+    (program,) = json.loads(settings.read_text())["plugin"]
+    path = Path(program.removeprefix("file://"))
+    assert path.read_bytes() == SOURCE
+    assert path.is_relative_to(state)
+    if os.name == "posix":
+        assert {one.stat().st_mode & 0o077 for one in (path, settings, path.parent)} == {0}
+
+
+def test_what_was_changed_there_is_put_right_at_the_next_start(state: Path) -> None:
+    settings = Path(led_by(PLUGIN, SERVER, {})["OPENCODE_CONFIG"])
+    program = settings.with_name("opencode.js")
+    good = settings.read_bytes()
+    program.write_bytes(SOURCE + b"evil()")
+    settings.write_text("{}")
+    led_by(PLUGIN, SERVER, {})
+    assert (program.read_bytes(), settings.read_bytes()) == (SOURCE, good)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+def test_nothing_is_written_through_a_link(state: Path, tmp_path: Path) -> None:
+    program = Path(led_by(PLUGIN, SERVER, {})["OPENCODE_CONFIG"]).with_name("opencode.js")
+    theirs = tmp_path / "theirs.js"
+    theirs.write_text("theirs")
+    program.unlink()
+    program.symlink_to(theirs)
+    assert led_by(PLUGIN, SERVER, {}) == {}, "it keeps its own tools"
+    assert theirs.read_text() == "theirs"
+
+
+def test_where_the_user_has_set_the_variable_theirs_stands(state: Path) -> None:
+    assert led_by(PLUGIN, SERVER, {"OPENCODE_CONFIG": "/home/me/opencode.json"}) == {}
+    assert not state.exists()
