@@ -55,6 +55,7 @@ class ClientFlags:
     conflicts: bool = False
     agent_state: bool = False
     activity: bool = False
+    context: bool = False
     elicitation: bool = False
     terminal_login: bool = False
     """It runs a command in a terminal for a person to log in (no method of its own)."""
@@ -237,6 +238,7 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
     "conflicts": ("conflicts", _boolean),
     "agentState": ("agent_state", _boolean),
     "activity": ("activity", _boolean),
+    "context": ("context", _boolean),
     "elicitation": ("elicitation", _boolean),
     "terminalLogin": ("terminal_login", _boolean),
     "name": ("name", _text),

@@ -18,6 +18,7 @@ export interface ClientFlags {
   elicitation: boolean;
   terminalLogin: boolean;
   activity: boolean;
+  context: boolean;
 }
 
 // Commands: workspace/executeCommand with one argument object
@@ -384,6 +385,12 @@ export interface ElicitationAnswer {
   action: "accept" | "decline" | "cancel";
   content?: Record<string, unknown>;
 }
+/** Announced by `context`: the diagnostics of these documents; without `uris`, of the active one, with its selection. */
+export const context = new RequestType<
+  { uris?: string[] },
+  { uri: string; range?: Range; diagnostics: Diagnostic[] }[],
+  void
+>("sidecar/context");
 /** Announced by `elicitation`; withdrawn through its cancellation token. */
 export const elicitation = new RequestType<ElicitationParams, ElicitationAnswer, void>("sidecar/elicitation");
 /** Announced by `elicitation`: the interaction at an elicitation's URL has ended. */

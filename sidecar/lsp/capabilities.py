@@ -67,6 +67,7 @@ def editor_capabilities(
         changes=flags.changes,
         agent_state=flags.agent_state,
         activity=flags.activity,
+        context=flags.context,
         elicitation=flags.elicitation,
         terminal_login=flags.terminal_login,
         conflicts=flags.conflicts,

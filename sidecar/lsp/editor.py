@@ -36,6 +36,7 @@ from sidecar.workspace.ports import (
     Reloaded,
     Saved,
 )
+from sidecar.workspace.prompt_context import Mention
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
 
 _log = logging.getLogger(__name__)
@@ -127,6 +128,12 @@ class LspEditor:
         if answer.version is not None:
             return Reloaded(answer.version, answer.taken)
         return answer.refused or "not-active"
+
+    async def context(self, uris: Sequence[str] | None) -> Sequence[Mention]:
+        params = {} if uris is None else {"uris": list(uris)}
+        return [
+            ext.mention(item) for item in await self._ask_client(ext.CONTEXT, params, list[ext.ContextItem])
+        ]
 
     async def ask(self, question: Question) -> str | None:
         self._updates.flush()  # what the agent said before it asked is read before the question

@@ -1,4 +1,5 @@
-"""OpenDocuments and Changes: what the user has open, and which changes of agents they have not reviewed."""
+"""OpenDocuments, Selection, Diagnostics, Watch and Changes: what the user has open, has selected and types, and which changes of agents they have
+not reviewed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import Answer, listed, refused
 from sidecar.mcp.arguments import Arguments
+from sidecar.mcp.schemas import MAX_SECONDS, SECONDS
 from sidecar.mcp.service import Service
 from sidecar.workspace.agent_tools import ToolSession
 
@@ -16,14 +18,43 @@ class EditorTools:
         self._service = service
 
     def table(self) -> dict[str, Callable[[ToolSession, Arguments], Awaitable[Answer]]]:
-        return {"OpenDocuments": self.open_documents, "Changes": self.changes}
+        return {
+            "OpenDocuments": self.open_documents,
+            "Selection": self.selection,
+            "Diagnostics": self.diagnostics,
+            "Watch": self.watch,
+            "Changes": self.changes,
+        }
 
     async def open_documents(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only()
         return listed({"documents": self._service.tools.open_documents(session.id)})
 
+    async def selection(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only()
+        found = await self._service.tools.editor_context.selection(session.id)
+        return refused(found, "") if isinstance(found, Refusal) else listed(found)
+
+    async def diagnostics(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("file_path")
+        path = _path(arguments)
+        found = await self._service.tools.editor_context.diagnostics(session.id, path)
+        return refused(found, path or "") if isinstance(found, Refusal) else listed({"diagnostics": found})
+
+    async def watch(self, session: ToolSession, arguments: Arguments) -> Answer:
+        arguments.only("file_path", "since", "seconds")
+        path, since = arguments.path(), arguments.text("since", "") or None
+        seconds = arguments.number("seconds", 1, MAX_SECONDS) or SECONDS
+        found = await self._service.tools.file_changes.wait(session.id, path, since, seconds)
+        return refused(found, path) if isinstance(found, Refusal) else listed(found)
+
     async def changes(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path")
-        path = arguments.path(default="") if arguments.text("file_path", "") else None
+        path = _path(arguments)
         found = await self._service.tools.changes(session.id, path)
         return refused(found, path or "") if isinstance(found, Refusal) else listed({"changes": found})
+
+
+def _path(arguments: Arguments) -> str | None:
+    """None when no file is named."""
+    return arguments.path() if arguments.text("file_path", "") else None

@@ -30,6 +30,10 @@ INSTRUCTIONS = (
 )
 MAX_MANY = 100
 """Files of one ReadMany, edits of one EditMany."""
+SECONDS = 30
+"""How long Watch waits."""
+MAX_SECONDS = 55
+"""Clients give up on a call after a minute."""
 
 
 def _tool(
@@ -216,6 +220,41 @@ TOOLS: tuple[Json, ...] = (
         "List open documents",
         "The files that the user has open in the editor, and whether each has unsaved text.",
         {},
+    ),
+    _tool(
+        "Selection",
+        "What the user has selected",
+        "The file that the user is in, and the text selected there, or where the cursor is when nothing is selected. Lines and columns "
+        "count from 1, columns are characters (code points); the last column is the one after the selection. Not every editor tells.",
+        {},
+    ),
+    _tool(
+        "Diagnostics",
+        "Errors and warnings",
+        "The errors, warnings and hints that the editor shows, at most 100 of a file, the most severe first. Lines and columns count from 1, "
+        "columns are characters (code points). They may be a moment behind the text. Not every editor tells.",
+        {"file_path": {**_PATH, "description": "Only this file (default: all open documents)"}},
+    ),
+    _tool(
+        "Watch",
+        "Wait for a change of a file",
+        "Tells the version of a file's text as the user sees it, and waits until it is another one: when the user types, for instance. "
+        "Call it without `since` first, then with the version that it told. It does not return the text: read the file.",
+        {
+            "file_path": _PATH,
+            "since": {
+                "type": "string",
+                "description": "Version to wait for a change of (default: answer at once)",
+            },
+            "seconds": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_SECONDS,
+                "default": SECONDS,
+                "description": "Seconds to wait at most; `changed` is false then",
+            },
+        },
+        ("file_path",),
     ),
     _tool(
         "Changes",

@@ -44,8 +44,12 @@ class WriteTools:
     async def edit(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path", "old_string", "new_string", "replace_all")
         path, step = arguments.path(), _step(arguments)
-        if not step.old:
-            return await self._make(session, path, step.new)
+        if not step.old:  # it makes a file, or fills an empty one, as agents' own tools take it
+
+            def filled(text: str) -> str | Refusal:
+                return replaced(text, (step,), path) if text else step.new
+
+            return await self._edit_or_make(session, path, filled, step.new, "written")
         change = self._change(session, path, lambda text: replaced(text, (step,), path))
         return await self._to_its_end(self._changed(change))
 
@@ -67,21 +71,7 @@ class WriteTools:
         def appended(text: str) -> str:
             return text + ("\n" if text and not text.endswith("\n") else "") + content
 
-        change = self._change(session, path, appended)
-        last = self._service.ticket(session.id, path, "write")
-
-        async def append() -> Answer:
-            try:
-                done = await self._service.edit(change.ticket, change.replacing)
-                if isinstance(done, Refusal) and done.kind is Kind.NOT_FOUND:
-                    done = await self._service.write(last, content)
-            finally:
-                last.release()
-            return (
-                refused(done, path) if isinstance(done, Refusal) else said(_done(path, "appended to", done))
-            )
-
-        return await self._to_its_end(append())
+        return await self._edit_or_make(session, path, appended, content, "appended to")
 
     async def edit_many(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("edits")
@@ -92,25 +82,28 @@ class WriteTools:
         changes = [self._change(session, path, _all(of, path)) for path, of in steps.items()]
         return await self._to_its_end(self._all_or_nothing(session, changes))
 
-    async def _make(self, session: ToolSession, path: str, content: str) -> Answer:
-        """An empty `old_string` makes a file, or fills an empty one, as agents' own tools take it."""
+    async def _edit_or_make(
+        self,
+        session: ToolSession,
+        path: str,
+        edited: Callable[[str], str | Refusal],
+        content: str,
+        did: str,
+    ) -> Answer:
+        """Edits the file; where there is none, makes one that says `content`. Nothing of this session's comes between the two."""
+        change = self._change(session, path, edited)
+        last = self._service.ticket(session.id, path, "write")
 
-        def filled(text: str) -> str | Refusal:
-            return replaced(text, (Replacement("", content),), path) if text else content
-
-        change = self._change(session, path, filled)
-        made = self._service.ticket(session.id, path, "write")
-
-        async def make() -> Answer:
+        async def work() -> Answer:
             try:
                 done = await self._service.edit(change.ticket, change.replacing)
                 if isinstance(done, Refusal) and done.kind is Kind.NOT_FOUND:
-                    done = await self._service.write(made, content)
+                    done = await self._service.write(last, content)
             finally:
-                made.release()
-            return refused(done, path) if isinstance(done, Refusal) else said(_done(path, "written", done))
+                last.release()
+            return refused(done, path) if isinstance(done, Refusal) else said(_done(path, did, done))
 
-        return await self._to_its_end(make())
+        return await self._to_its_end(work())
 
     async def _changed(self, change: _Change) -> Answer:
         done = await self._service.edit(change.ticket, change.replacing)

@@ -22,8 +22,10 @@ from sidecar.disk.folder_entries import FolderEntry, entries
 from sidecar.disk.folder_files import names
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.documents import Tracked
+from sidecar.workspace.editor_context import EditorContext
+from sidecar.workspace.file_changes import FileChanges
 from sidecar.workspace.places import Place, locate
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports import Editor, Json
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.reads import desynchronised, not_found
 from sidecar.workspace.review import Review, Selector
@@ -69,10 +71,12 @@ class Files(NamedTuple):
 
 
 class AgentTools:
-    def __init__(self, state: State, consent: Consent, review: Callable[[], Review]) -> None:
+    def __init__(self, state: State, consent: Consent, review: Callable[[], Review], editor: Editor) -> None:
         self._state = state
         self._consent = consent
         self._review = review
+        self.editor_context = EditorContext(state, consent, editor)
+        self.file_changes = FileChanges(state, consent)
         self._arrived: dict[str, anyio.Event] = {}
         self.called: Callable[[str], None] = lambda session_id: None
         """Told of each call that takes the place of one of an agent's own tools."""

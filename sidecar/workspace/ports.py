@@ -14,6 +14,7 @@ from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState
 from sidecar.journal.turns import PreImage, TurnStart
+from sidecar.workspace.prompt_context import Mention
 from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
 
 Json = Mapping[str, object]
@@ -48,6 +49,7 @@ class EditorCapabilities:
     conflicts: bool = False
     agent_state: bool = False
     activity: bool = False
+    context: bool = False
     elicitation: bool = False
     terminal_login: bool = False
     lf_lines: bool = False
@@ -176,6 +178,11 @@ class Editor(Protocol):
         self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
     ) -> Reloaded | str:
         """`edits` on the disk's text; `changes`: what they make of the text of `version`. A refusal is "version" or "not-active"."""
+        ...
+
+    async def context(self, uris: Sequence[str] | None) -> Sequence[Mention]:
+        """The problems that it shows in these documents (its own URIs); None: of the active one, with what is selected there, or nothing.
+        Only where the capability is announced."""
         ...
 
     async def ask(self, question: Question) -> str | None:

@@ -78,11 +78,15 @@ def others_problems(problems: Sequence[Problem]) -> list[Problem]:
     return sorted(others, key=lambda p: (p.severity or 1, p.where))[:MAX_PROBLEMS]
 
 
+def named_severity(problem: Problem) -> str:
+    return _SEVERITIES.get(problem.severity or 1, "error")
+
+
 def problems_block(uri: str, problems: Sequence[Problem]) -> Json:
     """A block for the agent: a line each."""
     lines = [f"Diagnostics of {_name(uri)} (line:column, from 1):"]
     for problem in problems:
-        what = _SEVERITIES.get(problem.severity or 1, "error")
+        what = named_severity(problem)
         by = " ".join(word for word in (problem.source, problem.code) if word)
         message = shorten(" ".join(problem.message.split()), _MAX_MESSAGE)
         lines.append(

@@ -143,7 +143,7 @@ class Workspace:
         self.review = Review(
             self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.left
         )
-        self.tools = AgentTools(self.state, self._consent, lambda: self.review)
+        self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
         self.tools.called = self._own_tools.called
         self._turns.ended.append(self._own_tools.turn_ended)

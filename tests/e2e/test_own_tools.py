@@ -212,19 +212,24 @@ def kill_tools() -> None:
 async def test_its_tool_process_is_killed(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
-    """It starts another one, and nobody notices."""
+    """It starts another one. Claude may not have noticed the death yet, and then the one call fails."""
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
 
         def meanwhile() -> None:
             it.type("typed later\n")
             kill_tools()
 
-        steps = it.read(), it.edit("typed later", "TYPED LATER", hold=True)
+        steps = it.read(), it.edit("six", "SIX", hold=True)
         turn = await held(it.product, it.session, model, meanwhile, *steps)
         assert turn.get("stopReason") == "end_turn", turn
-        assert it.text == "TYPED LATER\n" + BASE
-        await it.turn(it.read(), it.edit("five", "FIVE"))
-        assert it.text == "TYPED LATER\n" + BASE.replace("five", "FIVE")
+        made = "typed later\n" + BASE.replace("six", "SIX")
+        failed = "typed later\n" + BASE
+        assert it.text in ((made, failed) if kind.tool == "claude-agent-acp" else (made,))
+        await it.turn(it.read(), it.edit("typed later", "TYPED LATER"))
+        assert it.text in (
+            made.replace("typed later", "TYPED LATER"),
+            failed.replace("typed later", "TYPED LATER"),
+        )
         assert it.said() == []
         it.yes("tools killed", how="yes: it starts them again")
 

@@ -3,12 +3,13 @@
 import * as vscode from "vscode";
 import * as ext from "../lsp_ext";
 import type { Session } from "../session";
+import { shown } from "./context";
 import { Opaque } from "./opaque";
 import { Reloading } from "./reload";
 import { Saving } from "./save";
 import { Unopened } from "./unopened";
 
-export const flags: Partial<ext.ClientFlags> = { save: true, open: true, reload: true };
+export const flags: Partial<ext.ClientFlags> = { save: true, open: true, reload: true, context: true };
 
 export function register({ client, log }: Session): vscode.Disposable {
   const say = (words: string): void => log.info(words);
@@ -28,6 +29,7 @@ export function register({ client, log }: Session): vscode.Disposable {
     client.onRequest(ext.reload, (params) => reloading.reload(params)),
     client.onRequest(ext.open, ({ uri }) => unopened.open(uri)),
     client.onRequest(ext.close, ({ uri }) => unopened.close(uri)),
+    client.onRequest(ext.context, ({ uris }) => shown(uris)),
     client.onDidChangeState((state) => {
       if (state === "running") {
         opaque.tellAll();

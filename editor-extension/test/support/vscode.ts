@@ -34,3 +34,11 @@ export const installed = new Map<string, { activate(): Promise<unknown> }>();
 export const extensions = {
   getExtension: (id: string) => installed.get(id),
 };
+
+/** What is open and what is wrong there; a test fills them. */
+export const window: { activeTextEditor: unknown } = { activeTextEditor: undefined };
+export const problems = new Map<string, unknown[]>();
+
+export const languages = { getDiagnostics: (uri: { toString(): string }) => problems.get(uri.toString()) ?? [] };
+
+export const Uri = { parse: (uri: string) => ({ toString: () => uri }) };
