@@ -20,7 +20,6 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from sidecar.acp import command_line, elicitation, errors, files, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.errors import Failure
-from sidecar.acp.held import Held
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
@@ -30,6 +29,7 @@ from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params
 from sidecar.core.escape import plain
+from sidecar.core.held import Held
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports import Json
 
@@ -244,8 +244,8 @@ class Incoming:
             return _Refused(errors.invalid("there is no such session", errors.Kind.UNKNOWN_SESSION))
         # looked at now, not in its turn: what is in front of it may wait for a person, and this would be kept meanwhile
         size = 0 if parsed.content is None else self._held.take(parsed.content)
-        if isinstance(size, Failure):
-            return _Refused(size)
+        if isinstance(size, Refusal):
+            return _Refused(errors.failure(size, parsed.path))
         return _File(parsed, self._service.ticket(session.id, parsed.path, parsed.access), self._held, size)
 
     def _read_now(self, file: _File, params: Params) -> bool:

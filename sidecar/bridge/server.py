@@ -274,8 +274,8 @@ class _Client:
 
     async def send(self, message: Message) -> None:
         """Sends a message. Raises OSError, and TimeoutError if the client does not take it."""
-        data = encode(message)
         async with self._sending:
+            data = encode(message)  # not before: many answers may wait for a client that does not read
             with anyio.fail_after(self._limits.send):
                 await self._loop.sock_sendall(self.connection, data)
 

@@ -33,8 +33,8 @@ def lines_with(
 ) -> Iterator[Line]:
     """`names` relative to `folder` (canonical). `texts`: what counts in place of the disk's text, by name."""
     with Roots([folder]) as roots:
-        if not roots.roots:
-            return
+        if not roots.roots or roots.roots[0].path != folder:
+            return  # gone, or a link to another place by now
         root = roots.roots[0]
         for name in names:
             text = texts.get(name)

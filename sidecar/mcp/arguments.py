@@ -6,8 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from sidecar.core.escape import escape, shorten
+from sidecar.mcp.kept import Kept
+
 LONGEST_PATH = 4096
 """Bytes; PATH_MAX of Linux."""
+LARGEST = 2**31 - 1
+"""Of every number: more lines or bytes than any file has that is served."""
+LONGEST_NAME = 60
+"""Characters of a name that is repeated in an answer."""
 
 
 class Wrong(Exception):
@@ -15,9 +22,12 @@ class Wrong(Exception):
 
 
 class Arguments:
-    """`folder`: where relative paths begin. `of`: words that say which item of a list these belong to."""
+    """`folder`: where relative paths begin. `of`: words that say which item of a list these belong to. `kept`: what their texts take."""
 
-    def __init__(self, given: Mapping[str, object], folder: str, of: str = "") -> None:
+    def __init__(
+        self, given: Mapping[str, object], folder: str, of: str = "", kept: Kept | None = None
+    ) -> None:
+        self.kept = kept
         self._given = given
         self._folder = folder
         self._of = of
@@ -27,7 +37,7 @@ class Arguments:
         for name in self._given:
             if name not in names:
                 raise Wrong(
-                    f"{self._of}there is no argument {name!r}; there are: {', '.join(names) or 'none'}"
+                    f"{self._of}there is no argument {quoted(name)}; there are: {', '.join(names) or 'none'}"
                 )
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -42,14 +52,14 @@ class Arguments:
             raise Wrong(f"{self._of}{name} must be true or false")
         return value
 
-    def number(self, name: str, least: int, most: int | None = None) -> int | None:
+    def number(self, name: str, least: int, most: int = LARGEST) -> int | None:
         """None when it is not given."""
         value = self._given.get(name)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise Wrong(f"{self._of}{name} must be a whole number from {least}")
-        if most is not None and value > most:
+        if value > most:
             raise Wrong(f"{self._of}{name} must be at most {most}")
         return value
 
@@ -84,3 +94,8 @@ class Arguments:
                 Arguments(cast("dict[str, object]", item), self._folder, f"item {number} of {name}: ")
             )
         return found
+
+
+def quoted(name: object) -> str:
+    """A name that there is not, for an answer about it: short, however long it is."""
+    return f"'{escape(shorten(name, LONGEST_NAME))}'" if isinstance(name, str) else "of this type"

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.mcp.answers import Answer, failed, refused
-from sidecar.mcp.arguments import Arguments, Wrong
+from sidecar.mcp.arguments import Arguments, Wrong, quoted
 from sidecar.mcp.browse_tools import BrowseTools
 from sidecar.mcp.editor_tools import EditorTools
+from sidecar.mcp.kept import KeptTexts
 from sidecar.mcp.read_tools import ReadTools
 from sidecar.mcp.service import Service, ToolSession
 from sidecar.mcp.tokens import Tokens
@@ -46,6 +47,7 @@ class ToolCalls:
         self._service = service
         self._tokens = tokens
         self._session_of = session_of
+        self._kept = KeptTexts()
         self.tools: dict[str, Tool] = {
             **ReadTools(service).table(),
             **WriteTools(service).table(),
@@ -78,11 +80,17 @@ class ToolCalls:
         if name in ("Read", "Edit", "Write"):
             self._service.tools.called(session.id)
         if tool is None or not isinstance(arguments, dict):
-            return failed(f"there is no tool {name!r}; there are: {', '.join(self.tools)}").as_json()
+            return failed(f"there is no tool {quoted(name)}; there are: {', '.join(self.tools)}").as_json()
+        given = cast("dict[str, object]", arguments)
+        kept = self._kept.of(session.id, given)
+        if isinstance(kept, Refusal):
+            return refused(kept, "").as_json()
         try:
-            answer = await tool(session, Arguments(cast("dict[str, object]", arguments), session.folder))
+            answer = await tool(session, Arguments(given, session.folder, kept=kept))
         except Wrong as wrong:
             answer = refused(Refusal(Kind.BAD_PARAMS, f"{name}: {wrong}"), "")
+        finally:
+            kept.done()
         return answer.as_json()
 
     def _speaks_for(self, token: object, reference: object) -> str | None:

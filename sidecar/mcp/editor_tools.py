@@ -52,7 +52,14 @@ class EditorTools:
         arguments.only("file_path")
         path = _path(arguments)
         found = await self._service.tools.changes(session.id, path)
-        return refused(found, path or "") if isinstance(found, Refusal) else listed({"changes": found})
+        if isinstance(found, Refusal):
+            return refused(found, path or "")
+        told: dict[str, object] = {"changes": found.rows}
+        if found.need_permission:
+            told["needPermission"] = (
+                f"{found.need_permission} files need the user's permission and were left out; name one to ask for it"
+            )
+        return listed(told)
 
 
 def _path(arguments: Arguments) -> str | None:

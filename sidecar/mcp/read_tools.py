@@ -55,9 +55,15 @@ class ReadTools:
         # all places in the queues at once: a later write of this session does not overtake any of them
         asked = [(self._service.ticket(session.id, path, "read"), path, *part) for path, *part in parts]
         content: list[Json] = []
+        size = 0
         try:
-            for ticket, path, line, limit in asked:
+            for number, (ticket, path, line, limit) in enumerate(asked):
                 answer = await self._one(session, ticket, path, line, limit)
+                size += sum(len(str(block.get("text", block.get("data", "")))) for block in answer.content)
+                if number and size > session.max_bytes:
+                    words = f"{len(asked) - number} files were left out: one answer holds {session.max_bytes} characters. Read them in another call"
+                    content.append(text_block(words))
+                    break
                 content.append(text_block(f"{'error' if answer.is_error else 'file'}: {path}"))
                 content += answer.content
         finally:

@@ -105,7 +105,8 @@ TOOLS: tuple[Json, ...] = (
     _tool(
         "ReadMany",
         "Read several files",
-        "As Read, for up to 100 files. A file that cannot be read is reported in its place and does not stop the others.",
+        "As Read, for up to 100 files. A file that cannot be read is reported in its place and does not stop the others. Where the answer "
+        "would be larger than the largest file may be, the rest is left out, and that is said.",
         {
             "files": {
                 "type": "array",

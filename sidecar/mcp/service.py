@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.agent_tools import Files, Listed, ToolSession
+from sidecar.workspace.agent_tools import Files, Listed, Reviewed, ToolSession
 from sidecar.workspace.queues import Ticket
 from sidecar.workspace.write_task import Replacing, WriteDone
 
@@ -32,7 +32,7 @@ class Tools(Protocol):
     def list_folder(self, session_id: str, path: str, depth: int) -> Awaitable[Listed | Refusal]: ...
     def files(self, session_id: str, path: str, texts: bool) -> Awaitable[Files | Refusal]: ...
     def open_documents(self, session_id: str) -> list[Json]: ...
-    def changes(self, session_id: str, path: str | None) -> Awaitable[list[Json] | Refusal]: ...
+    def changes(self, session_id: str, path: str | None) -> Awaitable[Reviewed | Refusal]: ...
 
 
 class Context(Protocol):

@@ -49,9 +49,9 @@ class WriteTools:
             def filled(text: str) -> str | Refusal:
                 return replaced(text, (step,), path) if text else step.new
 
-            return await self._edit_or_make(session, path, filled, step.new, "written")
+            return await self._edit_or_make(session, arguments, path, filled, step.new, "written")
         change = self._change(session, path, lambda text: replaced(text, (step,), path))
-        return await self._to_its_end(self._changed(change))
+        return await self._to_its_end(arguments, self._changed(change))
 
     async def write(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path", "content")
@@ -62,7 +62,7 @@ class WriteTools:
             done = await self._service.write(ticket, content)
             return refused(done, path) if isinstance(done, Refusal) else said(_done(path, "written", done))
 
-        return await self._to_its_end(write())
+        return await self._to_its_end(arguments, write())
 
     async def append(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path", "content")
@@ -71,7 +71,7 @@ class WriteTools:
         def appended(text: str) -> str:
             return text + ("\n" if text and not text.endswith("\n") else "") + content
 
-        return await self._edit_or_make(session, path, appended, content, "appended to")
+        return await self._edit_or_make(session, arguments, path, appended, content, "appended to")
 
     async def edit_many(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("edits")
@@ -80,11 +80,12 @@ class WriteTools:
             item.only("file_path", "old_string", "new_string", "replace_all")
             steps.setdefault(item.path(), []).append(_step(item))
         changes = [self._change(session, path, _all(of, path)) for path, of in steps.items()]
-        return await self._to_its_end(self._all_or_nothing(session, changes))
+        return await self._to_its_end(arguments, self._all_or_nothing(session, changes))
 
     async def _edit_or_make(
         self,
         session: ToolSession,
+        arguments: Arguments,
         path: str,
         edited: Callable[[str], str | Refusal],
         content: str,
@@ -103,7 +104,7 @@ class WriteTools:
                 last.release()
             return refused(done, path) if isinstance(done, Refusal) else said(_done(path, did, done))
 
-        return await self._to_its_end(work())
+        return await self._to_its_end(arguments, work())
 
     async def _changed(self, change: _Change) -> Answer:
         done = await self._service.edit(change.ticket, change.replacing)
@@ -155,10 +156,13 @@ class WriteTools:
 
         return _Change(path, self._service.ticket(session.id, path, "write"), Replacing(bounded))
 
-    async def _to_its_end(self, work: Awaitable[Answer]) -> Answer:
+    async def _to_its_end(self, arguments: Arguments, work: Awaitable[Answer]) -> Answer:
         running = asyncio.ensure_future(work)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
+        if arguments.kept is not None:
+            arguments.kept.needed()
+            running.add_done_callback(arguments.kept.done)
         return await asyncio.shield(running)
 
 

@@ -70,6 +70,14 @@ class Files(NamedTuple):
     """The folder has more files than are looked at; `names` is empty then."""
 
 
+class Reviewed(NamedTuple):
+    """The changes under review in a session's folders."""
+
+    rows: Sequence[Json]
+    need_permission: int
+    """Files left out because the user would have to be asked before they are read."""
+
+
 class AgentTools:
     def __init__(self, state: State, consent: Consent, review: Callable[[], Review], editor: Editor) -> None:
         self._state = state
@@ -220,8 +228,9 @@ class AgentTools:
             for path, tracked in self._open(session)
         ]
 
-    async def changes(self, session_id: str, path: str | None) -> list[Json] | Refusal:
-        """The changes under review in the session's folders, or of one file (absolute); lines count from 1."""
+    async def changes(self, session_id: str, path: str | None) -> Reviewed | Refusal:
+        """The changes under review in the session's folders, or of one file (absolute); lines count from 1. They hold the file's text, so
+        they need the same permission as reading it: it is asked for where one file is named, and otherwise the file is left out."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
@@ -231,13 +240,26 @@ class AgentTools:
             if isinstance(found, Refusal):
                 return found
             with found as place:
+                refused = await self._consent.to_read(session, place)
+                if refused is not None:
+                    return refused
                 selector = Selector(uri=place.uri)
         rows: list[Json] = []
+        left_out: set[str] = set()
         for row in await self._review().listed(selector):
             file = to_path(from_path(to_path(str(row["uri"])) or "/"))
-            if file is not None and session.roots.match(file) is not None:
+            at = session.roots.match(file) if file is not None else None
+            if file is None or at is None:
+                continue
+            if path is None and not self._may_read(session, file, at[0]):
+                left_out.add(file)
+            else:
                 rows.append(_change(file, row))
-        return rows
+        return Reviewed(rows, len(left_out))
+
+    def _may_read(self, session: Session, path: str, root: Root) -> bool:
+        """`path`: canonical, beneath `root`. Whether it may be read without a question, because of the policy or of an earlier answer."""
+        return ("read", path) in session.grants or self._consent.needs_no_question(path, root.spellings)
 
     def _open(self, session: Session) -> list[tuple[str, Tracked]]:
         paths = ((to_path(tracked.document.uri), tracked) for tracked in self._state.documents)

@@ -257,6 +257,9 @@ class Consent:
         if (access, place.path) in session.grants:
             return None
         verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
+        if not session.may_ask:
+            words = f"{place.requested} needs the user's permission, and agents ask only while a turn runs"
+            return Refusal(Kind.WITHDRAWN, words)
         words = f"{escape(session.agent)} wants to {verb} {shorten(_quoted(place.path), 600)}: {why}."
         answer = await self.ask(self._question(session, access, words, OPTIONS, why, {"target": place.path}))
         if answer == "always":

@@ -112,6 +112,11 @@ class Session:
         """Whether what the agent asked for in that turn (None: outside of any) may still be begun."""
         return self.alive and turn is not None and turn == self._may_begin
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether the user may be asked about what the agent wants: while a turn runs that nobody has stopped."""
+        return self.alive and self._may_begin is not None
+
     def end_turn(self) -> None:
         self.stop()
         self.running = False

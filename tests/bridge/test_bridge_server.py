@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidecar.bridge import server
 from sidecar.bridge.client import Client, Failed, Lost, Unreachable
 from sidecar.bridge.limits import Limits
 from sidecar.bridge.server import Method
@@ -126,6 +128,28 @@ def test_a_client_that_takes_no_answers_is_dropped_and_holds_up_nobody(tmp_path:
             except (BrokenPipeError, ConnectionResetError):
                 refused = True
         still_serves(running)
+
+
+def test_answers_that_nobody_reads_are_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may be a whole file: only the one that is being sent is kept as bytes."""
+    called, made = threading.Semaphore(0), list[object]()
+
+    async def large(params: object) -> object:
+        called.release()
+        return "x" * 8_000_000  # far more than a socket takes unread
+
+    def encoded(message: dict[str, Any]) -> bytes:
+        made.append(message.get("id"))
+        return encode(message)
+
+    with serving(tmp_path, {"large": large}) as running, raw(running.entry.socket) as client:
+        shaken(client, running.entry)
+        monkeypatch.setattr(server, "encode", encoded)
+        client.socket.sendall(b"".join(encode({"id": n, "method": "large"}) for n in range(8)))
+        for _ in range(8):
+            assert called.acquire(timeout=WAIT)
+        running.do(lambda: asyncio.sleep(0))
+        assert len(made) <= 1
 
 
 def test_too_many_clients_are_turned_away(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def folders_are_walked_by_calls() -> None:
 
 def characters_are_counted() -> None:
     """A budget of characters, as if each took one byte."""
-    from sidecar.acp import held
+    from sidecar.core import held
 
     class Characters:
         getsizeof = staticmethod(len)

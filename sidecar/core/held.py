@@ -1,4 +1,4 @@
-"""Held: the texts that we keep for one agent until its writes are done, counted in bytes as Python stores them.
+"""Held: the texts that are kept for one agent until its writes are done, counted in bytes as Python stores them.
 
 One character beyond Latin-1 makes a text take two or four bytes for every character, so a count of characters says nothing. A
 text beyond the budget is refused on arrival and dropped at once. Nothing waits for room, because an earlier write may be waiting
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from sidecar.acp import errors
-from sidecar.acp.errors import Failure
-from sidecar.core.refusal import Kind
+from sidecar.core.refusal import Kind, Refusal
 
 
 class Held:
@@ -22,19 +20,23 @@ class Held:
         self._most = most
         self._now = 0
 
-    def take(self, text: str) -> int | Failure:
-        """What the text takes, counted from now on; a refusal in words when there is no room for it."""
-        size = sys.getsizeof(text)
+    @property
+    def nothing(self) -> bool:
+        return self._now == 0
+
+    def take(self, *texts: str) -> int | Refusal:
+        """What the texts take, counted from now on; a refusal in words when there is no room for all of them."""
+        size = sum(map(sys.getsizeof, texts))
         if self._now + size > self._most:
-            return Failure(
-                errors.REFUSED,
+            return Refusal(
+                Kind.TOO_LARGE,
                 f"too much text is waiting to be written: {self._now} bytes, and {size} more would exceed {self._most}. "
                 "Wait until earlier writes are answered",
-                {"errorKind": str(Kind.TOO_LARGE), "limit": self._most},
+                {"limit": self._most},
             )
         self._now += size
         return size
 
     def give_back(self, size: int) -> None:
-        """The text that took so much is no longer kept."""
+        """The texts that took so much are no longer kept."""
         self._now -= size

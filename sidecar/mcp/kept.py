@@ -1,0 +1,58 @@
+"""Kept: what the texts of one call take, until nobody needs them: neither the call nor a write that goes on after its caller has hung up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sidecar.core.held import Held
+from sidecar.core.refusal import Refusal
+
+MOST = 128 * 1024 * 1024
+"""Bytes, as Python keeps them, of the texts in all calls of one session that are not done; as of writes over ACP."""
+
+
+class Kept:
+    """Counts its users; the texts are given back when the last one has gone."""
+
+    def __init__(self, held: Held, size: int) -> None:
+        self._held = held
+        self._size = size
+        self._users = 1
+
+    def needed(self) -> None:
+        """By one more."""
+        self._users += 1
+
+    def done(self, _: object = None) -> None:
+        """By one less."""
+        self._users -= 1
+        if not self._users:
+            self._held.give_back(self._size)
+
+
+class KeptTexts:
+    """Of all sessions."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Held] = {}
+
+    def of(self, session_id: str, arguments: Mapping[str, object]) -> Kept | Refusal:
+        """Counts the texts of a call from now on, unless its session keeps too much already."""
+        held = self._sessions.setdefault(session_id, Held(MOST))
+        size = held.take(*_texts(arguments))
+        self._sessions = {one: held for one, held in self._sessions.items() if not held.nothing}
+        return Kept(held, size) if isinstance(size, int) else size
+
+
+def _texts(arguments: Mapping[str, object]) -> list[str]:
+    found: list[str] = []
+    left: list[object] = list(arguments.values())
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            left += value.values()  # pyright: ignore[reportUnknownArgumentType]  # JSON
+        elif isinstance(value, list):
+            left += value  # pyright: ignore[reportUnknownArgumentType]  # JSON
+    return found
