@@ -115,11 +115,9 @@ release: env-release npm
 lock: env-dev
 	@$(ENVIRONMENT) lock
 
-# Known vulnerabilities of what locked.txt and package-lock.json name. Asks the network: without it, it fails and says so.
-AUDIT := pip-audit@2.10.1
+# Known vulnerabilities of what locked.txt and package-lock.json name. Asks the registries; fails, too, when they do not answer for everything.
 advisories: env-dev npm
-	$(BIN)/uv tool run $(AUDIT) --requirement locked.txt --require-hashes --disable-pip --progress-spinner off
-	cd editor-extension && npm audit --omit=dev
+	@$(BIN)/python -m scripts.advisories
 
 version:
 	@"$$(sh scripts/find_python.sh)" scripts/version.py $(VERSION)
