@@ -19,6 +19,7 @@ import msgspec
 
 from sidecar.acp.messages import VALUES, Message, NotJson, Unusable, by_head, decode, separators, stand_in
 from sidecar.acp.noise import Noise
+from sidecar.core.units import Encoding, units_of
 
 _SLICE = 256 * 1024
 """Bytes that are dealt with before others run: a few milliseconds."""
@@ -35,7 +36,7 @@ class LongLine:
     """`feed` it until its end, then take its `messages`."""
 
     def __init__(self, texts: int) -> None:
-        """`texts`: characters of all of its long strings together."""
+        """`texts`: bytes of all of its long strings together, as UTF-8."""
         self._most = texts
         self._mark = secrets.token_hex(16)
         self._skeleton: list[bytes] = []
@@ -43,7 +44,7 @@ class LongLine:
         self._values = 0
         self._strings = 0
         self._texts: list[str] = []
-        self._characters = 0
+        self._bytes = 0
         self._open: list[str] | None = None
         """Of the string that is being read: what was decoded of it."""
         self._rest = b""
@@ -82,14 +83,15 @@ class LongLine:
             self._started = True
             at = max(0, data.find(b'{"jsonrpc"')) if not data.lstrip().startswith(b"{") else 0
         self._rest = b""
+        masked = _masked(data)
         parts = 0
         while at < len(data) and self._wrong is None:
-            at = self._bare(data, at) if self._open is None else self._string(data, at)
+            at = self._bare(data, masked, at) if self._open is None else self._string(data, masked, at)
             parts += 1
             if parts % _PARTS == 0:
                 yield
 
-    def _bare(self, data: bytes, at: int) -> int:
+    def _bare(self, data: bytes, masked: bytes, at: int) -> int:
         """What is outside of strings, up to the next one; then that string, when it is a short one."""
         quote = data.find(b'"', at)
         end = len(data) if quote < 0 else quote
@@ -102,32 +104,28 @@ class LongLine:
             return end
         if quote < 0:
             return end
-        short = _SHORT.match(data, quote)
-        if short is not None:
-            self._keep(short[0])
-            return short.end()
+        closed = masked.find(b'"', quote + 1, quote + 2 + _TEXT)
+        if closed >= 0:
+            self._keep(data[quote : closed + 1])
+            return closed + 1
         self._open = []
         return quote + 1
 
-    def _string(self, data: bytes, at: int) -> int:
+    def _string(self, data: bytes, masked: bytes, at: int) -> int:
         """The rest of a string, or as much of it as there is."""
         assert self._open is not None
-        found = _INSIDE.match(data, at)
-        end = at if found is None else found.end()
-        closed = data.startswith(b'"', end)
+        end = masked.find(b'"', at)
+        closed = end >= 0
         if not closed:
-            if len(data) - end >= _LONGEST_UNIT:
-                self._wrong = NotJson("not JSON")
-                return end
-            whole = _whole(data, at, end)
-            self._rest, end = data[whole:], whole
+            end = _whole_units(data, masked, at)
+            self._rest = data[end:]
         text = _decoded(data[at:end])
         if text is None:
             self._wrong = NotJson("not JSON")
             return end
-        self._characters += len(text)
-        if self._characters > self._most:
-            self._wrong = Unusable(f"texts of more than {self._most} characters")
+        self._bytes += units_of(text, Encoding.UTF_8)
+        if self._bytes > self._most:
+            self._wrong = Unusable(f"texts of more than {self._most} bytes")
             return end
         self._open.append(text)
         if not closed:
@@ -187,17 +185,28 @@ def _whole(data: bytes, start: int, end: int) -> int:
     return end
 
 
-_HEX = rb"[0-9a-fA-F]"
-_INSIDE = re.compile(
-    rb'(?:[^"\\]+'
-    rb"|\\[^u]"
-    rb"|\\u(?![dD][89abAB])%b{4}"
-    # the first half of a pair, with the second one or with something that is none
-    rb"|\\u[dD][89abAB]%b{2}(?:\\u[dD][c-fC-F]%b{2}|(?=[^\\]|\\[^u]|\\u[^dD]|\\u[dD][^c-fC-F]))"
-    rb")*" % (_HEX, _HEX, _HEX),
-    re.DOTALL,
-)
-"""What is inside of a string, in whole units, as far as they are there. Not possessive, though it never has to go back: Python before
-3.11.5 matches possessive groups wrongly (Debian 12 has 3.11.2)."""
-_LONGEST_UNIT = 12
-_SHORT = re.compile(rb'"(?:[^"\\]|\\.){0,%d}"' % _TEXT, re.DOTALL)
+def _masked(data: bytes) -> bytes:
+    """`data`, equally long, in which every quotation mark is one that begins or ends a string, and every backslash begins an escape of another
+    kind. `data` begins with no half of an escape. Two passes, where a pattern takes a step for each escape: 25 ms of a slice that is full of them.
+    """
+    return data.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+
+
+def _whole_units(data: bytes, masked: bytes, start: int) -> int:
+    """How far a string that goes on in the next piece can be read: not into an escape, a pair of them or a UTF-8 sequence."""
+    end = len(data)
+    last = masked.rfind(b"\\", max(start, end - _ESCAPE + 1))
+    if last >= 0 and last + (_ESCAPE if data[last + 1 : last + 2] == b"u" else 2) > end:
+        end = last
+    else:
+        end = _whole(data, start, end)
+    first = max(start, end - _ESCAPE)
+    if _FIRST_HALF.match(data, first) and masked[first] == _BACKSLASH:
+        end = first  # the second half may follow
+    return end
+
+
+_ESCAPE = 6
+"""Bytes of the longest escape, `\\u0000`."""
+_BACKSLASH = ord("\\")
+_FIRST_HALF = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}")

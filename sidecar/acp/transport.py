@@ -32,7 +32,7 @@ RequestId: TypeAlias = int | str | None
 _CHUNK = 1024 * 1024
 """Bytes read at once of a line that is longer than _SMALL: as many as a pipe holds."""
 _SMALL = 64 * 1024
-_LONG = 2 * 1024 * 1024
+_LONG = 1024 * 1024
 """Bytes beyond which a line is read while it arrives."""
 _SLICE = 0.0005
 """Seconds that messages which need no handler may be dealt with before others run."""

@@ -57,6 +57,24 @@ def test_pairs_and_sequences_are_never_cut(cuts: list[int]) -> None:
         assert message["params"]["t"] == text
 
 
+@pytest.mark.parametrize(
+    "text", ["x", "é", "\U0001f600", "\\u00e9", "\\ud83d\\ude00", "\\n", "\\\\", '\\"', '"']
+)
+def test_others_run_after_every_quarter_of_a_megabyte(text: str) -> None:
+    line = b'{"jsonrpc":"2.0","method":"x","params":["' + text.encode() * (3_000_000 // len(text.encode()))
+    steps = sum(1 for _ in LongLine(1 << 30).feed(line))
+    assert steps >= len(line) // (256 * 1024)
+
+
+@pytest.mark.parametrize("text", ["é", "\U0001f600", "\\u4e2d"])
+def test_texts_are_counted_in_bytes(text: str) -> None:
+    """As the file is that they would be written to."""
+    one = len(json.loads(f'"{text}"').encode())
+    for times in (MOST // one, MOST // one + 1):
+        (message,) = read(f'{{"id":3,"method":"x","params":["{text * times}"]}}'.encode())
+        assert isinstance(message["params"], Unusable) == (times * one > MOST)
+
+
 LONG = b"x" * 3000
 REFUSED = [
     # name · the line · its id · a part of why

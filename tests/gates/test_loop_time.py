@@ -23,8 +23,10 @@ pytestmark = [
 ]
 TIMES = size(5, 20)
 MOST = size(100.0, 20.0)
-"""ms of the loop for one message of up to 2 MiB."""
+"""ms of the loop for one message that is read in one step."""
 KB, MB = 1024, 1024 * 1024
+AT_ONCE = MB
+"""Bytes of the longest message that is read in one step."""
 FILE = 4 * MB - 16
 """Bytes: the largest that is read when a tool call names it."""
 
@@ -40,7 +42,7 @@ def call(number: int | str, **more: Any) -> dict[str, Any]:
 
 def messages(folder: str) -> Mapping[str, dict[str, Any]]:
     """Updates, by what is bad about them."""
-    diff = {"type": "diff", "path": f"{folder}/open.txt", "newText": "x", "oldText": "é\r\n" * (200 * KB)}
+    diff = {"type": "diff", "path": f"{folder}/open.txt", "newText": "x", "oldText": "é\r\n" * (100 * KB)}
     return {
         "32 spellings of a large file, to read": call(
             1, kind="read", locations=[{"path": p} for p in spelled(folder)]
@@ -53,20 +55,20 @@ def messages(folder: str) -> Mapping[str, dict[str, Any]]:
         ),
         "a diff of an open file": call(4, kind="edit", content=[diff]),
         "empty values, as many as go": call(5, content=[{}] * 9_900),
-        "empty values, too many": call(6, content=[{}] * (2 * MB // 3)),
+        "empty values, too many": call(6, content=[{}] * (MB // 4 - 100)),
         "wide objects": call(7, rawInput={f"k{n}": n for n in range(9_900)}),
         "deep ones": call(8, rawInput=json.loads("[" * 190 + "]" * 190)),
         "too deep": call(9, rawInput=json.loads("[" * 400 + "]" * 400)),
         "locations": call(10, locations=[{"path": f"/x{n}"} for n in range(6_000)]),
         "a long text": {
             "sessionUpdate": "agent_message_chunk",
-            "content": {"type": "text", "text": "é\r\n" * (200 * KB)},
+            "content": {"type": "text", "text": "é\r\n" * (100 * KB)},
         },
-        "a long text with an emoji": call(11, rawOutput="x" * MB + "\U0001f600"),
-        "a long title": call(12, title="\u202e" * (300 * KB)),
+        "a long text with an emoji": call(11, rawOutput="x" * (MB - KB) + "\U0001f600"),
+        "a long title": call(12, title="\u202e" * (170 * KB)),
         "a text that is not to be shown as it is": {
             "sessionUpdate": "agent_message_chunk",
-            "content": {"type": "text", "text": "x\u202e\ud800" * (200 * KB)},
+            "content": {"type": "text", "text": "x\u202e\ud800" * (75 * KB)},
         },
         "a plan": {"sessionUpdate": "plan", "entries": [{"content": "x", "status": "pending"}] * 4_000},
     }
@@ -89,7 +91,9 @@ async def cost(
             "method": "session/update",
             "params": {"sessionId": "s1", "update": update},
         }
-        file.write_text(json.dumps(message) + "\n")
+        line = json.dumps(message) + "\n"
+        assert len(line) <= AT_ONCE, f"{len(line)} bytes are read in steps: that is gate loop_steps"
+        file.write_text(line)
         steps.append({"lines": str(file), "times": TIMES})
     steps.append({"request": "nobody/knows", "as": f"done{number}"})
     before = loop_ms(product.pid)
@@ -102,7 +106,7 @@ async def table(base: Path, planted: str | None = None) -> dict[str, float]:
     folder = base / "ws"
     (folder / "sub").mkdir(parents=True)
     (folder / "large.txt").write_text(("é" * 39 + "\r\n") * (FILE // 80))
-    (folder / "open.txt").write_text("é\r\n" * (200 * KB))
+    (folder / "open.txt").write_text("é\r\n" * (100 * KB))
     found: dict[str, float] = {}
     async with a_product(folder, {"fake": {"prompted": True}}, planted=planted, client=()) as product:
         product.open(folder / "open.txt")
