@@ -80,13 +80,21 @@ class Oracle:
 
     def stepped(self, name: str, before: str | None, after: str | None) -> None:
         """The person did something (an undo, say) that led from one text to the other; or a program did, on the disk."""
-        file, was, now = self.file(name), tokens(before), tokens(after)
+        file, was, now = self.file(name), self._all_of(name, before), self._all_of(name, after)
         file.taken |= was - now
         file.rejected |= {token for token in was - now if token[0] == "a"}
-        came = now - was
+        came = tokens(after) - tokens(before)
         file.taken -= came
         file.rejected -= came
         file.required |= {token for token in came if is_persons(token)}
+
+    def _all_of(self, name: str, text: str | None) -> set[str]:
+        """The tokens of which nothing is missing in this text: whole ones, and those that somebody typed into."""
+        brought = {
+            token for deed in self.deeds() for token in deed.brings if deed.path == str(self._folder / name)
+        }
+        known = self.file(name).required | brought
+        return tokens(text) | {token for token in known if not characters_lost(token, text)}
 
     def rejected(self, name: str, before: str | None, after: str | None) -> None:
         """The person took the agent's work back: that takes nothing of their own."""

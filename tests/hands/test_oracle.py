@@ -51,6 +51,17 @@ def test_what_is_there_twice(oracle: Oracle) -> None:
     assert faults(oracle, "l1x\nu2x\nu2x\n") == [("twice", 1)]
 
 
+def test_what_a_close_takes_away_was_there_also_in_pieces(oracle: Oracle, tmp_path: Path) -> None:
+    did(oracle, tmp_path)
+    oracle.stepped("a.txt", "l1x\nu\nAAA2x\na3\nBBx\n", "l1x\n")
+    assert faults(oracle, "l1x\n") == []
+
+
+def test_what_was_lost_before_a_close_stays_lost(oracle: Oracle) -> None:
+    oracle.stepped("a.txt", "l1x\nu\nAAA2\n", "l1x\n")
+    assert faults(oracle, "l1x\n") == [("lost", 3)]
+
+
 def test_an_undo_takes_away_and_a_redo_brings_back(oracle: Oracle) -> None:
     oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\n")
     assert faults(oracle, "l1x\n") == []
