@@ -240,6 +240,7 @@ class FakeAgent:
             number = self.ids
             name = step.get("as", f"_{number}")
             self.open[str(number)] = name
+            self.answers.pop(name, None)  # an earlier request's: this one is waited for
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if step.get("wait", True):
             self.wait(lambda: name in self.answers)
