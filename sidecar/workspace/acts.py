@@ -59,6 +59,11 @@ def changed_at(stat: Stat) -> int:
     return stat.mtime_ns if sys.platform == "win32" else stat.ctime_ns
 
 
+def is_before(at: int, other: int) -> bool:
+    """Whether it was certainly earlier, as far as the times of files can be compared with ours."""
+    return at < other - _SLACK_NS
+
+
 @dataclass(slots=True)
 class Act:
     """One tool call, or one command in a terminal of ours."""

@@ -204,7 +204,7 @@ class Behind:
         passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
             start = await self._started(uri, path)
-            passed += self._passed(uri, path, before, disk, since)
+            passed += self._passed(uri, path, before, disk, since, at)
             legs = await self._legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
         hunks = self._hunks(uri)
@@ -241,20 +241,19 @@ class Behind:
         return raw, hunks
 
     def _passed(
-        self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None
+        self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None, until: int
     ) -> list[tuple[str, int]]:
-        """What the file of an open document said between `before` and `disk` (compared form), and when it had become so. Without what the editor
-        or we wrote: whose that is, is known."""
+        """What the file of an open document said between `before` and `disk` (compared form), which it said `until`, and when it had become
+        so."""
         start, found = self._passing.pop(uri, ("", []))
         found = found if start == before else []
-        for seen in self._glimpses.pop(path):
+        for seen in self._glimpses.pop(path, until):
             decoded = None if seen.data is None else decode(seen.data)
             old = since is not None and (seen.stat == since or seen.at < changed_at(since))
             if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
                 text = normal(decoded.text)
                 found.append((text if disk.endswith("\n") else text.removesuffix("\n"), seen.at))
-        ours = self._state.documents.disk.was_ours
-        return sorted((one for one in found if not ours(uri, one[0])), key=lambda one: one[1])
+        return sorted(found, key=lambda one: one[1])
 
     async def _legs(
         self,
@@ -269,7 +268,8 @@ class Behind:
         for text, at in texts:
             if text == before:
                 continue
-            parts = await self._whose.parts(uri, path, before, text, at, start)
+            is_save = text != texts[-1][0] and self._state.documents.disk.was_ours(uri, text)
+            parts = [] if is_save else await self._whose.parts(uri, path, before, text, at, start)
             found = [Leg(part.after or "", at, part) for part in parts]
             if not found or found[-1].after != text:
                 found.append(Leg(text, at))
@@ -294,14 +294,22 @@ class Behind:
             before = leg.after
         return begun
 
-    def passes(self, tracked: Tracked, text: str, at: int) -> None:
+    def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
         """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
-        brought together."""
-        if tracked.saved is None or not self._evidence.is_acting():
+        brought together. `start`: what it said when they were last; None: what is noted of the document."""
+        start = tracked.saved if start is None else start
+        if start is None or not text.strip("\n") or not self._evidence.is_acting():
             return
-        start, texts = self._passing.get(tracked.document.uri, ("", []))
-        texts = texts if start == tracked.saved else []
-        self._passing[tracked.document.uri] = tracked.saved, [*texts, (text, at)]
+        began, texts = self._passing.get(tracked.document.uri, ("", []))
+        self._passing[tracked.document.uri] = start, [*(texts if began == start else []), (text, at)]
+
+    async def said(self, tracked: Tracked, path: str, text: str) -> bool:
+        """Whether the file of a document is known to have said `text` (compared form) last, before what is found there now."""
+        session = self._evidence.during(path)
+        if session is None:
+            return False
+        then = await self._then(session, tracked.document.uri, path, None, None)
+        return then is not None and then.text is not None and normal(then.text) == text
 
     async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
         """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
@@ -309,8 +317,10 @@ class Behind:
         if before is None or not self._evidence.is_acting():
             return
         uri = tracked.document.uri
-        texts = self._passed(uri, path, before, saved, tracked.stat)
-        texts = [(text, at) for text, at in texts if text != saved and tracked.history.had(text)]
+        texts = self._passed(uri, path, before, saved, tracked.stat, file_time())
+        ours = self._state.documents.disk.was_ours
+        while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
+            texts.pop()
         if not texts:
             return
         self._passing[uri] = before, texts[:-1]
@@ -351,6 +361,8 @@ class Behind:
             state = "failed" if tracked.stat is None else "unknown"
             if tracked is first and tracked.stat is None:  # the next look begins where this one did
                 self._passing[tracked.document.uri] = seen.start, [(leg.after, leg.at) for leg in seen.legs]
+        elif tracked is not first and tracked.counted == disk:
+            state = "failed"  # it was counted when the document was opened again
         elif seen.changes is not None and not tracked.closed:
             self._enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, seen.changes)
         for leg in seen.legs:
@@ -373,10 +385,13 @@ class Behind:
             before = None if then.text is None else normal(then.text)
             if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
                 return
+            if not _has(before or "", tracked.text(), [on_disk.text]):
+                return  # it was opened with an older text; the reconciler brings the two together
             start, at = await self._started(uri, path), changed_at(on_disk.stat)
-            passed = self._passed(uri, path, before or "", on_disk.text, None)
+            passed = self._passed(uri, path, before or "", on_disk.text, None, at)
             legs = await self._legs(uri, path, before, [*passed, (on_disk.text, at)], start)
             self.accounts.says(uri, on_disk.text, at=at)
+            tracked.counted = on_disk.text
             for leg in await self._begin_legs(path, before, legs) or ():
                 if leg.part is not None and leg.author is not None:
                     self._enter_opened(tracked, leg.part, leg.author, before, leg.after)

@@ -9,15 +9,21 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sidecar.core.belief import Candidate
 from sidecar.core.normal import normal, says
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.acts import is_before
+
+T = TypeVar("T")
 
 MAX_TEXTS = 8
 """Texts kept per file: the newest ones; an agent does not remember for long."""
 MAX_FILES = 64
+MAX_PASTS = 8
+"""Documents that were closed, of which it is known what they said before."""
 MAX_CLOSED = 1000
 """Documents that were closed with unsaved changes, of which 32 bytes each are kept."""
 
@@ -50,14 +56,23 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
 
 
+def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: int) -> None:
+    kept[uri] = value
+    kept.move_to_end(uri)
+    if len(kept) > most:
+        kept.popitem(last=False)
+
+
 class DiskTexts:
     """By document, oldest first; the last one is the current text."""
 
     def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
         """`moment`: a new point in time, as `core.belief` counts it."""
         self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
-        self._closed_with: OrderedDict[DocumentUri, bytes] = OrderedDict()
-        """A digest of what a document said when it was closed with unsaved changes."""
+        self._closed_with: OrderedDict[DocumentUri, tuple[bytes, int]] = OrderedDict()
+        """A digest of what a document said when it was closed with unsaved changes, and since when it did."""
+        self._pasts: OrderedDict[DocumentUri, Callable[[str], int | None]] = OrderedDict()
+        """When a document that was closed began to say a text."""
         self.moment = moment
         self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
         """Called with what the editor or we wrote; None: we removed the file."""
@@ -86,18 +101,25 @@ class DiskTexts:
             moment = self.moment()
             self._add(self._of(uri), _DiskText(normal(text), moment, moment, by_us=True))
 
-    def closed_with(self, uri: DocumentUri, text: str) -> None:
-        """The document was closed with unsaved changes and said `text` (compared form). A save may have been on its way, of
-        which the editor then tells nothing."""
-        self._closed_with[uri] = _digest(text)
-        self._closed_with.move_to_end(uri)
-        if len(self._closed_with) > MAX_CLOSED:
-            self._closed_with.popitem(last=False)
+    def closed(self, uri: DocumentUri, said_at: Callable[[str], int | None]) -> None:
+        """The document was closed; `said_at` gives when it began to say a text (compared form; see acts.py), None if it did not since it was
+        last known to be saved. A save of that may have been on its way, whatever was typed or undone since."""
+        _keep(self._pasts, uri, said_at, MAX_PASTS)
 
-    def was_closed_with(self, uri: DocumentUri, text: str) -> bool:
-        """Whether the document said `text` (compared form) when it was last closed with unsaved changes. On the disk, that
-        is the user's save."""
-        return self._closed_with.get(uri) == _digest(text)
+    def closed_with(self, uri: DocumentUri, text: str, at: int) -> None:
+        """The document was closed with unsaved changes and said `text` (compared form), since `at` (acts.py). A save may have been on its
+        way, of which the editor then tells nothing."""
+        _keep(self._closed_with, uri, (_digest(text), at), MAX_CLOSED)
+
+    def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
+        """Whether `text` (compared form), which the disk holds since `at` (acts.py), is the user's save: the document said it when it was
+        last closed with unsaved changes, or before, and the disk did not say it first."""
+        digest, said = self._closed_with.get(uri, (b"", 0))
+        if digest == _digest(text):
+            return not is_before(at, said)
+        past = self._pasts.get(uri)
+        said_at = None if past is None else past(text)
+        return said_at is not None and not is_before(at, said_at)
 
     def saved_was(self, uri: DocumentUri, text: str) -> None:
         """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
@@ -177,6 +199,8 @@ class DiskTexts:
             self._texts[new] = self._texts.pop(old)
         if old in self._closed_with:
             self._closed_with[new] = self._closed_with.pop(old)
+        if old in self._pasts:
+            self._pasts[new] = self._pasts.pop(old)
 
     def _newest(self, uri: DocumentUri) -> _DiskText | None:
         """The number of one of the texts that are known to have been there."""

@@ -80,6 +80,8 @@ class Tracked:
     """The author of the newest write for an agent."""
     review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
     """The hunks under review when the document was opened, and the text they were in."""
+    counted: str | None = None
+    """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
 

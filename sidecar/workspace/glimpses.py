@@ -88,9 +88,13 @@ class Glimpses:
     def __contains__(self, path: str) -> bool:
         return path in self._glimpses
 
-    def pop(self, path: str) -> list[Glimpse]:
-        """Those of a file, oldest first. Each is given once."""
-        return self._glimpses.pop(path, [])
+    def pop(self, path: str, until: int | None = None) -> list[Glimpse]:
+        """Those of a file, oldest first, of what it had become by `until`; None: all. Each is given once."""
+        found = self._glimpses.pop(path, [])
+        later = [seen for seen in found if until is not None and seen.at > until]
+        if later:
+            self._glimpses[path] = later
+        return [seen for seen in found if seen not in later]
 
     def link_changed_at(self, path: str) -> int:
         """When a link was found changed first, or else last changed."""

@@ -71,10 +71,14 @@ class Reconciler:
             on_disk = await self._peek(tracked, path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
-            is_old = False
+            opened = Normal(str(text)).text
+            is_old = on_disk.text != opened and (
+                tracked.was_on_disk(opened) or await self._said(tracked, path, opened)
+            )
+            if tracked.closed:
+                return
+            is_old = is_old and not tracked.saves
             if not tracked.saves:  # else what was saved is known better
-                opened = Normal(str(text)).text
-                is_old = on_disk.text != opened and tracked.was_on_disk(opened)
                 tracked.on_disk(on_disk.text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
                     tracked.saved, tracked.stat = opened, None
@@ -86,11 +90,15 @@ class Reconciler:
         finally:
             tracked.observed.set()
 
+    async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
+        """Whether the document's file is known to have said this before agents changed it."""
+        return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
+
     async def edited(self, tracked: Tracked) -> None:
         """After the first edit of a clean document. The editor may have taken it from the disk, where somebody may write again before
         anybody looks; what was there for an agent to read is noted."""
         path = to_path(tracked.document.uri)
-        if path is None or tracked.stat is None or self._storage.stat(path) == tracked.stat:
+        if path is None or tracked.saved is None or self._storage.stat(path) == tracked.stat:
             return
         on_disk = await self._peek(tracked, path)
         if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
@@ -111,10 +119,13 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._peek(tracked, path) if path is not None else None
-        if self.behind is not None and path is not None and on_disk is not None and on_disk.text is not None:
-            await self.behind.saved_over(tracked, path, on_disk.text)
         if on_disk is None or tracked.closed or tracked.saves != saves:
             return text  # or saved again meanwhile
+        found = self._explained(tracked, on_disk)
+        if found is not None and found[1] == "saved" and self.behind is not None and path is not None:
+            await self.behind.saved_over(tracked, path, on_disk.text or "")
+            if tracked.closed or tracked.saves != saves:
+                return text
         if self._is_save(tracked, on_disk):
             return Text.of(on_disk.text or "")
         tracked.stat = None
@@ -187,7 +198,9 @@ class Reconciler:
         if self._is_save(tracked, on_disk):
             return
         explained, behind = self._explained(tracked, on_disk), self.behind
-        if explained is not None and behind is not None and behind.may_be_an_agents(tracked):
+        for _ in range(_PEEKS):
+            if explained is None or behind is None or not behind.may_be_an_agents(tracked):
+                break
             # A save may be seen before it is told
             behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
             if await tracked.history.until_told(RELOAD_SECONDS):
@@ -196,6 +209,12 @@ class Reconciler:
                 if self._is_save(tracked, on_disk):
                     return
             explained = self._explained(tracked, on_disk)
+            if self._storage.stat(path) == on_disk.stat:
+                break
+            newer = await self._peek(tracked, path)
+            if newer is None:
+                break
+            on_disk, explained = newer, self._explained(tracked, newer)
         before, known = tracked.saved, tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._emptied.add(tracked.document.uri)
@@ -211,6 +230,10 @@ class Reconciler:
             return  # by the editor: where its text differs now, that was done since
         if explained is None and on_disk.text is not None:
             before = tracked.history.base(on_disk.text, before)
+        elif explained is not None and on_disk.text is not None and behind is not None:
+            save = tracked.history.unseen_save(on_disk.text)
+            if save is not None and before is not None:
+                behind.passes(tracked, save, changed_at(on_disk.stat) - 1, start=before)
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
         base = before if undecided is None else undecided.base

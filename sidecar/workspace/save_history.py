@@ -5,6 +5,8 @@ A didSave says that some text was saved, not which one (core/past.py). The disk 
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable
 from typing import Literal
 
 import anyio
@@ -14,9 +16,13 @@ from sidecar.core.diff import diff
 from sidecar.core.normal import normal
 from sidecar.core.past import Past
 from sidecar.core.text import Rope, Text
+from sidecar.workspace.acts import now as file_time
 
 MAX_BASES = 32
 """Texts among which the base of a change from outside is looked for: the newest of those that may have been saved before it."""
+
+MAX_TIMES = 16_384
+"""Texts of which it is known when they came to be."""
 
 ENCODINGS = (
     *("cp1252", "latin-1", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "koi8-r", "cp1253", "cp1254"),
@@ -39,6 +45,8 @@ class SaveHistory:
         self._users = 0
         """The newest text that an edit of the user's led to."""
         self._telling = anyio.Event()
+        self._times = array("q")
+        """When the newest of the texts came to be; see acts.py."""
         self._encoding: str | None = None
         """The file's, once bytes that are not UTF-8 were found to be one of the texts in it."""
 
@@ -64,6 +72,22 @@ class SaveHistory:
     def edited(self, document: Rope, edit: Edit) -> None:
         """`edit` led to what `document` says now."""
         self._past.edited(document, edit)
+        self._times.append(file_time())
+        if len(self._times) > 2 * MAX_TIMES:
+            del self._times[:MAX_TIMES]
+
+    @property
+    def edited_at(self) -> int:
+        """When it was edited last; 0: never."""
+        return self._times[-1] if self._times else 0
+
+    def said_at(self, text: str) -> int | None:
+        """When the document began to say `text` (compared form); None if it did not since it was last known to be saved. 0: nobody knows."""
+        number = self._past.find(text)
+        if number is None:
+            return None
+        place = len(self._times) - 1 - (self._past.newest - number)
+        return self._times[place] if place >= 0 else 0
 
     def before_newest(self) -> Text:
         """The text that the newest edit changed."""
@@ -118,8 +142,22 @@ class SaveHistory:
         self._outside = self._past.newest
         if told is None or known is None:
             return known
-        texts = [known, *(normal(str(text)) for text in self._past.texts(told - MAX_BASES + 1, told))]
-        return min(reversed(texts), key=lambda text: _difference(text, disk))
+        return _closest([*self._saveable(told), known], disk)
+
+    def unseen_save(self, disk: str) -> str | None:
+        """A text that was saved (compared form) before the disk came to say `disk`, which the document says, too; None: no save was told of
+        which nobody saw the bytes."""
+        told, self._told = self._told, None
+        texts = [] if told is None else self._saveable(told)
+        return _closest(texts, disk) if texts else None
+
+    def _saveable(self, told: int) -> list[str]:
+        """What a save may have saved that was told after the text with that number, the newest first."""
+        return [normal(str(text)) for text in reversed(self._past.texts(told - MAX_BASES + 1, told))]
+
+
+def _closest(texts: Iterable[str], disk: str) -> str:
+    return min(texts, key=lambda text: _difference(text, disk))
 
 
 def _difference(old: str, new: str) -> int:

@@ -161,8 +161,10 @@ class State:
 
     def _closed(self, uri: DocumentUri) -> None:
         tracked = self.documents.closed(uri)
-        if tracked is not None and not tracked.is_clean():
-            self.documents.disk.closed_with(uri, tracked.text())
+        if tracked is not None:
+            self.documents.disk.closed(uri, tracked.history.said_at)
+            if not tracked.is_clean():
+                self.documents.disk.closed_with(uri, tracked.text(), tracked.history.edited_at)
         reviewed = self.ledgers.get(uri)
         if tracked is not None and reviewed is not None:
             # What came while an edit of ours is on its way is told to the ledger when that is settled.

@@ -1,7 +1,7 @@
 """Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
 
 1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
-   removed and is back with a text that it had before an agent changed it. A text with which the user closed the file is the user's:
+   removed and is back with a text that it had before an agent changed it; that it is removed again, is a change. A text with which the user closed the file is the user's:
    a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
 3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
@@ -50,11 +50,11 @@ class Whose:
         """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
 
         `start`: what the file said when the turn began, where that is known."""
-        if start is not None and start.text == after:
-            return []
         if not self._evidence.is_acting():
             return []
-        if after is not None and self._disk.was_closed_with(uri, after):
+        if start is not None and start.text == after and not await self._was_back(path, before, after):
+            return []
+        if after is not None and self._disk.was_closed_with(uri, after, at):
             return []
         if await self._journal.put_back(path, after):
             return []
@@ -72,3 +72,7 @@ class Whose:
         if self._evidence.during(path) is not None:
             return [*found, Part(after, None)]
         return found
+
+    async def _was_back(self, path: str, before: str | None, after: str | None) -> bool:
+        """Whether a file is removed that somebody had brought back."""
+        return after is None and before is not None and await self._journal.held(path, before)

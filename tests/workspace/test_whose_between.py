@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.uri import DocumentUri
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import NEOVIM, VSCODE, Habits
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
 from tests.workspace.test_whose import apart, reject_all, rows, runs, short
@@ -257,6 +258,142 @@ def test_the_agent_changes_what_the_user_brought_back(tmp_path: Path) -> None:
         await asyncio.sleep(15)
         texts = [row for row in rows(bench) if "file" not in row]
         assert [(row["oldText"].strip(), row["newText"].strip()) for row in texts] == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_the_agent_writes_right_after_the_users_save(tmp_path: Path) -> None:
+    """Nobody has seen the bytes of the save when the file says something else."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        tick()
+        turn.puts("a.txt", CHANGED.replace("one", "mine"))
+        editor.model.reload(editor.uri("a.txt"))
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_closed_with_what_the_editor_took_from_the_disk(tmp_path: Path) -> None:
+    """That is no save which was on its way: the file said it first."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        tick()
+        editor.model.reload(editor.uri("a.txt"))
+        editor.closes("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_a_save_arrives_after_it_was_undone_and_closed(tmp_path: Path) -> None:
+    """The editor tells nothing of it any more. The document had said that text: it is the user's."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        editor.replaces("a.txt", "one", "mine")
+        editor.undoes("a.txt")
+        editor.closes("a.txt")
+        tick()
+        (tmp_path / "a.txt").write_text(BASE.replace("one", "mine"))
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not rows(bench)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_emptied_while_it_is_opened(tmp_path: Path) -> None:
+    """The document has what the file said when the turn began; that is not unsaved work of the user's."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        editor.opens("a.txt")
+        (tmp_path / "a.txt").write_text("")
+        await asyncio.sleep(0.1)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.2)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("habits", [VSCODE, NEOVIM])
+def test_a_reload_that_opens_the_document_again_is_counted_once(tmp_path: Path, habits: Habits) -> None:
+    """Neovim closes it for that, and opens it again, while the change is noted."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for call, text in (("c1", CHANGED), ("c2", CHANGED + "six\n")):
+            await runs(turn, "a.txt", text, call=call)
+            turn.bench.workspace.files_changed([DocumentUri(turn.bench.uri("a.txt"))])
+            await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR"), ("", "six")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, script, before=opened, after=after, journal=Slow())
+
+
+def test_what_the_user_brought_back_is_removed_again(tmp_path: Path) -> None:
+    """There was no file when the second turn began; that it is gone at its end is the agent's all the same."""
+    (tmp_path / "a.txt").write_text(BASE)
+    turns: list[str] = []
+
+    async def removes(turn: Turn, call: str) -> None:
+        turn.says("execute", call=call)
+        tick()
+        (tmp_path / "a.txt").unlink()
+        tick()
+        turn.says("execute", call=call, status="completed")
+        tick()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        if len(turns) == 1:
+            await removes(turn, "c1")
+            return
+        await runs(turn, "other.txt", "", call="c2")
+        (tmp_path / "a.txt").write_text(BASE)
+        tick()
+        await asyncio.sleep(HEARD)
+        await removes(turn, "c3")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
         await reject_all(bench)
         assert (tmp_path / "a.txt").read_text() == BASE
 
