@@ -13,20 +13,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import escape, shorten
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author, Hunk
-from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, from_path
+from sidecar.core.uri import DocumentUri
 from sidecar.disk import Decoded, Missing, Stat, decode
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.accounts import Accounts
@@ -37,14 +36,16 @@ from sidecar.workspace.documents import Tracked
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.glimpses import Glimpses, gone_at
-from sidecar.workspace.ledgers import changes_as_steps
+from sidecar.workspace.known_before import KnownBefore, Then
+from sidecar.workspace.legs import Leg, Seen, as_one, changes_of, has, on_top, raw_before, user_steps, without
 from sidecar.workspace.places import locate
 from sidecar.workspace.ports import Editor, Level
 from sidecar.workspace.recording import Recorder, lines_changed
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import OnDisk
-from sidecar.workspace.turn_starts import Before, Changed, TurnStarts
+from sidecar.workspace.turn_starts import Changed, TurnStarts
+from sidecar.workspace.whole_files import WholeFiles
 from sidecar.workspace.whose import Known, Part, Whose
 
 WAIT_SECONDS = 2.0
@@ -53,74 +54,6 @@ SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may take until a change on the disk is entered beside it."""
 EMPTY_SECONDS = 2.0
 """How long a file that is empty all at once, while a command runs, is given to be filled: `command > file` empties it first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Leg:
-    """One after the other, they lead from what the file said to what it says."""
-
-    after: str
-    """Compared form."""
-    at: int
-    """When the file had become so; see acts.py."""
-    part: Part | None = None
-    """None: it is nobody's to review. An editor may reload all of a text, or many lines at once: what was changed there is told by the texts."""
-    author: Author | None = None
-    """Once it is journalled."""
-
-    @property
-    def is_somebodys(self) -> bool:
-        return self.part is not None
-
-    @property
-    def session(self) -> Session | None:
-        return None if self.part is None else self.part.session
-
-    def is_with(self, later: Leg) -> bool:
-        """Whether both are the same one's."""
-        return self.is_somebodys == later.is_somebodys and self.session == later.session
-
-
-@dataclass(slots=True)
-class Seen:
-    """A change on the disk of an open document, and whose it is."""
-
-    legs: Sequence[Leg]
-    start: str
-    """What the file said before it, compared form."""
-    before: str
-    """The mirror before it, raw."""
-    hunks: Sequence[Hunk]
-    """The ledger's, in `before`."""
-    changes: Sequence[ChangeSet] | None
-    """A leg's each, the first of `before`; None: they do not go together with what the user has not saved."""
-    writes: int
-    """Agents' edits through the editor at that time."""
-
-    @property
-    def session(self) -> Session | None:
-        return self.legs[-1].session
-
-    @property
-    def author(self) -> Author | None:
-        return self.legs[-1].author
-
-
-@dataclass(frozen=True, slots=True)
-class _Then:
-    """What a file is known to have said last, before the change that is looked at."""
-
-    text: str | None = None
-    """None: there was no file, or no text."""
-    like: Decoded | None = None
-    """Something of the same encoding and mark."""
-    exact: bool = False
-    """`text` is raw."""
-    state: FileState | None = None
-    """Where nothing was written since the turn began: what was there then."""
-    mode: int = 0o644
-    why: str = ""
-    """Why it is not known."""
 
 
 class Behind:
@@ -148,6 +81,8 @@ class Behind:
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
         self._glimpses = Glimpses(state, evidence, starts, files)
+        self._known = KnownBefore(evidence, starts, self.accounts, files)
+        self.whole = WholeFiles(state, editor, recorder, whose, files, self._glimpses)
         self._passing: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
         """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
         self._entering: dict[DocumentUri, anyio.Lock] = {}
@@ -203,7 +138,7 @@ class Behind:
         legs: list[Leg] = []
         passed: list[tuple[str, int]] = []
         if self._evidence.is_acting():
-            start = await self._started(uri, path)
+            start = await self._known.at_start(uri, path)
             passed += self._passed(uri, path, before, disk, since, at)
             legs = await self._legs(uri, path, before, [*passed, (disk, at)], start)
             self.accounts.says(uri, disk, at=at)
@@ -213,16 +148,16 @@ class Behind:
         legs = legs or [Leg(disk, at)]
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         now = Normal(raw)
-        if emptied or _has(before, now.text, [disk, *(text for text, _ in passed)]):
+        if emptied or has(before, now.text, [disk, *(text for text, _ in passed)]):
             taken = self._before_it_was_taken(tracked, now, before)
             if taken is not None:
                 raw, hunks = taken
-            elif emptied or _has(before, now.text, [disk]):
+            elif emptied or has(before, now.text, [disk]):
                 return None  # it came through the editor as well, or in line ends that nobody knows any more
-        changes = _on_top(raw, before, legs)
+        changes = on_top(raw, before, legs)
         if changes is None:
-            legs = [_as_one(legs)]
-            changes = _on_top(raw, before, legs)
+            legs = [as_one(legs)]
+            changes = on_top(raw, before, legs)
         if not any(leg.is_somebodys for leg in legs):
             return None if changes is None else Seen(legs, before, raw, hunks, changes, writes)
         begun = await self._begin_legs(path, before, legs)
@@ -235,7 +170,7 @@ class Behind:
         hunks = tracked.hunks_when_clean
         if hunks is None:
             return None
-        raw = _without(diff(before, now.text), now, before)
+        raw = without(diff(before, now.text), now, before)
         if len(raw) != tracked.length_when_clean or any(raw[h.start : h.end] != h.text for h in hunks):
             return None
         return raw, hunks
@@ -308,7 +243,7 @@ class Behind:
         session = self._evidence.during(path)
         if session is None:
             return False
-        then = await self._then(session, tracked.document.uri, path, None, None)
+        then = await self._known.last(session, tracked.document.uri, path, None, None)
         return then is not None and then.text is not None and normal(then.text) == text
 
     async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
@@ -379,15 +314,15 @@ class Behind:
         if session is None:
             return
         async with self._one_at_a_time(uri):
-            then = await self._then(session, uri, path, None, None)
+            then = await self._known.last(session, uri, path, None, None)
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
                 return
             before = None if then.text is None else normal(then.text)
             if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
                 return
-            if not _has(before or "", tracked.text(), [on_disk.text]):
+            if not has(before or "", tracked.text(), [on_disk.text]):
                 return  # it was opened with an older text; the reconciler brings the two together
-            start, at = await self._started(uri, path), changed_at(on_disk.stat)
+            start, at = await self._known.at_start(uri, path), changed_at(on_disk.stat)
             passed = self._passed(uri, path, before or "", on_disk.text, None, at)
             legs = await self._legs(uri, path, before, [*passed, (on_disk.text, at)], start)
             self.accounts.says(uri, on_disk.text, at=at)
@@ -419,11 +354,11 @@ class Behind:
         reviewed = self._state.ledgers.at(uri, now, live=True)
         ledger = reviewed.ledger
         ledger.hunks = tuple(review[1])
-        _user_steps(ledger, review[0], Text.of(before))
+        user_steps(ledger, review[0], Text.of(before))
         for leg, change in zip(legs, changes, strict=True):
             after = change.apply(before)
             if leg.author is None:
-                _user_steps(ledger, before, Text.of(after))
+                user_steps(ledger, before, Text.of(after))
             else:
                 ledger.agent_edit(Text.of(before), change, Text.of(after), leg.author)
             if leg.session is not None:
@@ -432,7 +367,7 @@ class Behind:
         # The editor may have taken the next change from the disk already
         is_clean = tracked.saved is not None and normal(before) == tracked.saved
         tracked.hunks_when_clean, tracked.length_when_clean = ledger.hunks if is_clean else None, len(before)
-        _user_steps(ledger, before, now)
+        user_steps(ledger, before, now)
         self._state.ledgers.moved(reviewed)
 
     def _enter_opened(
@@ -442,11 +377,11 @@ class Behind:
         if tracked.agents_edits or tracked.flight is not None:
             return  # what agents have written in it since is not to be lost
         now = Normal(str(tracked.document.snapshot()))
-        raw_after = _without(diff(after, now.text), now, after)
-        raw_before = _without(diff(before or "", after), Normal(raw_after), before or "")
+        raw_after = without(diff(after, now.text), now, after)
+        raw_before = without(diff(before or "", after), Normal(raw_after), before or "")
         review = tracked.review_when_opened or (raw_before, ())
         leg = Leg(after, 0, part, author)
-        self._enter(tracked, review, raw_before, [leg], [_changes(raw_before, raw_after)])
+        self._enter(tracked, review, raw_before, [leg], [changes_of(raw_before, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self._hunks(tracked.document.uri)
 
     def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
@@ -501,31 +436,6 @@ class Behind:
         finally:
             ticket.release()
 
-    async def whole_files(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters what of these changes is not of texts: symbolic links, modes, and files that were moved. → the others."""
-        left: list[Changed] = []
-        for row in rows:
-            was, old = row.before.state, row.path
-            if row.link is not None or (was is not None and was.is_link):
-                now = await self._files.found(old)
-                if not isinstance(now, Refusal) and was != now and not self._files.says(old, now):
-                    await self._enter_whole(row, was, now)
-                continue
-            if was is not None and row.mode is not None and was.mode != row.mode:
-                now = FileState(was.data, row.mode)
-                if not self._files.says_mode(old, row.mode):
-                    await self._enter_whole(row, was, now)
-            left.append(row)
-        return left
-
-    async def _enter_whole(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
-        uri = from_path(row.path)
-        at = self._glimpses.link_changed_at(row.path)
-        parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
-        self._files.is_now(row.path, now)
-        if parts:
-            await self.enter_file(row.path, was, now, parts[-1])
-
     async def _look(
         self,
         session: Session,
@@ -540,7 +450,7 @@ class Behind:
         at: int,
         last: bool,
     ) -> str:
-        then = await self._then(session, uri, path, named, row)
+        then = await self._known.last(session, uri, path, named, row)
         if then is None:
             return ""
         decoded = decode(data) if isinstance(data, bytes) else None
@@ -585,7 +495,7 @@ class Behind:
         session: Session,
         uri: DocumentUri,
         path: str,
-        then: _Then,
+        then: Then,
         data: bytes | Refusal | None,
         decoded: Decoded | Refusal | None,
         mode: int | None,
@@ -607,7 +517,7 @@ class Behind:
             return ""
         if before is None:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
-        start = await self._started(uri, path)
+        start = await self._known.at_start(uri, path)
         after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
         old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
         parts = await self._whose.parts(
@@ -621,37 +531,13 @@ class Behind:
         self.accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True)
         self._files.is_now(path, state)
         if parts:
-            await self.enter_file(path, before, state, parts[-1])
+            await self.whole.enter(path, before, state, parts[-1])
         elif data is None:
-            self._forget_review(uri)
+            self.whole.forget_review(uri)
         return ""
 
-    async def enter_file(
-        self, path: str, before: FileState | None, after: FileState | None, part: Part, moved_from: str = ""
-    ) -> None:
-        """Journals a change of a whole file, and puts it under review."""
-        author = await self._recorder.begin_file(part.session, path, before, after, call=part.call)
-        if isinstance(author, Refusal):
-            self._editor.show("warning", author.message)
-            return
-        uri = from_path(path)
-        if after is None:
-            self._forget_review(uri)
-        self._files.enter(path, before, after, author, moved_from)
-        if part.session is not None:
-            lines = before.data.count(b"\n") if before is not None and after is None else 0
-            part.session.touch(uri, 0, lines)
-        await self._recorder.finish(author, "done")
-
-    def _forget_review(self, uri: DocumentUri) -> None:
-        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back."""
-        reviewed = self._state.ledgers.get(uri)
-        if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
-            reviewed.gone()
-            self._state.ledgers.moved(reviewed)
-
     async def _note(
-        self, session: Session, uri: DocumentUri, path: str, then: _Then, found: Decoded, at: int
+        self, session: Session, uri: DocumentUri, path: str, then: Then, found: Decoded, at: int
     ) -> None:
         """A text is another one now."""
         now = found.text
@@ -662,16 +548,16 @@ class Behind:
             compared = normal(now)
         if then.text is None:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
-        start = await self._started(uri, path)
+        start = await self._known.at_start(uri, path)
         parts = await self._whose.parts(uri, path, before, compared, at, start)
         self.accounts.says(uri, now, exact=True)
         self._files.came(path)
         if not parts:
             self._is_nobodys(uri, now)
             return
-        raw = then.text if then.exact or then.text is None else _raw_before(then.text, now)
+        raw = then.text if then.exact or then.text is None else raw_before(then.text, now)
         for part in parts:
-            after = now if part.after == compared else _raw_before(part.after or "", now)
+            after = now if part.after == compared else raw_before(part.after or "", now)
             author = await self._begin(part, path, raw, after, found.encoding, found.bom)
             if author is not None:
                 self._enter_text(uri, part, author, raw, after)
@@ -689,7 +575,7 @@ class Behind:
                 tracked, part, author, None if before is None else normal(before), normal(after)
             )
             return
-        self._recorder.disk_edit(part.session, uri, author, before or "", _changes(before or "", after))
+        self._recorder.disk_edit(part.session, uri, author, before or "", changes_of(before or "", after))
 
     def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
         """The file's text came from the user, or is as it was when the turn began: so is what was under review in it."""
@@ -699,44 +585,6 @@ class Behind:
             reviewed.seen(Text.of(now))
             if reviewed.ledger.hunks != hunks:
                 self._state.ledgers.moved(reviewed)
-
-    # What it was
-
-    async def _started(self, uri: DocumentUri, path: str) -> Known | None:
-        """What the file said when the nearest turn began."""
-        session = self._evidence.during(path)
-        before = None if session is None else await self._starts.before(session.id, path)
-        if before is None or before.why:
-            return None
-        if before.state is None:
-            return Known(None)
-        text = _text(before.state)
-        return None if text is None else Known(normal(text.text))
-
-    async def _then(
-        self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None
-    ) -> _Then | None:
-        """What the file is known to have said last; None: nobody knows anything of it."""
-        start = row.before if row is not None else await self._starts.before(session.id, path)
-        like = _like(start, named)
-        account = self.accounts.get(uri)
-        if account is not None and account.lost:
-            return _Then(why="too much changed in this turn to keep all of it")
-        if account is not None:
-            state = self._files.known(path)
-            if account.text is None and state is not None:
-                return _Then(state=state)
-            was = None if start is None else start.state
-            return _Then(account.text, like, account.exact, mode=0o644 if was is None else was.mode)
-        if start is not None:
-            if start.why:
-                return _Then(why=start.why)
-            if start.state is None:
-                return _Then()
-            return _Then(None if like is None else like.text, like, exact=True, state=start.state)
-        if named is None:
-            return None
-        return _Then(named.text, like, exact=True, why=named.why)
 
     async def _begin(
         self,
@@ -768,78 +616,3 @@ class Behind:
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._entering.pop(uri, None)
-
-
-def _has(before: str, now: str, texts: Sequence[str]) -> bool:
-    """Whether the mirror has one of the texts that the file said after `before` (all in the compared form), with what the user typed."""
-    found = (merge(before, now, text) for text in texts)
-    return any(not isinstance(merged, Conflict) and merged.changes.is_empty for merged in found)
-
-
-def _on_top(raw: str, before: str, legs: Sequence[Leg]) -> list[ChangeSet] | None:
-    """What the legs from `before` (compared form) change in a mirror that says `raw`; None: it does not go together."""
-    changes: list[ChangeSet] = []
-    for leg in legs:
-        now = Normal(raw)
-        match merge(before, now.text, leg.after):
-            case Conflict():
-                return None
-            case merged:
-                changes.append(now.changes_in_raw(merged.changes))
-        raw, before = changes[-1].apply(raw), leg.after
-    return changes
-
-
-def _as_one(legs: Sequence[Leg]) -> Leg:
-    """Where they cannot be told apart, it is not known whose they are as soon as that is so of one of them."""
-    unknown = (leg for leg in legs if leg.part is not None and leg.part.session is None)
-    known = (leg for leg in reversed(legs) if leg.part is not None)
-    leg = next(unknown, None) or next(known, legs[-1])
-    return replace(leg, after=legs[-1].after, at=legs[-1].at)
-
-
-def _shown(state: FileState | None) -> str | None:
-    """As a text that tells it from others."""
-    return None if state is None else f"{state.kind} {state.mode:o} {state.data.hex()}"
-
-
-def _like(start: Before | None, named: Named | None) -> Decoded | None:
-    if start is not None and start.state is not None:
-        return _text(start.state)
-    if named is not None and named.text is not None:
-        return Decoded(named.text, named.encoding, named.bom)  # pyright: ignore[reportArgumentType]  # it came from decoding
-    return None
-
-
-def _text(state: FileState) -> Decoded | None:
-    decoded = None if state.is_link else decode(state.data)
-    return decoded if isinstance(decoded, Decoded) else None
-
-
-def _user_steps(ledger: object, before: str, after: Text) -> None:
-    from sidecar.core.ledger import Ledger
-
-    assert isinstance(ledger, Ledger)
-    if str(after) == before:
-        return
-    length = len(before)
-    for step in changes_as_steps(diff(before, str(after))):
-        length += step.growth
-        ledger.user_edit(step, length, lambda: after)
-
-
-def _changes(before: str, after: str) -> ChangeSet:
-    if before:
-        return diff(before, after)
-    return ChangeSet.of(0, (Edit(0, 0, after),) if after else ())
-
-
-def _raw_before(text: str, now: str) -> str:
-    """`text`, in the line ends of what the file says now."""
-    return _without(diff(normal(text), normal(now)), Normal(now), normal(text))
-
-
-def _without(changes: ChangeSet, now: Normal, before: str) -> str:
-    """The raw text before `changes` led from `before` to `now` (both in the compared form)."""
-    back = now.changes_in_raw(changes.invert(before))
-    return back.apply(now.raw)

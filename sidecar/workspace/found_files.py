@@ -98,7 +98,7 @@ class FoundFiles:
             )
             return
         left: dict[str, str] = {}
-        for row in await self._behind.whole_files(session, changed):
+        for row in await self._behind.whole.rows(changed):
             why = await self._behind.look(session, row.path, row=row, last=last)
             if why:
                 left[row.path] = why

@@ -26,10 +26,11 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.acts import changed_at
-from sidecar.workspace.behind import Behind, Seen
+from sidecar.workspace.behind import Behind
 from sidecar.workspace.conflicts import Conflicts, Open
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.keeper import Keeper
+from sidecar.workspace.legs import Seen
 from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Reloaded
 from sidecar.workspace.save_history import Explained
 from sidecar.workspace.sending import (
