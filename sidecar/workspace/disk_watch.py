@@ -269,7 +269,7 @@ class DiskWatch:
         async with self._one_look:
             for session in self._evidence.active():
                 for _, named in self._evidence.named(session):
-                    await self._behind.look(session, named.path, named)
+                    await self._behind.unopened.look(session, named.path, named)
 
 
 def _is_at_or_beneath(path: str, folder: str) -> bool:

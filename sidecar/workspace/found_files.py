@@ -98,8 +98,8 @@ class FoundFiles:
             )
             return
         left: dict[str, str] = {}
-        for row in await self._behind.whole.rows(changed):
-            why = await self._behind.look(session, row.path, row=row, last=last)
+        for row in await self._behind.unopened.whole_rows(changed):
+            why = await self._behind.unopened.look(session, row.path, row=row, last=last)
             if why:
                 left[row.path] = why
         if last:

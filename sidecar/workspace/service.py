@@ -141,7 +141,7 @@ class Workspace:
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
         self.review = Review(
-            self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.left
+            self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.unopened.left
         )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
