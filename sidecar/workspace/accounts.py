@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sidecar.core.normal import normal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.acts import is_before
 from sidecar.workspace.acts import now as file_time
 
 MAX_TEXT = 64 * 1024 * 1024
@@ -43,6 +44,11 @@ class Accounts:
 
     def get(self, uri: DocumentUri) -> Account | None:
         return self._accounts.get(uri)
+
+    def has_newer(self, uri: DocumentUri, at: int) -> bool:
+        """Whether what is known of the file is newer than what it said `at` that time."""
+        known = self._accounts.get(uri)
+        return known is not None and is_before(at, known.at)
 
     def says(self, uri: DocumentUri, text: str | None, *, exact: bool = False, at: int | None = None) -> None:
         """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone. `at`: since

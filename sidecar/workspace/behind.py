@@ -282,6 +282,7 @@ class Behind:
                 return  # it was opened with an older text; the reconciler brings the two together
             start, at = await self._known.at_start(uri, path), changed_at(on_disk.stat)
             passed = self._passed(uri, path, before or "", on_disk.text, None, at)
+            passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
             legs = await self._entering.legs(uri, path, before, [*passed, (on_disk.text, at)], start)
             self.accounts.says(uri, on_disk.text, at=at)
             tracked.counted = on_disk.text
@@ -296,7 +297,7 @@ class Behind:
         if tracked.saved is not None and tracked.stat is not None:
             known = self.accounts.get(tracked.document.uri)
             if known is None or known.text is None or normal(known.text) != tracked.saved:
-                self.accounts.says(tracked.document.uri, tracked.saved)
+                self.accounts.says(tracked.document.uri, tracked.saved, at=changed_at(tracked.stat))
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

@@ -105,6 +105,8 @@ class Unopened:
                 return ""  # the reconciler's
             async with self._entering.one_at_a_time(uri):
                 for seen in self._glimpses.pop(path):
+                    if self._accounts.has_newer(uri, seen.at):
+                        continue
                     await self._look(
                         session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
                     )
@@ -205,7 +207,7 @@ class Unopened:
             at,
             start,
         )
-        self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True)
+        self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
         self._files.is_now(path, state)
         if parts:
             await self._whole.enter(path, before, state, parts[-1])
@@ -227,7 +229,7 @@ class Unopened:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
         start = await self._known.at_start(uri, path)
         parts = await self._whose.parts(uri, path, before, compared, at, start)
-        self._accounts.says(uri, now, exact=True)
+        self._accounts.says(uri, now, exact=True, at=at)
         self._files.came(path)
         if not parts:
             self._is_nobodys(uri, now)

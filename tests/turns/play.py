@@ -1,7 +1,7 @@
 """play: one whole turn (or two) by its seed, and everything of the agents' taken back at its end.
 
 The agent runs commands that write, empty and fill, rename over, delete, move, change modes, link and generate files, announced early, late, or
-not by name; it also writes through us. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
+not by name; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
 Then *Reject all* and *Undo turn* in either order, and the oracle (world.py) says what is wrong.
 """
 
@@ -14,13 +14,14 @@ import subprocess
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from sidecar.core.refusal import Refusal
+from sidecar.journal.entry import Entry
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -44,6 +45,18 @@ class Report:
 
     def __str__(self) -> str:
         return f"seed {self.seed}: " + ("; ".join(self.problems) or "nothing wrong")
+
+
+class SlowJournal(MemoryJournal):
+    """Each entry takes `seconds` to be durable."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        await asyncio.sleep(self.seconds)
+        return await super().begin(entry, takes_back)
 
 
 class Scripted(IdleAgents):
@@ -76,6 +89,7 @@ def tick() -> None:
 
 class _Turn:
     def __init__(self, seed: int, folder: Path, say: Callable[[str], None], report: Report) -> None:
+        self.seed = seed
         self.random = Random(f"turns {seed}")
         self.folder = folder
         self.world = World(folder)
@@ -110,7 +124,8 @@ class _Turn:
             for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "m")):
                 subprocess.run(["git", *words], cwd=self.folder, check=True)
         self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
-        async with a_workspace(self.folder, self.editor, self.agents, journal=MemoryJournal()) as bench:
+        fsync = Random(f"fsync {self.seed}").choice([0, 0, 0.02, 0.3])
+        async with a_workspace(self.folder, self.editor, self.agents, journal=SlowJournal(fsync)) as bench:
             self.bench = bench
             bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
             self.editor.attach(bench.workspace.apply)

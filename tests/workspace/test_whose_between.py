@@ -398,3 +398,27 @@ def test_what_the_user_brought_back_is_removed_again(tmp_path: Path) -> None:
         assert (tmp_path / "a.txt").read_text() == BASE
 
     play(tmp_path, VSCODE, script, after=after)
+
+
+def test_the_agent_sends_a_file_right_after_the_users_shell(tmp_path: Path) -> None:
+    """What the file said before that write is not what it says after it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE, call="c0")
+        tick()
+        turn.puts("a.txt", MINE)
+        tick()
+        await asyncio.sleep(HEARD)
+        await runs(turn, "other.txt", "", call="c2")
+        await turn.bench.read("a.txt", session=turn.session)
+        tick()
+        await turn.bench.write("a.txt", MINE.replace("four", "FOUR"), session=turn.session)
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert ("four", "FOUR") in short(listed(bench))
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == MINE
+
+    play(tmp_path, VSCODE, script, after=after, custom=False, journal=Slow())
