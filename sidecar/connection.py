@@ -88,7 +88,8 @@ class Connection:
             found=on_path,
             told=self._told,
             offers=offers,
-            tool_server=lambda agent: None if settings.own_tools == "off" else own_server.for_agent(agent),
+            tool_server=own_server.for_agent,
+            own_tools=settings.own_tools != "off",
             longest_text=settings.max_file_bytes,
         )
         workspace = Workspace(

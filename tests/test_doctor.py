@@ -8,12 +8,15 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from sidecar.acp.ways import LIVE, way_of
 from sidecar.bridge import folder
 from sidecar.cli import main
+from sidecar.config import AgentCommand
 from sidecar.disk import openat2
 from sidecar.doctor import agents, editors, leftovers, machine, running, show, state
 from sidecar.doctor.finding import Finding
@@ -134,6 +137,86 @@ def test_running_sidecars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "project" in found
     (runtime / "acp-sidecar").chmod(0o755)
     assert "open to other users" in said(list(running.look(str(tmp_path), one.env)), "warn")
+
+
+STATUS: dict[str, Any] = {
+    "agents": [
+        {"agent": "mine", "source": "configured", "files": LIVE},
+        {"agent": "other", "source": "configured", "files": "asks the sidecar"},
+        {"agent": "idle", "source": "found", "files": "disk"},
+        {"agent": "used", "source": "found", "files": "disk"},
+    ],
+    "sessions": [
+        {"agent": "mine", "alive": True, "ownToolsLive": True},
+        {"agent": "mine", "alive": True, "ownToolsLive": False},
+        {"agent": "mine", "alive": False, "ownToolsLive": False},
+        {"agent": "used", "alive": True, "ownToolsLive": False},
+    ],
+}
+
+
+@posix
+@pytest.mark.parametrize(
+    ("status", "mark", "words"),
+    [
+        (
+            STATUS,
+            "ok",
+            [
+                f"mine: its files: {LIVE} (1 of 2 sessions)",
+                "other: its files: asks the sidecar",
+                "used: its files: disk",
+            ],
+        ),
+        ({"agents": [], "sessions": []}, "ok", []),
+        (
+            {"agents": [{"agent": "mine"}], "sessions": []},
+            "note",
+            ["it is of another version, and does not say"],
+        ),
+    ],
+)
+def test_which_way_the_agents_of_a_running_sidecar_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: Any, mark: str, words: list[str]
+) -> None:
+    for name in ("SYSTEM", "SHORT"):
+        monkeypatch.setattr(folder, name, str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    runtime = tmp_path / "run"
+    runtime.mkdir(mode=0o700)
+
+    async def answer(params: object) -> object:
+        return status
+
+    with serving(runtime, {"status": answer}, [str(tmp_path)]) as one:
+        found = list(running.look(str(tmp_path), one.env))
+    lines = [line for line in said(found, mark).splitlines() if not line.startswith("process")]
+    assert len(lines) == len(words)
+    assert all(line.strip().startswith(word) for line, word in zip(lines, words, strict=True)), lines
+
+
+def test_which_way_an_agent_on_this_machine_goes(tmp_path: Path) -> None:
+    for name in ("opencode", "codex-acp"):
+        program(tmp_path / name)
+    found = said(list(agents.look({"PATH": str(tmp_path), "HOME": str(tmp_path)})), "ok")
+    assert f"opencode acp — its files: {LIVE}" in found
+    assert "codex-acp — its files: disk" in found
+
+
+WAYS = [
+    ("opencode", AgentCommand("/x/opencode", ("acp",)), True, LIVE),
+    ("opencode", AgentCommand("/x/opencode", ("acp",)), False, "disk"),
+    ("mine", AgentCommand("npx", ("-y", "@agentclientprotocol/claude-agent-acp@1.2")), True, LIVE),
+    ("mine", AgentCommand("/x/gemini"), True, "asks the sidecar to edit"),
+    ("mine", AgentCommand("/x/agent"), True, "not tested"),
+]
+
+
+@pytest.mark.parametrize(("agent", "command", "own_tools", "way"), WAYS)
+def test_a_way_is_found_by_what_the_user_configured(
+    agent: str, command: AgentCommand, own_tools: bool, way: str
+) -> None:
+    assert way_of(agent, command, own_tools=own_tools).startswith(way)
 
 
 def test_a_machine_without_the_local_socket(monkeypatch: pytest.MonkeyPatch) -> None:

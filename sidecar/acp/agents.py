@@ -25,6 +25,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.own_tools.plugins import led_by
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
+from sidecar.acp.ways import way_of
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession, SessionRequest
 from sidecar.workspace.session_ports import AgentState, ListedSession
@@ -89,13 +90,15 @@ class HostedAgents:
         told: Callable[[AgentCommand], Command] = lambda command: command,
         offers: Offers = Offers(),  # noqa: B008  # frozen
         tool_server: Callable[[str], Json | None] = lambda agent: None,
+        own_tools: bool = True,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
         name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
-        server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `longest_text`: bytes of the largest file
+        server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
+        to ours at all. `longest_text`: bytes of the largest file
         they may write."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
@@ -103,6 +106,7 @@ class HostedAgents:
         self._told = told
         self._offers = offers
         self._tool_server = tool_server
+        self._own_tools = own_tools
         self._sessions: dict[str, _Session] = {}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
         self._limits = replace(limits, wire=replace(limits.wire, texts=texts))
@@ -296,6 +300,8 @@ class HostedAgents:
                 "pid": agent.host.process.pid if agent.host else None,
                 "name": self._info(agent).name,
                 "version": self._info(agent).version,
+                "files": way_of(agent.id, agent.command, own_tools=self._own_tools),
+                "source": agent.source,
                 "sessions": [key for key, session in self._sessions.items() if session.agent is agent],
                 "turns": sum(session.turn for session in self._sessions.values() if session.agent is agent),
             }
@@ -497,7 +503,7 @@ class HostedAgents:
     def _led(self, agent: _Agent) -> dict[str, str]:
         """The environment that leads its own tools to ours."""
         plugin = own_tools_of(agent.id, agent.command).plugin
-        server = self._tool_server(agent.id) if plugin is not None else None
+        server = self._tool_server(agent.id) if plugin is not None and self._own_tools else None
         return {} if plugin is None or server is None else led_by(plugin, server, agent.command.env)
 
     def _died(self, host: Host, words: str) -> None:

@@ -22,12 +22,12 @@ class KnownAgent:
     arguments: tuple[str, ...]
     install: str
     reads: str
-    """How it reads and writes files, as observed."""
+    """How it reads and writes files where its own tools are not live, as observed; docs/live.md explains the words."""
 
 
 KNOWN = (
     KnownAgent(
-        "fast-agent", "fast-agent", "fast-agent-acp", (), "pip install fast-agent-mcp", "through the sidecar"
+        "fast-agent", "fast-agent", "fast-agent-acp", (), "pip install fast-agent-mcp", "asks the sidecar"
     ),
     KnownAgent(
         "gemini",
@@ -35,7 +35,7 @@ KNOWN = (
         "gemini",
         ("--experimental-acp",),
         "npm i -g @google/gemini-cli",
-        "edits through the sidecar, reads the disk",
+        "asks the sidecar to edit, reads the disk",
     ),
     KnownAgent(
         "qwen",
@@ -43,25 +43,25 @@ KNOWN = (
         "qwen",
         ("--experimental-acp",),
         "npm i -g @qwen-code/qwen-code",
-        "through the sidecar",
+        "asks the sidecar",
     ),
-    KnownAgent("kimi", "Kimi CLI", "kimi", ("--acp",), "pip install kimi-cli", "through the sidecar"),
+    KnownAgent("kimi", "Kimi CLI", "kimi", ("--acp",), "pip install kimi-cli", "asks the sidecar"),
     KnownAgent(
         "vibe",
         "Mistral Vibe",
         "vibe-acp",
         (),
         "pip install mistral-vibe",
-        "through the sidecar (2.9), the disk (3)",
+        "asks the sidecar (2.9), disk (3)",
     ),
-    KnownAgent("goose", "goose", "goose", ("acp",), "see the goose project", "through the sidecar"),
+    KnownAgent("goose", "goose", "goose", ("acp",), "see the goose project", "asks the sidecar"),
     KnownAgent(
         "opencode",
         "opencode",
         "opencode",
         ("acp",),
         "npm i -g opencode-ai",
-        "writes the disk itself, and tells the sidecar too",
+        "disk; it tells the sidecar what it writes, too",
     ),
     KnownAgent(
         "claude-code",
@@ -69,12 +69,10 @@ KNOWN = (
         "claude-agent-acp",
         (),
         "npm i -g @agentclientprotocol/claude-agent-acp",
-        "the disk",
+        "disk",
     ),
-    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @zed-industries/codex-acp", "the disk"),
-    KnownAgent(
-        "copilot", "GitHub Copilot CLI", "copilot", ("--acp",), "npm i -g @github/copilot", "the disk"
-    ),
+    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @zed-industries/codex-acp", "disk"),
+    KnownAgent("copilot", "GitHub Copilot CLI", "copilot", ("--acp",), "npm i -g @github/copilot", "disk"),
 )
 
 NAMES = {agent.id: agent.name for agent in KNOWN}

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from sidecar.acp.command import elsewhere
 from sidecar.acp.known import KNOWN
+from sidecar.acp.ways import way_of
+from sidecar.config import AgentCommand
 from sidecar.doctor.finding import Finding
 
 
@@ -22,7 +24,8 @@ def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
         if where is not None:
             found += 1
             words = f"{agent.name}: {where} {' '.join(agent.arguments)}".rstrip()
-            yield Finding(area, "ok", f"{words} — its files: {agent.reads}")
+            way = way_of(agent.id, AgentCommand(where, agent.arguments))
+            yield Finding(area, "ok", f"{words} — its files: {way}")
             continue
         hidden = elsewhere(agent.command, env)
         if hidden is not None:

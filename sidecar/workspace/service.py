@@ -311,6 +311,7 @@ class Workspace:
                     "turn": s.turn,
                     "running": s.running,
                     "alive": s.alive,
+                    "ownToolsLive": s.opened is not None and s.opened.own_tools_live,
                 }
                 for s in self.state.sessions
             ],

@@ -242,22 +242,21 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
+def cut_off(it: Scene, runtime: Path) -> None:
+    it.type("typed later\n")
+    for socket in runtime.rglob("*.sock"):
+        socket.unlink()
+    kill_tools()
+
+
 async def test_the_sidecar_cannot_be_reached_any_more(
     runtime: Path, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     """A plugin works on the disk then, as it would without us. The user is told once."""
     kind = KINDS["opencode"]
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
-
-        def meanwhile() -> None:
-            it.type("typed later\n")
-            for socket in runtime.rglob("*.sock"):
-                socket.unlink()
-            kill_tools()
-
-        turn = await held(
-            it.product, it.session, model, meanwhile, it.read(), it.edit("six", "SIX", hold=True)
-        )
+        steps = it.read(), it.edit("six", "SIX", hold=True)
+        turn = await held(it.product, it.session, model, lambda: cut_off(it, runtime), *steps)
         assert turn.get("stopReason") == "end_turn", turn
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
         new = workspace / "new.txt"
@@ -267,3 +266,35 @@ async def test_the_sidecar_cannot_be_reached_any_more(
         assert it.text == "typed later\n" + BASE.replace("six", "SIX").replace("five", "FIVE")
         assert new.read_text() == "made\n"
         assert len(it.said()) == 1, it.product.boxes
+
+
+async def test_claude_is_told_that_the_sidecar_cannot_be_reached(
+    runtime: Path, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """Its own Read and Edit are not there any more in this conversation; its commands are, and nothing is lost."""
+    kind = KINDS["claude-agent-acp"]
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        steps = it.read(), it.edit("six", "SIX", hold=True)
+        turn = await held(it.product, it.session, model, lambda: cut_off(it, runtime), *steps)
+        assert turn.get("stopReason") == "end_turn", turn
+        await it.turn(it.read(), kind.run(f"sed -i s/five/FIVE/ {it.path}"))
+        assert "is not running any more" in results(model)
+        await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("five", "FIVE"))
+
+
+async def test_a_conversation_that_is_continued_after_a_restart(
+    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """A plugin is there for every conversation."""
+    kind = KINDS["opencode"]
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        await it.turn({"say": "hello"})
+        before = it.session
+    async with a_file(kind, tmp_path, workspace, model, agents_table, session=False) as it:
+        loaded: Any = await it.product.tried("sidecar.loadSession", {"sessionId": before["sessionId"]})
+        assert "error" not in loaded, loaded
+        it.type("typed\n")
+        it.session = before
+        await it.turn(it.read(), it.edit("typed", "TYPED"))
+        assert it.text == "TYPED\n" + BASE
+        assert it.said() == []

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sidecar.acp.own_tools import plugins
+from sidecar.acp.ways import LIVE
 from tests.extension.node import require_node
 from tests.gates.product import a_product
 from tests.mcp.live import SCRIPT
@@ -99,7 +100,9 @@ async def test_with_the_sidecar(tmp_path: Path) -> None:
         await product.wait_for(lambda: product.said(session) == "begun")
         assert json.loads((traces / "opencode").read_text().splitlines()[1])["params"]["mcpServers"] == []
         status: Any = await product.execute("sidecar.status")
-        (pid,) = (row["pid"] for row in status["agents"] if row["agent"] == "opencode")
+        (agent,) = (row for row in status["agents"] if row["agent"] == "opencode")
+        assert (agent["files"], status["sessions"][0]["ownToolsLive"]) == (LIVE, True)
+        pid = agent["pid"]
         told = dict(
             pair.split("=", 1) for pair in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in pair
         )

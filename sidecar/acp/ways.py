@@ -1,0 +1,19 @@
+"""Ways: how an agent gets at the text that the user sees, in words, by what the user configured. docs/live.md explains them."""
+
+from __future__ import annotations
+
+from sidecar.acp.command import Command
+from sidecar.acp.known import KNOWN
+from sidecar.acp.own_tools.table import own_tools_of
+from sidecar.acp.quirks import names_of
+
+LIVE = "live: its own tools work on the text as you see it"
+UNKNOWN = "not tested"
+
+
+def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
+    """`own_tools`: the setting `ownTools` is not off."""
+    if own_tools and own_tools_of(agent, command).live:
+        return LIVE
+    names = names_of(agent, command)
+    return next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
