@@ -26,6 +26,7 @@ LIVE = {
     "after a rejection": "You reject all, and it goes on with the text as it then is.",
     "in your line": "It edits a line in which you type at that moment. Both stay, without a conflict.",
     "pictures": "Its Read shows pictures, as without the sidecar.",
+    "PDFs": "Its Read shows PDFs, as without the sidecar.",
     "denied files": "A file that you do not let it read stays unread.",
     "sub-agent": "A sub-agent's tools are led to the sidecar too.",
     "switched off": 'With `"ownTools": "off"`, it works as it does without the sidecar\'s tools.',

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.agents
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+PDF = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\0\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -124,11 +125,17 @@ async def test_what_is_no_text_and_what_is_denied(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     (workspace / "b.png").write_bytes(PNG)
+    (workspace / "c.pdf").write_bytes(PDF)
     (workspace / ".env").write_text("KEY=secret\n")
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
         await it.turn(kind.read(workspace / "b.png"))
         assert "image" in str(model.requests[-1]["messages"])
         assert base64.b64encode(PNG).decode()[:40] in str(model.requests[-1]["messages"])
+
+        await it.turn(kind.read(workspace / "c.pdf"))
+        shows = base64.b64encode(PDF).decode()[:40] in str(model.requests[-1]["messages"])
+        it.yes("PDFs", how="yes" if shows else "no: it says that the file is not text")
+        assert shows or "is not text" in results(model) or "binary" in results(model), results(model)[-500:]
 
         allow, it.product.answer = it.product.answer, lambda text, titles: None
         await it.turn(kind.read(workspace / ".env"))

@@ -36,7 +36,9 @@ async def test_a_conversation_after_a_restart(
         assert row["transcript"]
         assert row["title"], "the prompt's first words, or what the agent calls it"
         record: Any = await product.execute("sidecar.transcript", name)
-        assert [record["entries"][0]["type"], record["entries"][-1]["type"]] == ["prompt", "end"]
+        kinds = [entry["type"] for entry in record["entries"]]
+        assert kinds[0] == "prompt"
+        assert "end" in kinds, "and perhaps an update: Claude may send its title after the turn"
         product.updates.clear()
         loaded: Any = await product.execute("sidecar.loadSession", name)
         shown = json.dumps([update for session_id, update in product.updates if session_id == name])
