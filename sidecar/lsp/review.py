@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 
 from lsprotocol import types
 
+from sidecar.core.chunks import terminators
 from sidecar.core.escape import plain
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
@@ -179,7 +180,7 @@ _WHOLE = {
 
 def _count(text: object) -> int:
     words = str(text)
-    return len(words.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")) if words else 0
+    return terminators(words) + (words[-1:] not in ("", "\n", "\r"))
 
 
 def _hint(row: Json) -> Json:

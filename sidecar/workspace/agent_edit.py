@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sidecar.core.belief import Candidate
@@ -11,18 +12,32 @@ from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.core.writes import EditText, NoChange
+from sidecar.core.writes import EditText, NoChange, Plan
+from sidecar.workspace.aside import LARGE, aside
 from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.door import Intent, Landed, Planned, Right, Stop
 from sidecar.workspace.places import Place
 from sidecar.workspace.reads import desynchronised
-from sidecar.workspace.recording import Recorder
+from sidecar.workspace.recording import Recorder, lines_changed
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
 """Called for a refused write, with the texts that it could have been based on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkedOut:
+    """A plan for these texts."""
+
+    candidates: tuple[Candidate, ...]
+    before: str
+    plan: Plan | Refusal
+    edit: Planned | None
+    lines: tuple[int, int]
+    """Added and removed by the edit."""
 
 
 class AgentEdit(Intent[Refusal | None]):
@@ -44,6 +59,26 @@ class AgentEdit(Intent[Refusal | None]):
         """Of the document, which may be open by another name."""
         self._author: Author | None = None
         """The author of the latest attempt."""
+        self._ahead: _WorkedOut | None = None
+
+    async def prepare(self, tracked: Tracked) -> None:
+        """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
+        snapshot = tracked.document.snapshot()
+        size = len(snapshot) + len(self._task.content)
+        if size > LARGE:
+            before, candidates = str(snapshot), self._candidates(tracked.document.uri)
+            self._ahead = await aside(size, lambda: self._worked_out(candidates, before))
+
+    def _worked_out(self, candidates: tuple[Candidate, ...], before: str) -> _WorkedOut:
+        now = Normal(before)
+        plan = self._task.plan(candidates, now.text)
+        edit, lines = None, (0, 0)
+        if isinstance(plan, EditText):
+            changes = now.changes_in_raw(plan.changes)
+            known = plan.after if changes is plan.changes else None
+            edit = Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
+            lines = lines_changed(Text.of(before), changes) if len(before) > LARGE else (0, 0)
+        return _WorkedOut(candidates, before, plan, edit, lines)
 
     def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
         task, place = self._task, self._place
@@ -53,23 +88,24 @@ class AgentEdit(Intent[Refusal | None]):
             task.session, tracked, task.wanted, task.ticket.moment
         ):
             return Stop(None)
-        now = Normal(str(tracked.document.snapshot()))
+        before = str(tracked.document.snapshot())
         candidates = self._candidates(tracked.document.uri)
-        plan = task.plan(candidates, now.text)
-        match plan:
+        ahead = self._ahead
+        if ahead is None or ahead.before != before or ahead.candidates != candidates:
+            ahead = self._ahead = self._worked_out(candidates, before)
+        match ahead.plan:
             case NoChange():
                 return Stop(None)
-            case Refusal():
-                return Stop(plan)
-            case Conflict():
-                self._tell(task, tracked, candidates, plan)
-                return Stop(conflict(place.requested, plan))
+            case Refusal() as refusal:
+                return Stop(refusal)
+            case Conflict() as found:
+                self._tell(task, tracked, candidates, found)
+                return Stop(conflict(place.requested, found))
             case EditText():
-                changes = now.changes_in_raw(plan.changes)
-                known = plan.after if changes is plan.changes else None
-                return Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
+                assert ahead.edit is not None
+                return ahead.edit
             case _:
-                assert_never(plan)
+                assert_never(ahead.plan)
 
     def already(self, tracked: Tracked, planned: Planned) -> None:
         return None
@@ -89,7 +125,13 @@ class AgentEdit(Intent[Refusal | None]):
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         assert self._author is not None, "journalled first"
         self._uri = tracked.document.uri
-        return self._recorder.live_edit(self._task.session, self._uri, self._author)
+        ahead = self._ahead
+        known = (
+            (planned.changes, ahead.lines)
+            if ahead is not None and ahead.edit is planned and len(ahead.before) > LARGE
+            else None
+        )
+        return self._recorder.live_edit(self._task.session, self._uri, self._author, known)
 
     def what(self) -> str:
         return f"{self.label}'s edit"

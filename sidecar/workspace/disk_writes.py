@@ -13,8 +13,9 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Missing, Resolved
+from sidecar.workspace.aside import aside
 from sidecar.workspace.places import Place
-from sidecar.workspace.recording import Recorder
+from sidecar.workspace.recording import DiskChange, Recorder
 from sidecar.workspace.sending import RELOAD_SECONDS, Reload, Sender
 from sidecar.workspace.state import State
 from sidecar.workspace.write_task import Misplaced, WriteDone, WriteTask, conflict, withdrawn
@@ -36,7 +37,8 @@ class DiskWriter:
         decoded = await storage.read(file)
         if isinstance(decoded, Refusal):
             return decoded
-        now = Normal(decoded.text)
+        size = len(decoded.text) + len(task.content)
+        now = await aside(size, lambda: Normal(decoded.text))
         disk = self._state.documents.disk
         disk.seen(place.uri, now.text)
         candidates = self._state.candidates(session, place.uri, task.ticket.moment)
@@ -46,7 +48,7 @@ class DiskWriter:
             taken_out = merge(misplaced.text, now.text, misplaced.without)
             if isinstance(taken_out, Merged):
                 proper = Normal(now.changes_in_raw(taken_out.changes).apply(now.raw))
-        plan = task.plan(candidates, proper.text)
+        plan = await aside(size, lambda: task.plan(candidates, proper.text))
         match plan:
             case NoChange() if proper is now:
                 task.believe(beliefs, place.uri)
@@ -56,13 +58,14 @@ class DiskWriter:
             case Refusal() if proper is now:
                 return plan
             case EditText():
-                changes = proper.changes_in_raw(plan.changes)
+                wanted = plan.changes
+                changes = await aside(size, lambda: proper.changes_in_raw(wanted))
             case NoChange() | Conflict() | Refusal():
                 changes = ChangeSet(len(proper.raw))
             case _:
                 assert_never(plan)
-        after = changes.apply(proper.raw)
-        data = storage.encode(after, decoded, place.requested)
+        after = await aside(size, lambda: changes.apply(proper.raw))
+        data = await aside(size, lambda: storage.encode(after, decoded, place.requested))
         if isinstance(data, Refusal):
             return data
         unwritable = storage.check_writable(file, len(data))
@@ -73,6 +76,7 @@ class DiskWriter:
         )
         if isinstance(author, Refusal):
             return author
+        known = await aside(size, lambda: DiskChange.of(proper.raw, changes))
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
@@ -87,7 +91,7 @@ class DiskWriter:
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
-            self._recorder.disk_edit(session, place.uri, author, proper.raw, changes)
+            self._recorder.disk_edit(session, place.uri, author, proper.raw, changes, known)
         if isinstance(
             plan, Conflict | Refusal
         ):  # nothing of the agent's was written; what was there before is back

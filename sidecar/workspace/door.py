@@ -128,6 +128,10 @@ class Intent(ABC, Generic[End]):
     goes_on_on_disk = False
     """A document that is closed meanwhile is changed on the disk instead, and an edit at a wrong place taken out there."""
 
+    async def prepare(self, tracked: Tracked) -> None:
+        """May do the work of `plan` in advance, in a thread, as far as it depends on the texts only."""
+        return
+
     @abstractmethod
     def plan(self, tracked: Tracked) -> Planned | Stop[End]:
         """Plans the edit for the document's current text. Synchronous."""
@@ -191,6 +195,8 @@ class Door:
         refusals = moves = stood_still = 0
         reason = "it does not offer versioned workspace edits"
         while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
+            if not tracked.closed:
+                await intent.prepare(tracked)
             if not await tracked.rest(ANSWER_SECONDS):
                 return Unanswered()
             if tracked.closed:

@@ -17,6 +17,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Resolved
+from sidecar.workspace.aside import aside
 from sidecar.workspace.background import Background
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.ledgers import Reviewed
@@ -117,7 +118,8 @@ class Keeper:
         hunks = reviewed.ledger.hunks
         if hunks:
             text = self.text_of(reviewed)
-            await self._journal.save_ledger(reviewed.uri, str(text), to_json(hunks))
+            raw = await aside(len(text), lambda: to_json(hunks))
+            await self._journal.save_ledger(reviewed.uri, str(text), raw)
         elif not reviewed.is_gone:  # it may be on another branch
             await self._journal.forget_ledger(reviewed.uri)
 

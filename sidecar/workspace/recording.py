@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
@@ -20,6 +21,21 @@ from sidecar.workspace.ledgers import changes_as_steps
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class DiskChange:
+    """What is noted of a change on the disk, worked out from its texts."""
+
+    before: Text
+    after: Text
+    lines: tuple[int, int]
+    """Added and removed."""
+
+    @staticmethod
+    def of(before: str, changes: ChangeSet) -> DiskChange:
+        text = Text.of(before)
+        return DiskChange(text, Text.of(changes.apply(before)), lines_changed(text, changes))
 
 
 class Recorder:
@@ -111,9 +127,13 @@ class Recorder:
         await self._journal.finish(author.write, state)
 
     def live_edit(
-        self, session: Session, uri: DocumentUri, author: Author
+        self,
+        session: Session,
+        uri: DocumentUri,
+        author: Author,
+        counted: tuple[ChangeSet, tuple[int, int]] | None = None,
     ) -> Callable[[Text, ChangeSet, Text], None]:
-        """Returns the callback for when an open document's text was changed as planned."""
+        """Returns the callback for when an open document's text was changed as planned. `counted`: changes, and the `lines_changed` by them."""
 
         def applied(before: Text, changes: ChangeSet, after: Text) -> None:
             tracked = self._state.documents.get(uri)
@@ -124,7 +144,10 @@ class Recorder:
             reviewed.ledger.agent_edit(before, changes, after, author)
             if not is_open:  # closed since: reopening it shows whether the disk has it
                 reviewed.text = after
-            session.touch(uri, *lines_changed(before, changes))
+            as_counted = counted is not None and counted[0] == changes
+            session.touch(
+                uri, *(counted[1] if counted is not None and as_counted else lines_changed(before, changes))
+            )
             session.changed_at[uri] = first_line(before, changes)
             self._state.ledgers.moved(reviewed)
 
@@ -150,16 +173,22 @@ class Recorder:
         return applied
 
     def disk_edit(
-        self, session: Session | None, uri: DocumentUri, author: Author, before: str, changes: ChangeSet
+        self,
+        session: Session | None,
+        uri: DocumentUri,
+        author: Author,
+        before: str,
+        changes: ChangeSet,
+        known: DiskChange | None = None,
     ) -> None:
-        """A file that is not open was changed on the disk; `session`: by whom, where that is known."""
-        text = Text.of(before)
-        after = Text.of(changes.apply(before))
+        """A file that is not open was changed on the disk; `session`: by whom, where that is known. `known`: of this change."""
+        known = known or DiskChange.of(before, changes)
+        text, after = known.before, known.after
         reviewed = self._state.ledgers.at(uri, text, live=False)
         reviewed.ledger.agent_edit(text, changes, after, author)
         reviewed.text = after
         if session is not None:
-            session.touch(uri, *lines_changed(text, changes))
+            session.touch(uri, *known.lines)
             session.changed_at[uri] = first_line(text, changes)
         self._state.ledgers.moved(reviewed)
 

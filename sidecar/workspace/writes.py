@@ -14,6 +14,7 @@ from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing, Resolved
+from sidecar.workspace.aside import aside
 from sidecar.workspace.buffer_writes import BufferWriter, Untaken
 from sidecar.workspace.consent import Consent
 from sidecar.workspace.creating import Creator
@@ -83,7 +84,8 @@ class Writer:
                 )
             if not session.may_act(ticket.asked_in):
                 return withdrawn(ticket.path)
-            return await self._located(WriteTask(session, ticket, content, normal(content), replacing))
+            wanted = await aside(len(content), lambda: normal(content))
+            return await self._located(WriteTask(session, ticket, content, wanted, replacing))
         finally:
             ticket.release()
 

@@ -314,7 +314,9 @@ def stopwatch() -> None:
         took = (time.thread_time() - began) * 1e3
         if took > 1.0:
             longest[0] = max(took, longest[0] if file.exists() else 0.0)
-            file.write_text(str(longest[0]))
+            whole = file.with_suffix(".new")
+            whole.write_text(str(longest[0]))
+            os.replace(whole, file)  # who reads it never sees half of it
 
     Handle._run = timed
 
