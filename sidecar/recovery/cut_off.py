@@ -151,6 +151,7 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
         return Look((), ())
     head = git_head.head(start.folder, start.head) if start.head else {}
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
+    then = set(filter(_is_within, then))
     now = folder_files.stats(start.folder, dict.fromkeys([*names, *then]))
     moved = [
         name
@@ -176,6 +177,12 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
                 continue
             found += _compared(cut, name, before, after, now.get(name))
     return Look(found, lost, list(_with_last_write(cut, {one.entry.path for one in found})))
+
+
+def _is_within(name: str) -> bool:
+    """Whether a name from the journal or the last commit stays in its folder. Any other was never noted by a sidecar, and names a file that the
+    turn had nothing to do with."""
+    return not os.path.isabs(name) and os.pardir not in name.replace(os.sep, "/").split("/")
 
 
 def _may_have_moved(cut: CutOff, stat: Stat | None) -> bool:

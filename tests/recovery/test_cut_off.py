@@ -355,3 +355,40 @@ def test_a_journal_of_a_version_before(journal: Path, folder: Path, dropped: str
         store.turn_began(begun(folder, {"a.txt": OLD}))
         assert store.last_turn("s") == 1
         assert store.last_turn("t") == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize(
+    "name", ["../outside.txt", "d/../../outside.txt", "{outside}", "link.txt", "d/a.txt"]
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_row_that_leads_out_of_its_folder_changes_nothing_there(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, exists: bool
+) -> None:
+    """By its name, or by a link that was put in the place of a file or of a folder."""
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(folder)
+    outside, private = tmp_path / "outside.txt", tmp_path / "private"
+    private.mkdir()
+    (private / "a.txt").write_text("secret\n")
+    if exists:
+        outside.write_text("secret\n")
+    (folder / "d").mkdir()
+    start = begun(folder, {name.format(outside=outside): OLD, "b.txt": OLD})
+    with Store() as store:
+        store.turn_began(start)
+        store.turn_acted("s")
+    if name == "d/a.txt":
+        (folder / "d").rmdir()
+        (folder / "d").symlink_to(private)
+    (folder / "link.txt").symlink_to(outside)
+    (folder / "b.txt").write_text(NEW)
+    with Store() as store:
+        settle(store)
+        found = [store.texts(one.id) for one in store.entries()]
+        assert not any("secret" in f"{texts.before}{texts.after}" for texts in found)
+    main(["revert", "--session", "s"])
+    assert (folder / "b.txt").read_text() == OLD
+    assert (private / "a.txt").read_text() == "secret\n"
+    assert outside.exists() == exists
+    assert not exists or outside.read_text() == "secret\n"
