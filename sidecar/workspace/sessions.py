@@ -202,16 +202,24 @@ class Session:
         if call is not None and kind == "edit" and told < received:
             del self._behind[call]
 
-    def behind_since(self, uri: DocumentUri, since: int) -> int:
-        """When the first of what may have read or written files behind us after `since` began; `since` when that was later."""
+    def behind_since(self, uri: DocumentUri, since: int, moment: int) -> int:
+        """When the first of what may have read or written files behind us after `since` began; `since` when that was later. As it looked
+        at `moment`."""
         began = [told for _, told in self._behind.values()]
-        return min(
-            [since, *began, *(told for told, until, served in self._ended if until > since and served != uri)]
-        )
+        return min([since, *began, *(told for told, _ in self._over(uri, since, moment))])
 
-    def may_have_read_behind(self, uri: DocumentUri, since: int) -> bool:
-        """Whether the agent may have read this file in another way than through us after `since`."""
-        return bool(self._behind) or any(until > since and served != uri for _, until, served in self._ended)
+    def may_have_read_behind(self, uri: DocumentUri, since: int, moment: int) -> bool:
+        """Whether the agent may have read this file in another way than through us after `since`, as it looked at `moment`."""
+        return bool(self._behind or self._over(uri, since, moment))
+
+    def _over(self, uri: DocumentUri, since: int, moment: int) -> list[tuple[int, int]]:
+        """Tool calls that ended after `since`, but for those that had turned out to be a read through us by `moment`: what was sent before
+        that may come from a tool all the same."""
+        return [
+            (told, ended)
+            for told, ended, served in self._ended
+            if ended > since and (served != uri or ended > moment)
+        ]
 
     def touch(self, uri: DocumentUri, added: int, removed: int) -> None:
         a, r = self.touched.get(uri, (0, 0))

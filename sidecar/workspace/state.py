@@ -121,16 +121,18 @@ class State:
         held then and before, when it may have read that behind us."""
         since = self.beliefs.believed_since(session.id, uri, moment)
         texts: list[str] = []
-        if since is None or session.may_have_read_behind(uri, since):
+        if since is None or session.may_have_read_behind(uri, since, moment):
             own = self.beliefs.own(session.id, uri, moment)
-            texts = self.documents.disk.between(uri, session.behind_since(uri, since or 0), moment, own)
+            texts = self.documents.disk.between(
+                uri, session.behind_since(uri, since or 0, moment), moment, own
+            )
         return self.beliefs.candidates(session.id, uri, texts, moment)
 
     def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
         """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
         document, and the two were brought together: agents that write there themselves send the same through us."""
         since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
-        since = session.behind_since(tracked.document.uri, since)
+        since = session.behind_since(tracked.document.uri, since, moment)
         return tracked.saved == tracked.together == wanted and self.documents.disk.was_put_after(
             tracked.document.uri, wanted, since
         )

@@ -244,13 +244,13 @@ async def test_a_command_may_have_read_behind_us(tmp_path: Path) -> None:
         session = bench.workspace.state.sessions.get(bench.session)
         assert session is not None
         uri = from_path(bench.path("a.txt"))
-        assert not session.may_have_read_behind(uri, session.moment())
+        assert not session.may_have_read_behind(uri, session.moment(), session.moment())
         bench.workspace.command_started(bench.session, "term-1")
-        assert session.may_have_read_behind(uri, session.moment())
+        assert session.may_have_read_behind(uri, session.moment(), session.moment())
         since = session.moment()
         bench.workspace.command_ended(bench.session, "term-1")
-        assert session.may_have_read_behind(uri, since)
-        assert not session.may_have_read_behind(uri, session.moment())
+        assert session.may_have_read_behind(uri, since, session.moment())
+        assert not session.may_have_read_behind(uri, session.moment(), session.moment())
 
 
 # what saving is like · the user types into it as well · setting · saved before the command runs

@@ -101,3 +101,30 @@ def test_an_edit_of_the_disk_by_the_agent_itself_is_what_it_knows_next(tmp_path:
         assert "LINE 7" in editor.text("a.txt")
 
     play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_read_through_us_says_nothing_of_what_was_sent_before_it(tmp_path: Path) -> None:
+    """The call under way turns out to be that read. What the agent sent before may be made of what the call had read on the disk."""
+    base = "one\ntwo\n"
+    (tmp_path / "a.txt").write_text(base)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "mine ", at=0)
+        await asyncio.sleep(1)
+        await bench.read("a.txt")
+        done(await bench.write("a.txt", "first\n    mine " + base))
+        tool(bench, "cat", "read")
+        state = bench.workspace.state
+        session, uri = state.sessions.get(bench.session), bench.uri("a.txt")
+        assert session is not None
+        sent = session.moment()
+        await bench.read("a.txt")
+
+        def disk(moment: int) -> list[str]:
+            return [one.text for one in state.candidates(session, uri, moment) if one.from_disk]
+
+        assert disk(sent) == [base]
+        assert disk(session.moment()) == []
+
+    play(tmp_path, WELL_BEHAVED, case)
