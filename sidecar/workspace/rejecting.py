@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import anyio
 
 from sidecar.core.change import ChangeSet
+from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -27,8 +28,8 @@ from sidecar.workspace.state import State
 
 Plan = Callable[[int], Rejection]
 """The rejection for a text of that length, as the ledger stands."""
-_Begin: TypeAlias = "Callable[[Reviewed, str, str, str], Awaitable[str | Rejected]]"
-"""Journals (the text before, the text after, where it is changed) → the entry's id."""
+_Begin: TypeAlias = 'Callable[[str, str, str, Literal["editor", "disk"]], Awaitable[str | Rejected]]'
+"""Journals (the path, the text before, the text after, where it is changed) → the entry's id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +97,9 @@ class Rejecter:
         if self._is_open_and_unsaved(change.path) or self._is_open_and_unsaved(change.moved_from):
             return "the file is open with unsaved changes; save it or discard them first"
         path = change.path
-        entry = Entry(
-            session="",
-            agent="reject",
-            turn=0,
-            tool_call=None,
-            root=os.path.dirname(path),
-            path=path,
-            before=None,
-            after=None,
-            encoding="utf-8",
-            bom=b"",
-            via="disk",
-            states=(change.after, change.before),
-        )
-        try:
-            entry_id = await self._journal.begin(entry)
-        except JournalFailed as failed:
-            return f"it could not be journalled first: {failed}"
+        entry_id = await self._begin(path, None, None, "disk", states=(change.after, change.before))
+        if isinstance(entry_id, Rejected):
+            return entry_id.why
         why = await files.reject(change)
         await self._journal.finish(entry_id, "failed" if why else "done")
         if not why:
@@ -193,7 +179,7 @@ class Rejecter:
                     return Rejected(data.message)
                 gone = created and nothing and not rejection.hunks
                 entry = await self._begin(
-                    reviewed, decoded.text, None if gone else after, "disk", decoded.encoding, decoded.bom
+                    path, decoded.text, None if gone else after, "disk", decoded.encoding, decoded.bom
                 )
                 if isinstance(entry, Rejected):
                     return entry
@@ -211,14 +197,14 @@ class Rejecter:
 
     async def _begin(
         self,
-        reviewed: Reviewed,
-        before: str,
+        path: str,
+        before: str | None,
         after: str | None,
-        via: str,
+        via: Literal["editor", "disk"],
         encoding: str = "utf-8",
         bom: bytes = b"",
+        states: tuple[FileState | None, FileState | None] | None = None,
     ) -> str | Rejected:
-        path = to_path(reviewed.uri) or reviewed.uri
         entry = Entry(
             session="",
             agent="reject",
@@ -230,7 +216,8 @@ class Rejecter:
             after=after,
             encoding=encoding,
             bom=bom,
-            via="editor" if via == "editor" else "disk",
+            via=via,
+            states=states,
         )
         try:
             return await self._journal.begin(entry)
@@ -290,7 +277,7 @@ class _Rejection(Intent[Rejected]):
         return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
 
     async def journal(self, planned: Planned) -> str | Stop[Rejected]:
-        entry = await self._begin(self._reviewed, planned.before, planned.after, "editor")
+        entry = await self._begin(self.path, planned.before, planned.after, "editor")
         return Stop(entry) if isinstance(entry, Rejected) else entry
 
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
