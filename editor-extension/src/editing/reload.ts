@@ -114,8 +114,8 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
     if (!isActive(document) || editor === undefined) {
       return undefined;
     }
-    const caret = (): number => document.offsetAt(editor.selection.active);
-    const taking = new Taking(document.getText(), isUnsaved(document), caret());
+    const caretNow = (): number => document.offsetAt(editor.selection.active);
+    const taking = new Taking(document.getText(), isUnsaved(document), caretNow());
     const watch = vscode.Disposable.from(
       vscode.workspace.onDidChangeTextDocument((event) => {
         if (event.document === document) {
@@ -125,7 +125,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       }),
       vscode.window.onDidChangeTextEditorSelection((event) => {
         if (event.textEditor === editor) {
-          taking.place(caret());
+          taking.place(caretNow());
         }
       }),
     );
@@ -145,6 +145,12 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         wanted = typedOn(meant(taken), landed, taken.since, put);
         if (here.text !== document.getText()) {
           break;
+        }
+        if (here.text === wanted.text) {
+          if (caretNow() !== wanted.caret) {
+            editor.selection = collapsed(document, wanted.caret); // an edit, even of nothing, would leave something unsaved
+          }
+          return taken;
         }
         const caret = beforeEnd(here) ?? here.caret;
         if (caret !== here.caret && wanted.caret < wanted.text.length) {
