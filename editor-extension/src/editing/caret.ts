@@ -33,20 +33,17 @@ export function followed(caret: number, made: Replacement): number {
 
 /**
  * What should be there instead of `landed`, where the user went on with the changes `since`, each with its places in the text that the one
- * before left. `meant`: what should have been there when they began. `put`: where else the cursor may have been, because it was put there.
+ * before left. `meant`: what should have been there when they began.
  */
-export function typedOn(meant: Place, landed: Place, since: readonly Replacement[], put?: number): Place {
+export function typedOn(meant: Place, landed: Place, since: readonly Replacement[]): Place {
   let { text, caret } = meant;
   let now = landed;
-  let other = put ?? landed.caret;
   for (const made of since) {
-    const at = [now.caret, other].find((place) => touches(made, place));
-    const shift = at === undefined ? 0 : caret - at;
-    const atCaret = at !== undefined && made.start + shift >= 0 && made.end + shift <= text.length;
+    const shift = caret - now.caret;
+    const atCaret = touches(made, now.caret) && made.start + shift >= 0 && made.end + shift <= text.length;
     const here = atCaret ? { start: made.start + shift, end: made.end + shift, text: made.text } : moved(made, replacement(now.text, text));
     text = replaced(text, here);
     caret = atCaret ? here.start + here.text.length : pushed(caret, here);
-    other = followed(other, made);
     now = { text: replaced(now.text, made), caret: followed(now.caret, made) };
   }
   return { text, caret };
@@ -54,14 +51,6 @@ export function typedOn(meant: Place, landed: Place, since: readonly Replacement
 
 function touches({ start, end }: Replacement, caret: number): boolean {
   return start <= caret && caret <= end;
-}
-
-/** A place near the cursor that is not the end of the text, where every insertion would push the cursor; undefined in an empty text. */
-export function beforeEnd({ text, caret }: Place): number | undefined {
-  if (caret < text.length || caret === 0) {
-    return caret < text.length ? caret : undefined;
-  }
-  return isInside(text, caret - 1) ? caret - 2 : caret - 1;
 }
 
 /**

@@ -10,12 +10,13 @@
 import * as vscode from "vscode";
 import type { ReloadAnswer, ReloadParams } from "../lsp_ext";
 import { isActive, isUnsaved, openDocument } from "./documents";
-import { beforeEnd, carried, pulled, pushed, typedOn, type Place } from "./caret";
+import { carried, pulled, pushed, typedOn, type Place } from "./caret";
 import { offsetAt, replacedAll, replacement, type Replacement } from "./replacements";
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
 
-const ATTEMPTS = 20;
+/** How long the user's text is put back again and again, each time with what was typed meanwhile. */
+const PATIENCE_MS = 20_000;
 
 interface Stat {
   readonly mtime: number;
@@ -137,12 +138,11 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
         return undefined;
       }
       let wanted = meant(taken);
-      let put: number | undefined;
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };
-        const here = typedOn(landed, landed, taken.since, put);
-        wanted = typedOn(meant(taken), landed, taken.since, put);
+        const here = typedOn(landed, landed, taken.since);
+        wanted = typedOn(meant(taken), landed, taken.since);
         if (here.text !== document.getText()) {
           break;
         }
@@ -152,12 +152,7 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
           }
           return taken;
         }
-        const caret = beforeEnd(here) ?? here.caret;
-        if (caret !== here.caret && wanted.caret < wanted.text.length) {
-          put ??= beforeEnd(landed);
-          editor.selection = collapsed(document, caret);
-        }
-        if (await replaceInEditor(editor, carried({ text: here.text, caret }, wanted))) {
+        if (await replaceInEditor(editor, carried(here, wanted))) {
           return taken;
         }
       }

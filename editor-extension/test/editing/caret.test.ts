@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beforeEnd, carried, pulled, pushed, typedOn, type Place } from "../../src/editing/caret";
+import { carried, pulled, pushed, typedOn, type Place } from "../../src/editing/caret";
 import { replaced, replacedAll, type Replacement } from "../../src/editing/replacements";
 
 /** "|" is the cursor. */
@@ -44,17 +44,6 @@ for (const [meant, landed, since, expected] of TYPED) {
     assert.equal(shown(typedOn(place(meant), place(landed), since)), expected);
   });
 }
-
-test("caret: at the end of a text it is put before that, and what is typed there then belongs to where the cursor was, too", () => {
-  const landed = place("one\nend\n|");
-  const put = beforeEnd(landed);
-  assert.equal(put, 7);
-  assert.equal(shown(typedOn(place("one|\nend\nmore\n"), landed, [insert(8, "a"), insert(7, "b"), insert(8, "c")], put)), "oneabc|\nend\nmore\n");
-  assert.equal(beforeEnd(place("a😀|")), 1);
-  assert.equal(beforeEnd(place("a\r\n|")), 1);
-  assert.equal(beforeEnd(place("|")), undefined);
-  assert.equal(beforeEnd(place("a|b")), 1);
-});
 
 test("caret: a place before a change is the one after it, the other way round", () => {
   for (const made of [insert(2, "xy"), { start: 2, end: 4, text: "" }, { start: 2, end: 4, text: "xyz" }]) {
