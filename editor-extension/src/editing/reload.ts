@@ -15,9 +15,6 @@ import { offsetAt, replacedAll, replacement, type Replacement } from "./replacem
 import { Taking, type Taken } from "./taking";
 import { replaceAll, replaceInEditor } from "./texts";
 
-/** How long the user's text is put back again and again, each time with what was typed meanwhile. */
-const PATIENCE_MS = 20_000;
-
 interface Stat {
   readonly mtime: number;
   readonly size: number;
@@ -137,27 +134,25 @@ export class Reloading implements vscode.Disposable, vscode.FileDecorationProvid
       if (taken === undefined) {
         return undefined;
       }
-      let wanted = meant(taken);
-      for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
+      for (let version = -1; version !== document.version; ) {
+        version = document.version;
         // refused if something was typed meanwhile, which then belongs to what should be there
         const landed = { text: taken.text, caret: taken.landed };
         const here = typedOn(landed, landed, taken.since);
-        wanted = typedOn(meant(taken), landed, taken.since);
-        if (here.text !== document.getText()) {
-          break;
-        }
-        if (here.text === wanted.text) {
+        const wanted = typedOn(meant(taken), landed, taken.since);
+        const text = document.getText();
+        if (text === wanted.text) {
           if (caretNow() !== wanted.caret) {
             editor.selection = collapsed(document, wanted.caret); // an edit, even of nothing, would leave something unsaved
           }
           return taken;
         }
-        if (await replaceInEditor(editor, carried(here, wanted))) {
+        const edits = text === here.text ? carried(here, wanted) : [replacement(text, wanted.text)];
+        if (await replaceInEditor(editor, edits)) {
           return taken;
         }
       }
-      await replaceAll(document, wanted.text);
-      this.log(`${document.uri.fsPath} kept changing while it was taken from the disk; it has your text`);
+      this.log(`${document.uri.fsPath} has the text on disk, and the editor does not take yours back; undo brings it back`);
       return taken;
     } finally {
       watch.dispose();

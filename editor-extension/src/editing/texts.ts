@@ -13,19 +13,20 @@ export async function apply(document: vscode.TextDocument, replacements: readonl
 }
 
 /**
- * The same for the document of this editor. Its cursor stays at the end of a range that is replaced up to it, and at the start of one that
- * begins there; an edit of the workspace would push it away.
+ * The same for the document of this editor, as long as that is shown. Its cursor stays at the end of a range that is replaced up to it, and
+ * at the start of one that begins there; an edit of the workspace would push it away.
  */
 export async function replaceInEditor(editor: vscode.TextEditor, replacements: readonly Replacement[]): Promise<boolean> {
   const { document } = editor;
-  if (replacements.length === 0) {
-    return true;
+  try {
+    return await editor.edit((builder) => {
+      for (const one of replacements) {
+        builder.replace(new vscode.Range(document.positionAt(one.start), document.positionAt(one.end)), one.text);
+      }
+    });
+  } catch {
+    return apply(document, replacements); // the user has turned to another file in this moment
   }
-  return editor.edit((builder) => {
-    for (const one of replacements) {
-      builder.replace(new vscode.Range(document.positionAt(one.start), document.positionAt(one.end)), one.text);
-    }
-  });
 }
 
 /** Makes `text` the document's text. */
