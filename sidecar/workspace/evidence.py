@@ -22,6 +22,7 @@ import anyio
 
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
 from sidecar.workspace.acts import OVER, Act, Acts
@@ -48,6 +49,8 @@ MAX_CALLS = 1024
 """Tool calls of one turn of which it is known that they only read: the newest."""
 MAX_CALL = 1024
 """Code points of the id of such a call."""
+MAX_FOLDED = 128 * 1024
+"""Code points of a document and of what a call told of it that are compared whatever their line ends are."""
 MAX_TEXT = 4 * 1024 * 1024
 """Bytes of a pre-image: files beyond it are noted as not revertible."""
 
@@ -355,11 +358,11 @@ class Evidence:
     def _knows(self, session: Session, place: Place, olds: list[str]) -> None:
         """A diff whose old text is all of the buffer shows that the agent's program knows it, whoever gave it that; of a file that is
         not open the disk's text counts anyway. A part of the text proves nothing of the rest."""
-        if place.tracked is None or place.tracked.document.desynchronised is not None or not olds:
+        if place.tracked is None or place.tracked.document.desynchronised is not None:
             return
-        text = normal(str(place.tracked.document.snapshot()))
-        if any(normal(old) == text for old in olds):
-            self._state.beliefs.mentioned(session.id, place.uri, text, by_program=True)
+        text = place.tracked.document.snapshot()
+        if any(_is_all_of(text, old) for old in olds):
+            self._state.beliefs.served_whole(session.id, place.uri, text, by_program=True)
 
     def _look(self, place: Place, call: str) -> Named:
         if isinstance(place.on_disk, Missing):
@@ -408,6 +411,14 @@ class Evidence:
                     reading.popitem(last=False)
             return kind in READING
         return call in reading
+
+
+def _is_all_of(text: Text, told: str) -> bool:
+    """Whether what was told is this text. Line ends of another kind are only seen through where both are small: that takes as long as
+    the agent likes to make them."""
+    if text.says(told):
+        return True
+    return len(text) + len(told) <= MAX_FOLDED and normal(told) == normal(str(text))
 
 
 def reach(session: Session, path: str) -> int:
