@@ -249,11 +249,18 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
-def cut_off(it: Scene, runtime: Path) -> None:
-    it.type("typed later\n")
-    for socket in runtime.rglob("*.sock"):
-        socket.unlink()
-    kill_tools()
+async def cut_off(it: Scene, runtime: Path) -> None:
+    """The sidecar's socket goes away between a read and an edit, while its user types."""
+
+    def meanwhile() -> None:
+        it.type("typed later\n")
+        for socket in runtime.rglob("*.sock"):
+            socket.unlink()
+        kill_tools()
+
+    steps = it.read(), it.edit("six", "SIX", hold=True)
+    turn = await held(it.product, it.session, it.model, meanwhile, *steps)
+    assert turn.get("stopReason") == "end_turn", turn
 
 
 async def test_the_sidecar_cannot_be_reached_any_more(
@@ -262,9 +269,7 @@ async def test_the_sidecar_cannot_be_reached_any_more(
     """A plugin works on the disk then, as it would without us. The user is told once."""
     kind = KINDS["opencode"]
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
-        steps = it.read(), it.edit("six", "SIX", hold=True)
-        turn = await held(it.product, it.session, model, lambda: cut_off(it, runtime), *steps)
-        assert turn.get("stopReason") == "end_turn", turn
+        await cut_off(it, runtime)
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
         new = workspace / "new.txt"
         await it.turn(it.read(), it.edit("five", "FIVE"), kind.edit(new, "", "made\n"))
@@ -281,9 +286,7 @@ async def test_claude_is_told_that_the_sidecar_cannot_be_reached(
     """Its own Read and Edit are not there any more in this conversation; its commands are, and nothing is lost."""
     kind = KINDS["claude-agent-acp"]
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
-        steps = it.read(), it.edit("six", "SIX", hold=True)
-        turn = await held(it.product, it.session, model, lambda: cut_off(it, runtime), *steps)
-        assert turn.get("stopReason") == "end_turn", turn
+        await cut_off(it, runtime)
         await it.turn(it.read(), kind.run(f"sed -i s/five/FIVE/ {it.path}"))
         assert "is not running any more" in results(model)
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("five", "FIVE"))

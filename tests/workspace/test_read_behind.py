@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
+from sidecar.core.refusal import Kind
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import WELL_BEHAVED
 from tests.support.workspaces import Bench
 from tests.workspace.test_in_flight import tool
-from tests.workspace.test_writes import done, play
+from tests.workspace.test_writes import BASE, done, play, refused
 
 
 def test_a_line_of_its_own_that_an_agent_changes_is_there_once(tmp_path: Path) -> None:
@@ -126,5 +128,76 @@ def test_a_read_through_us_says_nothing_of_what_was_sent_before_it(tmp_path: Pat
 
         assert disk(sent) == [base]
         assert disk(session.moment()) == []
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_read_asked_for_before_a_tool_began_is_not_that_tool(tmp_path: Path) -> None:
+    """The tool reads the disk behind us; what is unsaved is not taken away by what it leads to."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "mine\n", at=BASE.index("four"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0)
+        tool(bench, "cat", "read")
+        assert "mine" in str(await read)
+        done(await bench.write("a.txt", BASE.replace("one", "ONE")))
+        assert editor.text("a.txt") == BASE.replace("one", "ONE").replace("four", "mine\nfour")
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_a_file_that_a_tool_reads_is_a_base(tmp_path: Path) -> None:
+    """Never open, never read through us: what it said when the tool began is what the write is measured from."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        turn = asyncio.ensure_future(bench.workspace.start_prompt(bench.session, [])[2])
+        await asyncio.sleep(0.1)
+        tool(bench, "cat", "read", "a.txt")
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "five\nby a program"))
+        done(await bench.write("a.txt", BASE.replace("one", "ONE")))
+        assert "by a program" in (tmp_path / "a.txt").read_text()
+        turn.cancel()
+
+    play(tmp_path, WELL_BEHAVED, case)
+
+
+def test_what_an_editor_took_from_the_disk_by_itself_is_a_base(tmp_path: Path) -> None:
+    """And was written over before anybody else looked."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(1)
+        tool(bench, "cat", "execute")
+        seen = BASE.replace("one", "ONE")
+        (tmp_path / "a.txt").write_text(seen)
+        editor.looks_at_disk()
+        await asyncio.sleep(1)
+        editor.types("a.txt", "typed\n", at=BASE.index("two"))
+        editor.saves("a.txt")
+        done(await bench.write("a.txt", "first\n" + seen))
+        assert editor.text("a.txt") == "first\n" + seen.replace("two", "typed\ntwo")
+
+    play(tmp_path, replace(WELL_BEHAVED, reloads=0.2), case)
+
+
+def test_what_a_tool_read_before_it_wrote_is_a_base_though_we_were_read_since(tmp_path: Path) -> None:
+    """It writes the disk where the user has replaced everything, is shown the user's text, and sends what it wrote."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await asyncio.sleep(0.5)
+        editor.replaces("a.txt", BASE, "all mine\n")
+        tool(bench, "edit", "execute")
+        wanted = BASE.replace("two", "TWO")
+        (tmp_path / "a.txt").write_text(wanted)
+        assert await bench.read("a.txt") == "all mine\n"
+        refused(await bench.write("a.txt", wanted), Kind.CONFLICT)
+        assert editor.text("a.txt") == "all mine\n"
 
     play(tmp_path, WELL_BEHAVED, case)

@@ -35,6 +35,12 @@ class Slow(MemoryJournal):
         return await super().begin(entry, takes_back)
 
 
+async def both_are_rejected(bench: Bench, editor: FakeEditor) -> None:
+    assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+    await reject_all(bench)
+    assert editor.text("a.txt") == BASE
+
+
 @either
 @pytest.mark.parametrize("is_open", [True, False])
 def test_the_agent_writes_right_after_the_users_shell(tmp_path: Path, custom: bool, is_open: bool) -> None:
@@ -105,12 +111,7 @@ def test_the_editor_takes_one_change_after_the_other(tmp_path: Path, custom: boo
             editor.looks_at_disk()
             await asyncio.sleep(2)
 
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
-        await reject_all(bench)
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+    play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, custom=custom)
 
 
 def test_the_editor_has_the_first_change_when_the_second_is_found(tmp_path: Path) -> None:
@@ -120,12 +121,7 @@ def test_the_editor_has_the_first_change_when_the_second_is_found(tmp_path: Path
         await runs(turn, "a.txt", CHANGED.replace("two", "TWO"), call="c2")
         await asyncio.sleep(3)
 
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
-        await reject_all(bench)
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, VSCODE, script, before=opened, after=after)
+    play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected)
 
 
 def test_the_editor_takes_the_second_change_while_the_first_is_noted(tmp_path: Path) -> None:
@@ -146,12 +142,7 @@ def test_the_editor_takes_the_second_change_while_the_first_is_noted(tmp_path: P
         await asyncio.sleep(6)
         turn.says("execute", status="completed")
 
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
-        await reject_all(bench)
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
+    play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, journal=journal)
 
 
 @either
@@ -176,12 +167,7 @@ def test_emptied_and_filled_twice(tmp_path: Path, custom: bool) -> None:
         await asyncio.sleep(8)
         turn.says("execute", status="completed")
 
-    async def after(bench: Bench, editor: FakeEditor) -> None:
-        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
-        await reject_all(bench)
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+    play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, journal=journal, custom=custom)
 
 
 def test_the_user_saves_over_what_the_editor_took_from_the_disk(tmp_path: Path) -> None:

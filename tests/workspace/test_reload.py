@@ -1,0 +1,135 @@
+"""What the user does while a document is taken from the disk: typing, saving, closing and opening again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import (
+    WELL_BEHAVED,
+)
+from tests.support.workspaces import Bench
+from tests.workspace.test_writes import BASE, play
+
+
+def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: Path) -> None:
+    """Its version is, by chance, the one that was meant: what was typed into it is gone with the reload, and comes back."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "unsaved\n", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.7)  # half a second for the editor's own reload, then the request is on its way
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=4)
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == changed.replace("two", "typed\ntwo")
+
+    editor = play(tmp_path, WELL_BEHAVED, case, arrives_after=0.4)
+    assert [label for label, _ in editor.sent] == ["Changed on disk, taken back"]
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_save_while_the_document_is_to_be_taken_from_the_disk(tmp_path: Path, refuses: bool) -> None:
+    """The disk says by then what the user saved, and the unsaved lines would be put on top of themselves."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=BASE.index("four"))
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(BASE.replace("one\ntwo", "ONE"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.7)
+        assert editor.saves("a.txt")  # over what is there
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE.replace("four", "typed\nfour")
+
+    play(tmp_path, replace(WELL_BEHAVED, refuses=refuses), case, arrives_after=0.4)
+
+
+TAKEN_LATE = replace(WELL_BEHAVED, reload_takes=0.2)
+"""VS Code: the request names a version, and what is typed until the disk's text is there is replaced with it."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("x", ""), ("", "y"), ("x", "y")], ids=["before it is taken", "after it", "both"]
+)
+def test_what_is_typed_while_a_document_is_taken_from_the_disk_stays(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)  # half a second for the editor's own reload, then it is asked to
+        editor.types("a.txt", before, at=1)
+        await asyncio.sleep(0.2)
+        assert editor.text("a.txt") == changed, "a case that shows nothing"
+        editor.types("a.txt", after, at=0)
+        await read
+        await asyncio.sleep(5)
+        text = editor.text("a.txt")
+        assert sorted(text) == sorted(f"u{before}{after}{changed}")
+        assert text.endswith(changed)
+        assert await bench.read("a.txt") == text
+
+    play(tmp_path, TAKEN_LATE, case)
+
+
+def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u\n", at=0)
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(BASE.replace("five", "FIVE"))
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)
+        editor.types("a.txt", "mine ", at=editor.text("a.txt").index("five"))
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "u\n" + BASE.replace("five", "mine five")
+        assert [message for _, message in editor.shown if "changed on disk" in message]
+
+    play(tmp_path, TAKEN_LATE, case)
+
+
+def test_keys_that_go_on_all_the_time_keep_nothing_from_coming_back(tmp_path: Path) -> None:
+    """Each of them makes the editor refuse what was planned for the text before it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        editor.types("a.txt", "u", at=0)
+        await asyncio.sleep(1)
+        changed = BASE.replace("five", "FIVE")
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(0.6)  # the editor was asked to reload it
+        for _ in range(40):
+            await asyncio.sleep(0.05)
+            editor.types("a.txt", "k", at=0)
+        await read
+        await asyncio.sleep(5)
+        await bench.read("a.txt")
+        assert sorted(editor.text("a.txt")) == sorted("u" + 40 * "k" + changed)
+
+    play(tmp_path, TAKEN_LATE, case, arrives_after=0.06)
