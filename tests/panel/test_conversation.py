@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -25,6 +26,18 @@ def test_a_prompt_is_sent_by_enter_and_the_box_is_empty_again(panel: Panel) -> N
         "attachments": [],
     }
     expect(box).to_have_value("")
+
+
+def test_an_answer_that_comes_at_once_is_shown(panel: Panel) -> None:
+    """Before the browser has drawn the page for the first time, and nothing else is told afterwards."""
+    panel.page.add_init_script(
+        "const host = window.acquireVsCodeApi();\n"
+        f"const answer = {json.dumps(overview())};\n"
+        "const tell = () => window.dispatchEvent(new MessageEvent('message', { data: answer }));\n"
+        "window.acquireVsCodeApi = () => ({ postMessage: (one) => { host.postMessage(one); if (one.type === 'ready') tell(); } });"
+    )
+    panel.page.reload()
+    expect(panel.page.locator("#app .app")).to_be_visible()
 
 
 def test_streaming_draws_blocks_and_keeps_what_is_complete(panel: Panel) -> None:

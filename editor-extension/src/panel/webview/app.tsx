@@ -1,6 +1,6 @@
 /** The page: header, conversation or another page, what waits for the user, prompt box, and the voice of the screen reader. */
 
-import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Current, Overview } from "../model";
 import { RowView } from "./entries";
 import { List } from "./list";
@@ -13,7 +13,8 @@ import { t } from "./strings";
 
 export function App({ store }: { store: Store }) {
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
-  useEffect(() => store.subscribe(() => redraw(undefined)), [store]);
+  // Not in an effect, which runs after the first frame: the page has said that it is ready by then, and may have its answer
+  useLayoutEffect(() => store.subscribe(() => redraw(undefined)), [store]);
   const { overview } = store;
   if (!overview) return <div class="loading" role="status">{t("Starting…")}</div>;
   const current = overview.current;
