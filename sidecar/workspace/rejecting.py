@@ -66,29 +66,24 @@ class Rejecter:
         opaque = self._state.opaque.refusal_of(reviewed.uri)
         if opaque is not None:
             return Rejected(opaque.message)
-        tracked = self._state.documents.get(reviewed.uri)
+        tracked, path = self._state.documents.get(reviewed.uri), to_path(reviewed.uri)
+        created = _created(reviewed)
         if tracked is not None:
-            created = _created(reviewed)
             rejected = await self._in_editor(reviewed, tracked, plan)
             if created and rejected.emptied:
-                await self._delete_empty(reviewed, tracked)
+                await self._delete_empty(reviewed, tracked, path, plan)
             return rejected
-        path = to_path(reviewed.uri)
         if path is None:
             return Rejected("the document is not open")
         can = self._editor.capabilities
         if can.open and can.save and can.apply_edit and can.document_changes:
             opened = await self._buffers.open(reviewed.uri)
             if opened is not None:
-                created = _created(reviewed)
                 rejected = await self._in_editor(reviewed, opened, plan)
                 if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
                     await self._buffers.close(opened)
-                if created and rejected.emptied and opened.closed:
-                    # Nothing but the agent's was in it, and nothing is left: the file goes too.
-                    await self._on_disk(reviewed, path, plan, emptied=str(opened.document.snapshot()))
-                elif created and rejected.emptied:
-                    await self._delete_empty(reviewed, opened)
+                if created and rejected.emptied:
+                    await self._delete_empty(reviewed, opened, path, plan)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
 
@@ -113,17 +108,15 @@ class Rejecter:
         tracked = self._state.documents.get(from_path(path)) if path else None
         return tracked is not None and tracked.is_user_dirty()
 
-    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked) -> None:
-        """A file that an agent made, and of which nothing is left, is taken away by the editor, unless somebody has it open: only
-        our own extension knows that, so no other client is asked. It is a document still because VS Code keeps them a while."""
+    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, path: str | None, plan: Plan) -> None:
+        """A file that an agent made, and of which nothing is left, is taken away: by the editor as long as it holds the document (VS Code
+        keeps it for a while after its tab is closed), unless somebody has it open. Only our own extension knows that, so no other
+        client is asked."""
         can = self._editor.capabilities
-        if (
-            not reviewed.ledger.hunks
-            and can.delete_files
-            and can.changes
-            and tracked.is_clean()
-            and not tracked.closed
-        ):
+        if tracked.closed:
+            if path is not None:
+                await self._on_disk(reviewed, path, plan, emptied=str(tracked.document.snapshot()))
+        elif not reviewed.ledger.hunks and can.delete_files and can.changes and tracked.is_clean():
             edit = DocumentEdit(tracked.document.client_uri, None, (), delete=True)
             request = self._sender.dispatch("reject", edit)
             with anyio.move_on_after(ANSWER_SECONDS):

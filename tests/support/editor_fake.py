@@ -247,7 +247,10 @@ class FakeEditor:
         saved: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         keys = self.model.keys
         self.model.save(client_uri, exact=exact, users=False, done=saved.set_result)
-        return SaveAnswer(await saved, typed=typing is not None or self.model.keys != keys)
+        answer = SaveAnswer(await saved, typed=typing is not None or self.model.keys != keys)
+        if self.model.habits.lets_go:
+            self.model.release(client_uri)
+        return answer
 
     async def open(self, client_uri: str) -> int:
         if not self._capabilities.open:

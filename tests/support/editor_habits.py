@@ -132,6 +132,8 @@ class Habits:
     """The text that didSave brings: that of its own moment, or the saved one, however old it is by then (Helix, seen up
     to some keys later).
     """
+    lets_go: bool = False
+    """A document that nobody looks at is closed as soon as it is saved at our request (VS Code, sometimes)."""
     reload_takes: float = 0.0
     """Seconds from the version check of a requested reload until the document has the text on disk, and again until the
     edits are on top. Keys typed before that text arrives are replaced with the old text; the edits are moved along with

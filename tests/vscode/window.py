@@ -305,12 +305,17 @@ class Window:
         return self.page.locator(".notifications-toasts .notification-list-item").filter(has_text=words)
 
     def answer(self, words: str, button: str) -> None:
-        """Presses a button of the notification with these words, even if it is no longer visible.
+        """Presses a button of the notification with these words, when it comes, and even if it is no longer visible.
 
-        Warnings are visible for 12 s. After that they are in the list behind the bell.
+        Warnings are visible for 12 s. After that they are in the list behind the bell, which opens only if there is anything in it.
         """
-        self.command("notifications.showList")
         listed = self.page.locator(".notifications-center .notification-list-item").filter(has_text=words)
+
+        def is_listed() -> bool:
+            self.command("notifications.showList")
+            return listed.count() > 0
+
+        eventually(is_listed, f"a notification: {words}", within=60)
         listed.get_by_role("button", name=button).click()
 
     def screenshot(self, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -406,7 +407,8 @@ def test_a_command_that_names_nothing_is_refused() -> None:
         selector(parse(ext.KEEP, ext.Changes, {}))
 
 
-def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lets_go", [False, True])
+def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path, lets_go: bool) -> None:
     async def case(bench: Bench, editor: FakeEditor) -> None:
         done(await bench.write("new.txt", "made\n"))
         editor.model.open_hidden(editor.uri("new.txt"))
@@ -416,7 +418,7 @@ def test_a_made_file_that_the_editor_holds_unseen_is_taken_away(tmp_path: Path) 
         assert not (tmp_path / "new.txt").exists()
         assert texts(bench) == []
 
-    play(tmp_path, VSCODE, case)
+    play(tmp_path, replace(VSCODE, lets_go=lets_go), case)
 
 
 @every_editor
