@@ -47,6 +47,8 @@ LEFT_TO_THE_USER = "this editor leaves saving to the user"
 COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
+_LOOKS = 3
+"""How often a document is looked at that is closed and opened again meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class BufferWriter:
     ) -> WriteDone | Gone | Untaken | Refusal:
         """Makes the open document say what the agent wants, and saves it by policy. Gone: it was closed on the way, and the disk is
         the truth now."""
-        await self._reconciler.look(tracked)
+        tracked = await self._looked_at(tracked)
         was_user_dirty = tracked.is_user_dirty()
         intent = AgentEdit(self._state, self._recorder, self._tell, task, place)
         result = await self._door.edit(tracked, intent, task.ticket)
@@ -116,6 +118,16 @@ class BufferWriter:
         if done.note == COULD_NOT_SAVE:
             task.session.unsaved.add(tracked.document.uri)
         return done
+
+    async def _looked_at(self, tracked: Tracked) -> Tracked:
+        """The document as it is when mirror and disk were brought together. Neovim closes it and opens it again for that."""
+        for _ in range(_LOOKS):
+            await self._reconciler.look(tracked)
+            now = self._state.documents.get(tracked.document.uri)
+            if now is None or now is tracked:
+                break
+            tracked = now
+        return tracked
 
     async def save_again(self, session: Session) -> None:
         """Saves what could not be saved after a write, unless the user has worked on it since."""

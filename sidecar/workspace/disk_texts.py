@@ -132,13 +132,14 @@ class DiskTexts:
 
     def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
-        (`own`) are left out: the agent most likely replaced them itself."""
+        (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them."""
         texts = self._texts.get(uri, [])
         if own is not None:
             put = (
                 i
                 for i, known in enumerate(texts)
-                if known.found and known.noticed <= own.serial and known.compared() == own.text
+                if (known.by_us or (known.found and known.noticed <= own.serial))
+                and known.compared() == own.text
             )
             texts = texts[max(put, default=0) :]
         gone = [later.noticed for later in texts[1:]]

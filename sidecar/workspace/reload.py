@@ -173,6 +173,7 @@ class Reload:
                 await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
             elif sent.flight.phase is not Phase.REFUSED:
                 break  # gone, or not answered at all
+            again = again or not self._sender.ever_applied
             if again and await self._take_again(tracked, current, on_disk, normal(raw.apply(current.raw))):
                 return
         self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -14,132 +13,12 @@ from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.review import Selector
 from sidecar.workspace.write_task import WriteDone
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import NEOVIM, VSCODE, WELL_BEHAVED, Habits
+from tests.support.editor_habits import VSCODE, WELL_BEHAVED
 from tests.support.editor_time import run
 from tests.support.meaning import PLACES, Values, changed, meant, text_of, values_of
 from tests.support.workspaces import Bench, IdleAgents, a_workspace
 from tests.workspace.test_in_flight import tool
-from tests.workspace.test_writes import BASE, done, play_seen, refused
-
-B = BASE.replace("two", "TWO")
-MORE = B.replace("five", "FIVE")
-
-
-async def undone(bench: Bench, editor: FakeEditor) -> None:
-    editor.undoes("a.txt")
-
-
-async def rejected(bench: Bench, editor: FakeEditor) -> None:
-    await bench.workspace.review.reject(Selector(everything=True))
-
-
-async def retyped(bench: Bench, editor: FakeEditor) -> None:
-    editor.replaces("a.txt", "TWO", "two")
-
-
-@pytest.mark.parametrize("habits", [VSCODE, NEOVIM], ids=["vscode", "neovim"])
-@pytest.mark.parametrize(
-    "sent", [B, MORE, B.replace("one\n", "ONE\n")], ids=["the same", "and more", "and above"]
-)
-@pytest.mark.parametrize("at", [0, len(BASE)], ids=["typed above", "typed below"])
-@pytest.mark.parametrize("taken_back", [undone, rejected, retyped])
-def test_what_was_taken_back_is_made_again(
-    tmp_path: Path,
-    taken_back: Callable[[Bench, FakeEditor], Awaitable[None]],
-    at: int,
-    sent: str,
-    habits: Habits,
-) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        done(await bench.write("a.txt", B))
-        await asyncio.sleep(1)
-        await taken_back(bench, editor)
-        await asyncio.sleep(1)
-        assert await bench.read("a.txt") == BASE
-        editor.types("a.txt", "typed\n", at=at)
-        await asyncio.sleep(1)
-        done(await bench.write("a.txt", sent))
-        assert editor.text("a.txt") == ("typed\n" + sent if at == 0 else sent + "typed\n")
-
-    play_seen(tmp_path, habits, case)
-
-
-@pytest.mark.parametrize("saved", [False, True])
-@pytest.mark.parametrize("turn", [False, True], ids=["one turn", "the next turn"])
-def test_a_line_that_the_user_made_longer_is_rewritten_once_it_was_shown(
-    tmp_path: Path, turn: bool, saved: bool
-) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.replaces("a.txt", "two", "two and more of it")
-        if saved:
-            editor.saves("a.txt")
-        await asyncio.sleep(1)
-        if turn:
-            session = bench.workspace.state.sessions.get(bench.session)
-            assert session is not None
-            session.begin_turn()
-            session.prompted()
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", BASE.replace("two", "second")))
-        assert editor.text("a.txt") == BASE.replace("two", "second")
-
-    play_seen(tmp_path, VSCODE, case)
-
-
-@pytest.mark.parametrize("part", [False, True], ids=["all of it", "a part"])
-def test_a_line_of_the_users_that_was_shown_can_be_removed(tmp_path: Path, part: bool) -> None:
-    """ "Remove my print": what is sent then is exactly what the agent wrote before."""
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        done(await bench.write("a.txt", B))
-        await asyncio.sleep(1)
-        editor.types("a.txt", "print('debug')\n", at=len("one\nTWO\n"))
-        await asyncio.sleep(1)
-        tool(bench, "read", "read", "a.txt")
-        await bench.read("a.txt", *((2, 3) if part else ()))
-        tool(bench, "read", "read", status="completed")
-        done(await bench.write("a.txt", B))
-        assert editor.text("a.txt") == B
-
-    play_seen(tmp_path, VSCODE, case)
-
-
-def test_a_read_in_a_call_that_edits_is_its_programs(tmp_path: Path) -> None:
-    """Whoever the agent is: what it reads while a tool of its edits, its model does not see before it is written."""
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        tool(bench, "edit", "edit")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        tool(bench, "edit", "edit", status="completed")
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-        tool(bench, "read", "read")
-        await bench.read("a.txt")
-        tool(bench, "read", "read", status="completed")
-        tool(bench, "again", "edit")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", BASE))
-        assert editor.text("a.txt") == BASE, "now it was shown what was typed"
-
-    play_seen(tmp_path, VSCODE, case)
-
-
-def test_an_edit_of_what_the_program_has_just_read_keeps_all_of_it(tmp_path: Path) -> None:
-    """Tools that replace a piece of text make what they send of the text as it is, which their model need not know."""
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.replaces("a.txt", "two", "two and more of it")
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        tool(bench, "edit", "edit")
-        now = await bench.read("a.txt")
-        assert isinstance(now, str)
-        done(await bench.write("a.txt", now.replace("two", "2")))
-        assert editor.text("a.txt") == now.replace("two", "2")
-
-    play_seen(tmp_path, VSCODE, case)
+from tests.workspace.test_writes import BASE, done, play_seen
 
 
 def test_a_text_that_only_the_program_read_can_be_replaced(tmp_path: Path) -> None:
@@ -154,24 +33,6 @@ def test_a_text_that_only_the_program_read_can_be_replaced(tmp_path: Path) -> No
         await bench.read("b.txt")
         done(await bench.write("b.txt", "new\n"))
         assert editor.text("b.txt") == "new\n"
-
-    play_seen(tmp_path, VSCODE, case)
-
-
-def test_a_conflict_ends_when_the_agent_reads_again(tmp_path: Path) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.replaces("a.txt", "two", "two and more of it")
-        await asyncio.sleep(1)
-        wanted = BASE.replace("two", "second")
-        tool(bench, "edit", "edit")
-        await bench.read("a.txt")
-        refused(await bench.write("a.txt", wanted), Kind.CONFLICT)
-        tool(bench, "edit", "edit", status="failed")
-        await bench.read("a.txt")
-        tool(bench, "again", "edit")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", wanted))
-        assert editor.text("a.txt") == wanted
 
     play_seen(tmp_path, VSCODE, case)
 

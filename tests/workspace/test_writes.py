@@ -105,31 +105,6 @@ def test_an_edit_arrives_as_one_undo_step_and_is_saved(tmp_path: Path, habits: H
 
 
 @every_editor
-def test_typing_elsewhere_since_the_read_survives(tmp_path: Path, habits: Habits) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.types("a.txt", "typed\n", at=0)
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-
-    play_seen(tmp_path, habits, case)
-
-
-@every_editor
-def test_typing_while_the_edit_is_on_its_way_survives(tmp_path: Path, habits: Habits) -> None:
-    """The document moves on between sending and arriving: refused, ignored or misapplied, as each editor does."""
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("four", "FOUR")))
-        await asyncio.sleep(0.05)
-        editor.types("a.txt", "typed\n", at=0)
-        done(await write)
-        await asyncio.sleep(3)
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-
-    play_seen(tmp_path, habits, case, arrives_after=0.1)
-
-
-@every_editor
 def test_both_on_one_line_is_a_conflict_with_three_texts(tmp_path: Path, habits: Habits) -> None:
     (tmp_path / "a.txt").write_text(BASE)
 
@@ -149,88 +124,6 @@ def test_both_on_one_line_is_a_conflict_with_three_texts(tmp_path: Path, habits:
         assert hunk["line"] == 2
 
     assert not play(tmp_path, habits, case).sent
-
-
-@every_editor
-def test_a_second_write_without_reading_again_keeps_the_users_line(tmp_path: Path, habits: Habits) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR").replace("five", "FIVE")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR").replace("five", "FIVE")
-
-    play_seen(tmp_path, habits, case)
-
-
-@every_editor
-def test_disk_text_plus_edit_keeps_unsaved_lines(tmp_path: Path, habits: Habits) -> None:
-    """An agent that read the file through its shell knows nothing of the unsaved line."""
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-
-    play(tmp_path, habits, case)
-
-
-def test_disk_text_plus_edit_after_a_read_through_us(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "typed\n", at=0)
-        assert await bench.read("a.txt") == "typed\n" + BASE
-        # a tool of the agent's own, which we did not serve
-        update = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "cat a.txt", "kind": "execute"}
-        bench.workspace.session_update(bench.session, update)
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-
-    play(tmp_path, VSCODE, case)
-
-
-def test_an_agent_that_read_the_unsaved_line_may_remove_it(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "typed\n", at=0)
-        assert await bench.read("a.txt") == "typed\n" + BASE
-        done(await bench.write("a.txt", BASE))
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, VSCODE, case)
-
-
-@every_editor
-def test_a_slice_is_a_base_too(tmp_path: Path, habits: Habits) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        assert await bench.read("a.txt", 4, 2) == "three\nfour\n"
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-
-    play(tmp_path, habits, case)
-
-
-def test_what_the_text_says_already_is_not_sent(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", BASE))
-
-    assert not play(tmp_path, VSCODE, case).sent
 
 
 def test_an_editor_that_refuses_every_edit(tmp_path: Path) -> None:
@@ -309,19 +202,6 @@ def test_an_edit_that_is_never_answered(tmp_path: Path) -> None:
         assert editor.text("a.txt") == BASE
 
     play_seen(tmp_path, replace(WELL_BEHAVED, thinks=NEVER), case)
-
-
-def test_the_users_undo_right_after_is_not_a_failure(tmp_path: Path) -> None:
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        write = asyncio.ensure_future(bench.write("a.txt", BASE.replace("two", "TWO")))
-        await asyncio.sleep(0.1)
-        assert editor.text("a.txt") != BASE
-        editor.undoes("a.txt")
-        editor.types("a.txt", "newer\n", at=0)
-        done(await write)
-        assert editor.text("a.txt") == "newer\n" + BASE
-
-    play_seen(tmp_path, replace(WELL_BEHAVED, answers_after=0.3), case)
 
 
 # Files that are not open
@@ -467,24 +347,6 @@ def test_pipelined_write_write_read(tmp_path: Path, habits: Habits) -> None:
         assert editor.text("a.txt") == BASE + "second\n"
 
     play_seen(tmp_path, habits, case)
-
-
-def test_two_agents_on_one_file(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        other = await bench.another_session()
-        await bench.read("a.txt")
-        await bench.read("a.txt", session=other)
-        answers = await asyncio.gather(
-            bench.write("a.txt", BASE.replace("one", "ONE")),
-            bench.write("a.txt", BASE.replace("five", "FIVE"), other),
-        )
-        assert all(isinstance(answer, WriteDone) for answer in answers)
-        assert editor.text("a.txt") == BASE.replace("one", "ONE").replace("five", "FIVE")
-
-    play(tmp_path, VSCODE, case)
 
 
 def test_a_write_of_a_dead_agent_does_not_begin(tmp_path: Path) -> None:
@@ -673,78 +535,3 @@ def test_typing_into_an_editor_that_refuses_every_edit_is_not_a_conflict(tmp_pat
         typing.cancel()
 
     play_seen(tmp_path, KATE, case, custom=False)
-
-
-@every_editor
-def test_a_read_that_the_agents_model_never_saw_costs_no_typing(tmp_path: Path, habits: Habits) -> None:
-    """fast-agent reads the file once more by itself, just before it writes what its model made of an earlier read."""
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", BASE.replace("four", "FOUR")))
-        assert editor.text("a.txt") == "typed\n" + BASE.replace("four", "FOUR")
-        done(await bench.write("a.txt", BASE))
-        assert editor.text("a.txt") == "typed\n" + BASE, "its own change it may take back"
-
-    play_seen(tmp_path, habits, case, rereads=True)
-
-
-@every_editor
-def test_what_the_user_took_back_is_made_again_when_the_agent_is_asked_to(
-    tmp_path: Path, habits: Habits
-) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-    wanted = BASE.replace("two", "TWO")
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", wanted))
-        await asyncio.sleep(1)
-        editor.replaces("a.txt", "TWO", "two")
-        await asyncio.sleep(1)
-        assert await bench.read("a.txt") == BASE
-        done(await bench.write("a.txt", wanted))
-        assert editor.text("a.txt") == wanted
-
-    play(tmp_path, habits, case)
-
-
-@every_editor
-def test_what_was_typed_is_removed_when_an_agent_that_was_shown_it_is_asked_to(
-    tmp_path: Path, habits: Habits
-) -> None:
-    (tmp_path / "a.txt").write_text(BASE)
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
-        editor.types("a.txt", "debug\n", at=0)
-        await asyncio.sleep(1)
-        assert await bench.read("a.txt") == "debug\n" + BASE
-        done(await bench.write("a.txt", BASE))
-        assert editor.text("a.txt") == BASE
-
-    play(tmp_path, habits, case)
-
-
-@every_editor
-def test_a_write_that_an_agent_repeats_takes_no_typing_away(tmp_path: Path, habits: Habits) -> None:
-    """Its program reads by itself just before: what was typed since, the model has never seen."""
-    (tmp_path / "a.txt").write_text(BASE)
-    wanted = BASE.replace("two", "TWO")
-
-    async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", wanted))
-        await asyncio.sleep(1)
-        editor.types("a.txt", "typed\n", at=0)
-        await asyncio.sleep(1)
-        await bench.read("a.txt")
-        done(await bench.write("a.txt", wanted))
-        assert editor.text("a.txt") == "typed\n" + wanted
-
-    play(tmp_path, habits, case, rereads=True)
