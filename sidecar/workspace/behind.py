@@ -11,14 +11,17 @@ whose.py says. Files that are not open: unopened.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Hunk
+from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import Normal, normal
+from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri
-from sidecar.disk import Decoded, Stat, decode
+from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
 from sidecar.journal.entry import EntryState
 from sidecar.workspace.accounts import Accounts
 from sidecar.workspace.acts import changed_at
@@ -94,6 +97,26 @@ class Behind:
         self._empty.clear()
         self._glimpses.clear()
         self._passing.clear()
+
+    async def before_write(
+        self, uri: DocumentUri, path: str, file: Resolved | Missing, data: bytes | Refusal | None
+    ) -> None:
+        """A file that is not open is about to be written by us, over `data`; whoever does it has its place in the queue. What changed there
+        until now, and nobody has counted, is counted first: afterwards nobody can find it."""
+        session = self._evidence.during(path)
+        if session is None:
+            return
+        is_there = isinstance(file, Resolved)
+        stat, mode = (file.stat, file.mode) if is_there else (None, None)
+        named = self._evidence.named_as(session, uri)
+        await self.unopened.look_at(session, uri, path, stat, mode, data, named, last=True)
+
+    def came(self, path: str, author: Author) -> tuple[Author, str]:
+        """A file was made by us. Who made it, and what its hunks begin with (raw): what an agent had removed there, else nothing."""
+        gone = self._files.came(path)
+        if gone is None or gone.before is None:
+            return author, ""
+        return replace(author, created=False), gone.old_text or ""
 
     # Open documents
 
@@ -256,7 +279,9 @@ class Behind:
                 self._passing[tracked.document.uri] = seen.start, [(leg.after, leg.at) for leg in seen.legs]
         elif tracked is not first and tracked.counted == disk:
             state = "failed"  # it was counted when the document was opened again
-        elif seen.changes is not None and not tracked.closed:
+        elif seen.changes is not None and tracked.closed:
+            self._entering.enter_closed(tracked.document.uri, seen)
+        elif seen.changes is not None:
             self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, seen.changes)
         for leg in seen.legs:
             if leg.author is not None:

@@ -6,12 +6,10 @@ no longer exist are not listed. The review of a removed file is remembered: if t
 
 from __future__ import annotations
 
-import os
-
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
-from sidecar.disk import Missing, Stat
+from sidecar.disk import Stat
 from sidecar.workspace.ledgers import Reviewed
 from sidecar.workspace.state import State
 
@@ -65,13 +63,5 @@ class ClosedFiles:
         storage = self._state.storage
         if storage.stat(path) is None:
             return Text.of("")
-        roots = storage.roots([os.path.dirname(path)])
-        if isinstance(roots, Refusal):
-            return None
-        with roots:
-            file = storage.resolve(roots, path, "read")
-            if isinstance(file, Missing | Refusal):
-                return None
-            with file:
-                decoded = await storage.read(file)
+        decoded = await storage.read_named(path)
         return None if isinstance(decoded, Refusal) else Text.of(decoded.text)

@@ -6,14 +6,15 @@ from functools import partial
 
 import anyio
 
-from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.ledger import Author
 from sidecar.core.normal import BOM
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Text
+from sidecar.workspace.behind import Behind
 from sidecar.workspace.buffer_writes import OPEN_SECONDS, BufferWriter
 from sidecar.workspace.door import Door
+from sidecar.workspace.legs import changes_of
 from sidecar.workspace.places import Place
 from sidecar.workspace.ports import DocumentEdit
 from sidecar.workspace.recording import Recorder
@@ -26,18 +27,26 @@ class Creator:
     """For clients that create files and save."""
 
     def __init__(
-        self, state: State, sender: Sender, door: Door, buffers: BufferWriter, recorder: Recorder
+        self,
+        state: State,
+        sender: Sender,
+        door: Door,
+        buffers: BufferWriter,
+        recorder: Recorder,
+        behind: Behind,
     ) -> None:
         self._state = state
         self._door = door
         self._sender = sender
         self._buffers = buffers
         self._recorder = recorder
+        self._behind = behind
 
     async def create(self, task: WriteTask, place: Place) -> WriteDone | Refusal | None:
         """None when the editor did not take it: then the file is made on the disk. Never while it may still come to it: the text
         would be there twice."""
         text = task.content.removeprefix(BOM)
+        await self._behind.before_write(place.uri, place.path, place.on_disk, None)
         author = await self._recorder.begin(task.session, place.path, None, text, "editor")
         if isinstance(author, Refusal):
             return author
@@ -74,8 +83,9 @@ class Creator:
             await self._recorder.finish(author, "unknown")
             return kept_changing(place.requested)
         now = tracked.document.snapshot()
+        author, before = self._behind.came(place.path, author)
         applied = self._recorder.live_edit(session, place.uri, author)
-        applied(Text.of(""), ChangeSet.of(0, (Edit(0, 0, str(now)),)), now)
+        applied(Text.of(before), changes_of(before, str(now)), now)
         tracked.user_dirty = False
         self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
         await self._recorder.finish(author, "done")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal, normal
@@ -14,6 +14,8 @@ from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.aside import aside
+from sidecar.workspace.behind import Behind
+from sidecar.workspace.legs import changes_of
 from sidecar.workspace.places import Place
 from sidecar.workspace.recording import DiskChange, Recorder
 from sidecar.workspace.sending import RELOAD_SECONDS, Reload, Sender
@@ -24,19 +26,23 @@ from sidecar.workspace.write_task import Misplaced, WriteDone, WriteTask, confli
 class DiskWriter:
     """Atomic, journalled, and based on what the agent saw like any other write."""
 
-    def __init__(self, state: State, recorder: Recorder, sender: Sender) -> None:
+    def __init__(self, state: State, recorder: Recorder, sender: Sender, behind: Behind) -> None:
         self._state = state
         self._recorder = recorder
         self._sender = sender
+        self._behind = behind
 
     async def write(
         self, task: WriteTask, place: Place, file: Resolved, misplaced: Misplaced | None = None
     ) -> WriteDone | Refusal:
         """Changes a file that exists. `misplaced`: an edit that is to be taken out of it first, if it is there."""
         storage, beliefs, session = self._state.storage, self._state.beliefs, task.session
-        decoded = await storage.read(file)
+        found = await storage.read_bytes(file)
+        decoded = found if isinstance(found, Refusal) else await storage.decode(found, file)
         if isinstance(decoded, Refusal):
             return decoded
+        if place.tracked is None:
+            await self._behind.before_write(place.uri, place.path, file, found)
         size = len(decoded.text) + len(task.content)
         now = await aside(size, lambda: Normal(decoded.text))
         disk = self._state.documents.disk
@@ -125,6 +131,7 @@ class DiskWriter:
         unwritable = storage.check_writable(missing, len(data))
         if unwritable is not None:
             return unwritable
+        await self._behind.before_write(place.uri, place.path, missing, None)
         author = await self._recorder.begin(session, place.path, None, text, "disk")
         if isinstance(author, Refusal):
             return author
@@ -136,8 +143,8 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return created
         self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
-        changes = ChangeSet.of(0, (Edit(0, 0, text),))
-        self._recorder.disk_edit(session, place.uri, author, "", changes)
+        author, before = self._behind.came(place.path, author)
+        self._recorder.disk_edit(session, place.uri, author, before, changes_of(before, text))
         task.believe(self._state.beliefs, place.uri)
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)

@@ -16,7 +16,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.documents import Tracked
-from sidecar.workspace.legs import Leg, changes_of, user_steps, without
+from sidecar.workspace.legs import Leg, Seen, changes_of, raw_before, user_steps, without
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.recording import Recorder, lines_changed
 from sidecar.workspace.state import State
@@ -115,6 +115,18 @@ class Entering:
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
+
+    def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
+        """The document was closed while its change was journalled: it is one of the file."""
+        raw = seen.before
+        for change in seen.changes or ():
+            raw = change.apply(raw)
+        before = raw_before(seen.start, raw)
+        for leg in seen.legs:
+            after = raw_before(leg.after, raw)
+            if leg.author is not None:
+                self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
+            before = after
 
     def hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
         reviewed = self._state.ledgers.get(uri)

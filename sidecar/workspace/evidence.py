@@ -273,6 +273,10 @@ class Evidence:
         known = self._named.get(session.id)
         return [] if known is None else list(known.items())
 
+    def named_as(self, session: Session, uri: DocumentUri) -> Named | None:
+        named = self._named.get(session.id)
+        return None if named is None else named.get(uri)
+
     def _looks_around(self, session: Session) -> None:
         """A call is about to read or write files that it need not name. What others put on the disk of the open ones before it, nobody may
         find there any more after it; agents may have read it."""

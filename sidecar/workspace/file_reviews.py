@@ -52,6 +52,20 @@ class FileChange:
         return f"f{self.id}@{self.uri}"
 
     @property
+    def leaves_nothing(self) -> bool:
+        return self.after is None or not (self.after.data or self.after.is_link)
+
+    @property
+    def begins_with_text(self) -> bool:
+        return self.before is None or self.old_text is not None
+
+    @property
+    def old_text(self) -> str | None:
+        """The text that was under the path; None: there was nothing, or no text. Raw."""
+        decoded = None if self.before is None or self.before.is_link else decode(self.before.data)
+        return decoded.text if isinstance(decoded, Decoded) else None
+
+    @property
     def kind(self) -> str:
         """created, deleted, renamed, mode, link or changed."""
         before, after = self.before, self.after
@@ -99,12 +113,17 @@ class FileReviews:
         return self._now.get(path)
 
     def came(self, path: str) -> FileChange | None:
-        """There is a text under the path: its changes are hunks from now on. A row that says otherwise goes, and is returned."""
+        """There is a text under the path: its changes are hunks from now on. The row that ended in none (the file was removed, or emptied whole)
+        goes, and is returned: the hunks begin with what was there before it."""
         self._now.pop(path, None)
-        gone = next((c for c in self if c.path == path and c.after is None), None)
+        gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
         if gone is not None:
             self._drop(gone)
         return gone
+
+    def holds_bytes(self, path: str) -> bool:
+        """Whether something that was not text was removed from there."""
+        return any(c.path == path and c.after is None and not c.begins_with_text for c in self)
 
     def turns_over(self) -> None:
         self._now.clear()
@@ -259,7 +278,7 @@ def row(change: FileChange, uri: str) -> Json:
         "changeId": change.change_id,
         "uri": uri,
         "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
-        "oldText": _text(change.before) if change.kind == "deleted" else "",
+        "oldText": (change.old_text or "") if change.kind == "deleted" else "",
         "newText": "",
         "sessionId": author.session,
         "turn": author.turn,
@@ -276,11 +295,6 @@ def row(change: FileChange, uri: str) -> Json:
 
 def _target(state: FileState | None) -> str:
     return "" if state is None or not state.is_link else state.data.decode("utf-8", "replace")
-
-
-def _text(state: FileState | None) -> str:
-    decoded = None if state is None or state.is_link else decode(state.data)
-    return decoded.text if isinstance(decoded, Decoded) else ""
 
 
 def _folder(path: str) -> str:

@@ -46,8 +46,8 @@ class KnownBefore:
         self._accounts = accounts
         self._files = files
 
-    async def at_start(self, uri: DocumentUri, path: str) -> Known | None:
-        """What the file said when the nearest turn began."""
+    async def at_start(self, uri: DocumentUri, path: str, *, exact: bool = False) -> Known | None:
+        """What the file said when the nearest turn began; `exact`: raw."""
         session = self._evidence.during(path)
         before = None if session is None else await self._starts.before(session.id, path)
         if before is None or before.why:
@@ -55,7 +55,7 @@ class KnownBefore:
         if before.state is None:
             return Known(None)
         text = _text(before.state)
-        return None if text is None else Known(normal(text.text))
+        return None if text is None else Known(text.text if exact else normal(text.text))
 
     async def last(
         self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None

@@ -20,6 +20,7 @@ from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.workspace.buffer_writes import BufferWriter
 from sidecar.workspace.documents import Landing, Tracked
 from sidecar.workspace.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.exact import keeps_line_ends
 from sidecar.workspace.file_reviews import FileChange, FileReviews
 from sidecar.workspace.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.ports import DocumentEdit, Editor, Journal
@@ -76,7 +77,8 @@ class Rejecter:
         if path is None:
             return Rejected("the document is not open")
         can = self._editor.capabilities
-        if can.open and can.save and can.apply_edit and can.document_changes:
+        is_able = can.open and can.save and can.apply_edit and can.document_changes
+        if is_able and await self._editor_keeps(reviewed, path, plan):
             opened = await self._buffers.open(reviewed.uri)
             if opened is not None:
                 rejected = await self._in_editor(reviewed, opened, plan)
@@ -86,6 +88,16 @@ class Rejecter:
                     await self._delete_empty(reviewed, opened, path, plan)
                 return rejected
         return await self._on_disk(reviewed, path, plan)
+
+    async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: Plan) -> bool:
+        """Whether the file would say exactly what it is to say, were it opened, edited and saved. What cannot be read here is left to the editor."""
+        now = await self._state.storage.read_named(path)
+        if isinstance(now, Refusal):
+            return True
+        before = Text.of(now.text)
+        reviewed.seen(before)
+        after = plan(len(before)).changes.apply(before)
+        return now.encoding == "utf-8" and keeps_line_ends(self._editor.capabilities, now.text, after)
 
     async def reject_file(self, files: FileReviews, change: FileChange) -> str:
         """Puts back what was under a path as a whole. In words, why not; "" when it is done."""

@@ -131,8 +131,8 @@ class Workspace:
         self._resolver = Resolver(
             self.conflicts, editor, door, self._reconciler, recorder, self._prompt_when_free
         )
-        disk_writer = DiskWriter(self.state, recorder, self._sender)
-        creator = Creator(self.state, self._sender, door, buffers, recorder)
+        disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
+        creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
         self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit)

@@ -13,6 +13,7 @@ from sidecar import disk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots, Stat
+from sidecar.workspace.aside import aside
 from sidecar.workspace.queues import Access
 
 SMALL_BYTES = 256 * 1024
@@ -69,11 +70,27 @@ class Storage:
             return self._read(file)
         return await anyio.to_thread.run_sync(self._read, file, limiter=self._few)
 
+    async def read_named(self, path: str) -> Decoded | Refusal:
+        """The whole text of the file with this name, for comparing only."""
+        roots = self.roots([os.path.dirname(path)])
+        if isinstance(roots, Refusal):
+            return roots
+        with roots:
+            file = self.resolve(roots, path, "read")
+            if not isinstance(file, Resolved):
+                return file if isinstance(file, Refusal) else Refusal(Kind.NOT_FOUND, f"{path} is gone")
+            with file:
+                return await self.read(file)
+
     async def read_bytes(self, file: Resolved) -> bytes | Refusal:
         """The exact bytes of a file that was resolved."""
         if file.size <= SMALL_BYTES:
             return file.read_bytes(self._max_file_bytes)
         return await anyio.to_thread.run_sync(file.read_bytes, self._max_file_bytes, limiter=self._few)
+
+    async def decode(self, data: bytes, file: Resolved) -> Decoded | Refusal:
+        """The text of these bytes, which were read from the file."""
+        return await aside(len(data), lambda: disk.decode(data, file.requested))
 
     def read_now(self, file: Resolved) -> Decoded | Refusal:
         """As `read`, without waiting: for texts that may be gone in a moment."""

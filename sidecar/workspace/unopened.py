@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.file_state import FileState
@@ -103,17 +104,33 @@ class Unopened:
                 path = place.path
             if is_open and stat is not None:
                 return ""  # the reconciler's
-            async with self._entering.one_at_a_time(uri):
-                for seen in self._glimpses.pop(path):
-                    if self._accounts.has_newer(uri, seen.at):
-                        continue
-                    await self._look(
-                        session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
-                    )
-                at = gone_at(path) if stat is None else changed_at(stat)
-                return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
+            return await self.look_at(session, uri, path, stat, mode, data, named, row, last=last)
         finally:
             ticket.release()
+
+    async def look_at(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        stat: Stat | None,
+        mode: int | None,
+        data: bytes | Refusal | None,
+        named: Named | None = None,
+        row: Changed | None = None,
+        *,
+        last: bool,
+    ) -> str:
+        """As `look`, for whoever has the file's place in the queue, and has read it: `stat`, `mode`, `data`; None: there is no file."""
+        async with self._entering.one_at_a_time(uri):
+            for seen in self._glimpses.pop(path):
+                if self._accounts.has_newer(uri, seen.at):
+                    continue
+                await self._look(
+                    session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
+                )
+            at = gone_at(path) if stat is None else changed_at(stat)
+            return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
 
     async def _look(
         self,
@@ -182,7 +199,10 @@ class Unopened:
     ) -> str:
         """A file that came or went, or is or was not text."""
         assert not isinstance(data, Refusal), "looked at before"
-        if then.text is None and then.state is None and isinstance(decoded, Decoded) and decoded.text:
+        is_new = (
+            then.text is None and then.state is None and isinstance(decoded, Decoded) and bool(decoded.text)
+        )
+        if is_new and isinstance(decoded, Decoded) and not self._files.holds_bytes(path):
             await self._note(session, uri, path, then, decoded, at)
             return ""
         state = None if data is None else FileState(data, mode or 0o644)
@@ -220,17 +240,16 @@ class Unopened:
     ) -> None:
         """A text is another one now."""
         now = found.text
-        before = None if then.text is None else normal(then.text)
-        if before == normal(now):  # the line ends: it is a change of all of it
+        before, compared = None if then.text is None else normal(then.text), normal(now)
+        line_ends = before == compared  # it is a change of all of it
+        if line_ends:
             before, compared = then.text, now
-        else:
-            compared = normal(now)
         if then.text is None:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
-        start = await self._known.at_start(uri, path)
+        start = await self._known.at_start(uri, path, exact=line_ends)
         parts = await self._whose.parts(uri, path, before, compared, at, start)
         self._accounts.says(uri, now, exact=True, at=at)
-        self._files.came(path)
+        gone = self._files.came(path)
         if not parts:
             self._is_nobodys(uri, now)
             return
@@ -239,9 +258,11 @@ class Unopened:
             after = now if part.after == compared else raw_before(part.after or "", now)
             author = await self._entering.begin(part, path, raw, after, found.encoding, found.bom)
             if author is not None:
+                if gone is not None:
+                    raw, author = gone.old_text, replace(author, created=gone.before is None)
                 self._enter_text(uri, part, author, raw, after)
                 await self._recorder.finish(author, "done")
-            raw = after
+            raw, gone = after, None
         if raw is not None:
             self._state.documents.disk.seen(uri, normal(raw))
 

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from sidecar.core.lineends import has_one_kind
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing, Resolved
@@ -21,6 +20,7 @@ from sidecar.workspace.creating import Creator
 from sidecar.workspace.disk_writes import DiskWriter
 from sidecar.workspace.documents import Tracked
 from sidecar.workspace.door import Gone
+from sidecar.workspace.exact import keeps
 from sidecar.workspace.places import Place, locate
 from sidecar.workspace.ports import Editor
 from sidecar.workspace.queues import Ticket
@@ -159,7 +159,7 @@ class Writer:
                 if isinstance(after, Refusal):
                     return after
                 content = after
-                if decoded.encoding != "utf-8" or not self._keeps(decoded.text, content):
+                if decoded.encoding != "utf-8" or not keeps(can, decoded.text, content):
                     return await self._files.write(task, place, file)
             unwritable = self._state.storage.check_writable(file, len(content))
             if unwritable is not None:
@@ -189,7 +189,7 @@ class Writer:
         if self._state.beliefs.served(task.session.id, place.uri):
             return deleted(place.requested)
         can = self._editor.capabilities
-        if can.apply_edit and can.create_files and can.save and self._keeps(None, task.content):
+        if can.apply_edit and can.create_files and can.save and keeps(can, None, task.content):
             unwritable = self._state.storage.check_writable(missing, len(task.content))
             if unwritable is not None:
                 return unwritable
@@ -211,16 +211,6 @@ class Writer:
             if isinstance(now.on_disk, Missing):
                 return await self._files.create(task, now, now.on_disk)
             return await self._files.write(task, now, now.on_disk)
-
-    def _keeps(self, before: str | None, after: str) -> bool:
-        """Whether the editor would put exactly this on the disk. Nobody looks at the file, so nothing else of it may change:
-        editors even out line ends (VS Code all of them, Neovim those of an edit), most end the last line when they save, and
-        to one whose buffers are lines (Neovim) no line and one empty line are the same. `before`: None for a new file."""
-        can = self._editor.capabilities
-        if can.keeps_lines and (before == "" or normal(after) == "\n"):
-            return False
-        ends = not can.adds_final_end or after.endswith("\n")
-        return ends and has_one_kind(before or "") and ("\r" not in after or bool(before))
 
     def _will_save(self, tracked: Tracked) -> bool:
         policy = self._state.settings.after_write

@@ -408,3 +408,25 @@ def test_the_agent_sends_a_file_right_after_the_users_shell(tmp_path: Path) -> N
         assert (tmp_path / "a.txt").read_text() == MINE
 
     play(tmp_path, VSCODE, script, after=after, custom=False, journal=Slow())
+
+
+def test_the_user_closes_while_the_change_is_noted(tmp_path: Path) -> None:
+    """Then it is one of the file that is not open."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def meanwhile() -> None:
+            await asyncio.sleep(0.2)
+            editor.closes("a.txt")
+
+        journal.then = meanwhile
+        await runs(turn, "a.txt", CHANGED)
+        editor.looks_at_disk()
+        await asyncio.sleep(6)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal)
