@@ -1,7 +1,10 @@
 """The names of the files in a folder that people work on: those git tracks or does not ignore. Without git, all files
 of a small folder.
 
-Bounded: a folder with too many files is treated as having none.
+A folder with a `.git` of its own is a tree of its own: a repository in a repository, a submodule, or one of several in a folder that
+is none itself.
+
+Bounded: a tree with too many files is treated as having none.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
 
 MAX_FILES = 50_000
-"""The most files of one folder with git."""
+"""The most files of one folder with git, and of all trees in a folder together."""
+MAX_TREES = 200
+"""The most trees in one folder: git takes about ten milliseconds for each."""
 MAX_FILES_WITHOUT_GIT = 2_000
 MAX_FOLDERS_WITHOUT_GIT = 10_000
 """Folders take time too, even empty ones."""
@@ -34,21 +39,71 @@ class Entries(NamedTuple):
     """Where symbolic links lead, as it is written there."""
 
 
-def names(folder: str) -> list[str] | None:
-    """Lists the files to look at, relative to `folder` (an absolute path). Returns None if there are too many."""
-    known = git_head.file_names(folder)
+class Tree(NamedTuple):
+    """The files of one repository, or of a folder without git."""
+
+    folder: str
+    """Absolute."""
+    names: list[str]
+    """Relative to `folder`, without those of other trees in it."""
+
+
+class Trees(NamedTuple):
+    found: list[Tree]
+    """The folder's own first; each before those in it."""
+    too_large: list[str]
+    """Folders of trees that have too many files, or are too many."""
+
+
+def trees(folder: str) -> Trees:
+    """The trees in a folder (an absolute path), its own included."""
+    all_trees = Trees([], [])
+    left = [folder]
+    files = 0
+    for top in left:  # it grows meanwhile
+        if len(all_trees.found) == MAX_TREES:
+            all_trees.too_large.append(top)
+            continue
+        tree, inner = own(top, alone=top != folder)
+        left += [os.path.join(top, name) for name in inner]
+        files += 0 if tree is None else len(tree.names)
+        if tree is None or files > MAX_FILES:
+            all_trees.too_large.append(top)
+        else:
+            all_trees.found.append(tree)
+    return all_trees
+
+
+def own(folder: str, *, alone: bool = False) -> tuple[Tree | None, list[str]]:
+    """The tree of this folder (an absolute path), and the names of the trees in it. None if it has too many files. `alone`: it
+    does not belong to a repository around it."""
+    known = git_head.names(folder, alone=alone)
     if known is not None:
-        return known if len(known) <= MAX_FILES else None
+        few = len(known.files) <= MAX_FILES
+        return Tree(folder, known.files) if few else None, known.repositories
     found: list[str] = []
+    inner: list[str] = []
     folders = 0
-    for name in _walk(folder):
+    for name in _walk(folder, inner):
         if name is None:
             folders += 1
         else:
             found.append(name)
         if len(found) > MAX_FILES_WITHOUT_GIT or folders > MAX_FOLDERS_WITHOUT_GIT:
-            return None
-    return found
+            return None, []
+    return Tree(folder, found), inner
+
+
+def names(folder: str) -> list[str] | None:
+    """Lists the files to look at, relative to `folder` (an absolute path), those of all trees. Returns None if its own are too many."""
+    found = trees(folder)
+    if not found.found or found.found[0].folder != folder:
+        return None
+    return [
+        os.path.relpath(os.path.join(tree.folder, name), folder) if tree.folder != folder else name
+        for tree in found.found
+        for name in tree.names
+    ]
 
 
 def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
@@ -112,9 +167,9 @@ def is_skipped(name: str) -> bool:
     return name in SKIPPED or name.startswith(".")
 
 
-def _walk(folder: str) -> Iterator[str | None]:
-    """Yields files by name, and None for each folder entered. Uses a list instead of recursion, because folders can be
-    nested as deeply as a path allows.
+def _walk(folder: str, repositories: list[str]) -> Iterator[str | None]:
+    """Yields files by name, and None for each folder entered; folders with a `.git` are added to `repositories` instead. Uses a list instead
+    of recursion, because folders can be nested as deeply as a path allows.
     """
     left = [""]
     while left:
@@ -124,6 +179,9 @@ def _walk(folder: str) -> Iterator[str | None]:
             with os.scandir(os.path.join(folder, below)) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError:
+            continue
+        if below and any(entry.name == ".git" for entry in listed):
+            repositories.append(below)
             continue
         inner: list[str] = []
         for entry in listed:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -43,6 +44,24 @@ MOST_OUTPUT = 64 * 1024 * 1024
 """Bytes of file names that are read. A folder with more is too large to look at."""
 
 
+_GITLINK = re.compile(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
+"""A submodule in what `ls-files --stage -z` says."""
+
+
+class Names(NamedTuple):
+    """What a repository has in a folder. Names are relative to that."""
+
+    files: list[str]
+    repositories: list[str]
+    """Folders that are repositories of their own: nested ones, and submodules that are checked out."""
+
+
+class Commit(NamedTuple):
+    id: str
+    git_dir: str
+    """Where the repository keeps its objects (absolute): they may outlive the folder of its files."""
+
+
 class Blob(NamedTuple):
     """A file in the last commit."""
 
@@ -59,12 +78,20 @@ def object_id(data: bytes, like: str) -> str:
     return algorithm(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def file_names(folder: str) -> list[str] | None:
-    """The files that are in the index or not ignored, relative to `folder` (an absolute path). None if there is no
-    repository or no git.
+def names(folder: str, *, alone: bool = False) -> Names | None:
+    """The files that are in the index or not ignored, and the repositories among them. `folder`: an absolute path. `alone`: it is the top
+    of a repository of its own, or none; one around it does not count. None if there is no repository or no git.
     """
-    output = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return None if output is None else sorted({os.fsdecode(name) for name in output.split(b"\0") if name})
+    output = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", alone=alone)
+    staged = None if output is None else _git(folder, "ls-files", "-z", "--stage", alone=alone)
+    if output is None or staged is None:
+        return None
+    submodules = {os.fsdecode(name) for name in _GITLINK.findall(staged)}
+    all_names = {os.fsdecode(name) for name in output.split(b"\0") if name}
+    nested = {name.rstrip("/") for name in all_names if name.endswith("/")}
+    nested |= {name for name in submodules if os.path.lexists(os.path.join(folder, name, ".git"))}
+    files = {name for name in all_names if not name.endswith("/")} - submodules
+    return Names(sorted(files), sorted(nested - {""}))
 
 
 def is_ignored(folder: str, name: str) -> bool | None:
@@ -74,14 +101,12 @@ def is_ignored(folder: str, name: str) -> bool | None:
     return None if _git(folder, "rev-parse", "--git-dir") is None else False
 
 
-def commit(folder: str) -> str:
-    """The id of the last commit; "" if there is no commit or no git."""
-    found = (
-        (_git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"")
-        .strip()
-        .decode("ascii", "replace")
-    )
-    return found if _is_id(found) else ""
+def commit(folder: str) -> Commit | None:
+    """The last commit. None if there is none, or no git."""
+    output = _git(folder, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
+    git_dir, _, found = (output or b"").rstrip(b"\n").rpartition(b"\n")
+    found = found.decode("ascii", "replace")
+    return Commit(found, os.fsdecode(git_dir)) if git_dir and _is_id(found) else None
 
 
 def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
@@ -100,12 +125,17 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
     return found
 
 
-def contents(folder: str, ids: Iterable[str]) -> dict[str, bytes]:
-    """The bytes of these objects, by id. Missing objects are left out."""
+def contents(folder: str, ids: Iterable[str], git_dir: str = "") -> dict[str, bytes]:
+    """The bytes of these objects, by id. Missing objects are left out. `git_dir`: the repository's, in case `folder` is gone."""
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return {}
-    output = _git(folder, "cat-file", "--batch", data="".join(f"{i}\n" for i in wanted).encode()) or b""
+    asked = "".join(f"{i}\n" for i in wanted).encode()
+    if git_dir:  # a submodule's says where its files should be, and git would go there
+        output = _git(git_dir, "--git-dir=.", "--work-tree=.", "cat-file", "--batch", data=asked)
+    else:
+        output = _git(folder, "cat-file", "--batch", data=asked)
+    output = output or b""
     found: dict[str, bytes] = {}
     at = 0
     while at < len(output):
@@ -125,7 +155,7 @@ def _is_id(words: str) -> bool:
     return len(words) in (40, 64) and all(c in "0123456789abcdef" for c in words)
 
 
-def _git(folder: str, *words: str, data: bytes = b"") -> bytes | None:
+def _git(folder: str, *words: str, data: bytes = b"", alone: bool = False) -> bytes | None:
     program = _program(folder)
     if program is None:
         return None
@@ -136,7 +166,7 @@ def _git(folder: str, *words: str, data: bytes = b"") -> bytes | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=os.path.abspath(os.sep),
-            env=environment(),
+            env=environment() | ({"GIT_CEILING_DIRECTORIES": os.path.dirname(folder)} if alone else {}),
             timeout=SECONDS,
             check=False,
         )

@@ -21,7 +21,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
 
-_ABSENT, _UNKNOWN = b"-", b"?"
+_ABSENT, _UNKNOWN, _CRLF = b"-", b"?", b"\r"
 
 
 class PreImage(NamedTuple):
@@ -46,6 +46,8 @@ class FolderStart:
     """Files of the commit that did not exist."""
     unknown: Sequence[str] = ()
     """Files that existed with unknown content: not text, or too large."""
+    crlf: Sequence[str] = ()
+    """Files as in the commit, but with CR LF for each LF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +231,10 @@ def purge(connection: sqlite3.Connection, selection: Selection, is_running: Call
 
 def _mark_unknown(connection: sqlite3.Connection, row: int, name: str) -> None:
     (packed,) = connection.execute("SELECT others FROM turns WHERE id = ?", (row,)).fetchone()
-    absent, unknown = _unpack(packed)
-    connection.execute("UPDATE turns SET others = ? WHERE id = ?", (_packed(absent, [*unknown, name]), row))
+    absent, unknown, crlf = _unpack(packed)
+    connection.execute(
+        "UPDATE turns SET others = ? WHERE id = ?", (_packed(absent, [*unknown, name], crlf), row)
+    )
 
 
 def _of_session(connection: sqlite3.Connection, session: str, owner: str) -> list[int]:
@@ -251,7 +255,7 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         "SELECT owner, session, agent, turn, root, folder, head, began, seen, others, acted FROM turns WHERE id = ?",
         (row,),
     ).fetchone()
-    absent, unknown = _unpack(others)
+    absent, unknown, crlf = _unpack(others)
     images: dict[str, PreImage] = {}
     since: dict[str, float] = {}
     path_of = as_path(folder)
@@ -274,22 +278,23 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         with suppress(TextLost):
             was, now = (None if text is None else texts.get(text) for text in (before, after))
             written[as_path(path)] = Written(entry, was, now)
-    start = FolderStart(path_of, head, images, absent, unknown)
+    start = FolderStart(path_of, head, images, absent, unknown, crlf)
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
 
 
 def _pack(folder: FolderStart) -> bytes:
-    return _packed(folder.absent, folder.unknown)
+    return _packed(folder.absent, folder.unknown, folder.crlf)
 
 
-def _packed(absent: Iterable[str], unknown: Iterable[str]) -> bytes:
-    rows = [_ABSENT + as_blob(name) for name in absent] + [_UNKNOWN + as_blob(name) for name in unknown]
-    return zlib.compress(b"\0".join(rows), 1)
+def _packed(absent: Iterable[str], unknown: Iterable[str], crlf: Iterable[str]) -> bytes:
+    kinds = (_ABSENT, absent), (_UNKNOWN, unknown), (_CRLF, crlf)
+    return zlib.compress(b"\0".join(mark + as_blob(name) for mark, names in kinds for name in names), 1)
 
 
-def _unpack(packed: bytes) -> tuple[list[str], list[str]]:
+def _unpack(packed: bytes) -> tuple[list[str], list[str], list[str]]:
+    """What was absent, unknown, and with CR LF."""
     rows = zlib.decompress(packed).split(b"\0")
-    return (
-        [as_path(row[1:]) for row in rows if row[:1] == _ABSENT],
-        [as_path(row[1:]) for row in rows if row[:1] == _UNKNOWN],
+    absent, unknown, crlf = (
+        [as_path(row[1:]) for row in rows if row[:1] == mark] for mark in (_ABSENT, _UNKNOWN, _CRLF)
     )
+    return absent, unknown, crlf

@@ -23,7 +23,7 @@ from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
-from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, resolve
+from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, line_ends, resolve
 from sidecar.disk.codec import TextEncoding
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, UNKNOWN, Entry, JournalFailed
@@ -146,13 +146,13 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     `without`: paths of files whose changes were already assigned to another turn.
     """
     start = cut.start
-    names = folder_files.names(start.folder)
-    if names is None:
+    tree, _ = folder_files.own(start.folder)  # those in it have starts of their own
+    if tree is None:
         return Look((), ())
     head = git_head.head(start.folder, start.head) if start.head else {}
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
     then = set(filter(_is_within, then))
-    now = folder_files.stats(start.folder, dict.fromkeys([*names, *then]))
+    now = folder_files.stats(start.folder, dict.fromkeys([*tree.names, *then]))
     moved = [
         name
         for name in sorted(then | set(now))
@@ -202,7 +202,7 @@ def _before(cut: CutOff, name: str, then: set[str], committed: bytes | None) -> 
         return None
     if name in cut.start.unknown or committed is None:
         return _UNKNOWN
-    return decode(committed)
+    return decode(line_ends.to_crlf(committed) if name in cut.start.crlf else committed)
 
 
 def _now(roots: Roots, path: str, stat: Stat | None) -> Decoded | Refusal | None:

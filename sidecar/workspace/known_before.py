@@ -14,7 +14,8 @@ from sidecar.workspace.accounts import Accounts
 from sidecar.workspace.evidence import Evidence, Named
 from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.sessions import Session
-from sidecar.workspace.turn_starts import Before, Changed, TurnStarts
+from sidecar.workspace.tree_starts import Before
+from sidecar.workspace.turn_starts import Changed, TurnStarts
 from sidecar.workspace.whose import Known
 
 

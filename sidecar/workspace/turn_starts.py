@@ -12,50 +12,27 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
 
-from sidecar.core.file_state import FileState, link
-from sidecar.core.refusal import Refusal
-from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, resolve
-from sidecar.disk.git_head import Blob
-from sidecar.journal.turns import FolderStart, PreImage, TurnStart
-from sidecar.workspace.acts import now as file_time
+from sidecar.disk import Decoded, Stat, decode, folder_files
+from sidecar.disk.folder_files import Trees
+from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.ports import Journal
 from sidecar.workspace.sessions import Session
+from sidecar.workspace.tree_starts import MAX_TEXT, Before, Compared, Left, TreeStart
 
 log = logging.getLogger(__name__)
 
 MAX_FOLDERS = 16
 """Of one session."""
-MAX_TEXT = 4 * 1024 * 1024
-"""Bytes of one file's contents."""
-MAX_TEXTS = 32 * 1024 * 1024
-"""Bytes of all contents kept for one turn."""
-MAX_KEPT = 2_000
-"""Files whose contents are kept for one turn."""
-MAX_COMPARED = 64 * 1024 * 1024
-"""Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
-MAX_WITH_FOLDERS = 5_000
-"""Files of a folder up to which it is noted which folders are in it, empty ones as well."""
 MAX_AT_ONCE = 1_000
 """Files that are looked at when an act begins or ends, without letting others run: about two milliseconds."""
 WAIT_SECONDS = 5.0
 """How long a turn waits for this before it begins without; it takes a tenth of a second where nothing else runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What was under a name when the turn began."""
-
-    state: FileState | None
-    """None: there was nothing, or `why` it is not known."""
-    stat: Stat | None = None
-    """Of the file; None: there was none, or a link."""
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,111 +52,96 @@ class Changed:
         return None if self.before.state is None else self.before.state.data
 
 
-@dataclass(slots=True)
-class _Start:
-    folder: str
-    commit: str
-    stats: dict[str, Stat]
-    head: dict[str, Blob]
-    modes: dict[str, int]
-    links: dict[str, str]
-    began: int
-    """See acts.py."""
-    kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    folders: set[str] | None = None
-    """Names of the folders; None: too many to know."""
-    seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
-    """What files were when they were last asked for; only of those that changed."""
-    same: set[str] = field(default_factory=set[str])
-    """Names of files that are as in the last commit."""
-
-
-@dataclass(slots=True)
-class _Left:
-    """What one turn may still read and keep, of all its folders together."""
-
-    compared: int
-    texts: int
-    kept: int
-
-
 class TurnStarts:
     """Of all sessions of one workspace. The work is done in threads; nothing of a session is touched there."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._starts: dict[str, list[_Start]] = {}
-        self._compared: dict[str, tuple[Stat, str]] = {}
-        """By path: the object id of what it held when its stat was this."""
-        self._too_large: set[str] = set()
-        """Folders that were, or took git too long: once is enough."""
+        self._starts: dict[str, list[TreeStart]] = {}
+        self._tops: dict[str, list[str]] = {}
+        """By session: its folders, as far as they are looked at."""
+        self._compared: dict[str, Compared] = {}
+        """By path."""
+        self._too_large: dict[str, list[str]] = {}
+        """Folders that were, or took git too long: once is enough. And the folders of the trees that were found in them."""
         self._unseen: dict[str, list[str]] = {}
-        """By session: its folders in which nobody looks for what changes in the running turn."""
+        """By session: folders of trees in which nobody looks for what changes in the running turn."""
 
     async def take(self, session: Session) -> None:
         """The session's turn is about to begin."""
         self.forget(session.id)
         began = time.time()
-        starts: list[_Start] = []
-        left = _Left(MAX_COMPARED, MAX_TEXTS, MAX_KEPT)
+        tops = [root.path for root in session.roots.roots]
+        taken: dict[str, TreeStart] = {}
+        unseen = dict.fromkeys(tops)
+        left = Left()
         with anyio.move_on_after(WAIT_SECONDS) as wait:
-            for root in session.roots.roots[:MAX_FOLDERS]:
-                start = await anyio.to_thread.run_sync(self._take, root.path, left, abandon_on_cancel=True)
-                if start is not None:
-                    starts.append(start)
-        seen = {start.folder for start in starts}
-        self._unseen[session.id] = [root.path for root in session.roots.roots if root.path not in seen]
+            for top in tops[:MAX_FOLDERS]:
+                await anyio.to_thread.run_sync(self._take, top, left, taken, unseen, abandon_on_cancel=True)
+        starts, self._unseen[session.id] = list(taken.values()), list(unseen)
         if wait.cancelled_caught:
             log.warning(
                 "checking the files of a session took too long; some changes by commands will not be found"
             )
         if not starts:
             return
-        folders = await anyio.to_thread.run_sync(lambda: [_for_journal(start) for start in starts])
+        folders = await anyio.to_thread.run_sync(lambda: [start.for_journal() for start in starts])
         await self._journal.turn_began(
             TurnStart(session.id, session.agent, session.turn, session.cwd, began, folders)
         )
         self._starts[session.id] = starts
+        self._tops[session.id] = tops[:MAX_FOLDERS]
 
     async def saved(self, session: Session, path: str, data: bytes, stat: Stat) -> None:
         """The user saved a file (canonical path) while the session's turn runs: what an agent's commands do to it begins from there."""
         image = decode(data)
         if not self.has(session) or not isinstance(image, Decoded) or len(data) > MAX_TEXT:
             return
-        for start in self._starts.get(session.id, ()):
-            name = _name(start.folder, path)
-            if name is not None:
-                start.stats[name], start.kept[name] = stat, data
-                start.modes.setdefault(name, 0o644)
-                start.same.discard(name)
-                start.links.pop(name, None)
+        found = self._tree_of(session.id, path)
+        if found is not None:
+            start, name = found
+            start.saved(name, data, stat)
         await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
         """What is not as it was when the turn began."""
-        starts = self._starts.get(session_id, [])
-        return await anyio.to_thread.run_sync(self._changed, starts) if starts else []
+        starts, tops = self._starts.get(session_id, []), self._tops.get(session_id, [])
+        return await anyio.to_thread.run_sync(self._changed, starts, tops) if starts else []
 
     async def before(self, session_id: str, path: str) -> Before | None:
         """What was under this name (canonical) when the turn began; None where nobody looked: in no folder of the session's, or ignored."""
+        found = self._tree_of(session_id, path)
+        if found is None:
+            return None
+        start, name = found
+        if start.has(name):
+            return await anyio.to_thread.run_sync(lambda: start.before(name, start.held([name])))
+        left_out = await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name)
+        return None if left_out else Before(None)
+
+    def _tree_of(self, session_id: str, path: str) -> tuple[TreeStart, str] | None:
+        """The tree that had this file (canonical path), else the innermost one that it is in; and its name there. None: nobody looked there."""
+        nearest: tuple[TreeStart, str] | None = None
         for start in self._starts.get(session_id, []):
-            name = _name(start.folder, path)
+            name = start.name(path)
             if name is None:
                 continue
-            if name in start.stats or name in start.links:
-                return await anyio.to_thread.run_sync(self._before_now, start, name)
-            if await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name):
+            if start.has(name):
+                return start, name
+            if nearest is None or len(start.folder) > len(nearest[0].folder):
+                nearest = start, name
+        for folder in self._unseen.get(session_id, []):
+            if nearest is not None and len(folder) > len(nearest[0].folder) and _is_beneath(path, folder):
                 return None
-            return Before(None)
-        return None
+        return nearest
 
     def made_folders(self, session_id: str, path: str) -> set[str]:
         """The folders above a file that were not there when the session's turn began, as far as that is known."""
         found: set[str] = set()
         for start in self._starts.get(session_id, []):
             folder = os.path.dirname(path)
-            while start.folders is not None and _name(start.folder, folder) is not None:
-                if _name(start.folder, folder) not in start.folders:
+            while start.folders is not None and start.name(folder) is not None:
+                if start.name(folder) not in start.folders:
                     found.add(folder)
                 folder = os.path.dirname(folder)
         return found
@@ -221,7 +183,7 @@ class TurnStarts:
         return min((start.began for start in self._starts.get(session_id, [])), default=0)
 
     def unseen(self, session: Session) -> list[str]:
-        """Folders of the session that are not looked at in this turn: too large, too many, or there was no time."""
+        """Folders of the session's, and of trees in them, that are not looked at in this turn: too large, too many, or there was no time."""
         return self._unseen.get(session.id, [])
 
     async def over(self, session: Session) -> None:
@@ -246,127 +208,67 @@ class TurnStarts:
     def forget_all(self) -> None:
         """No turn runs any more, nor ended just now."""
         self._starts.clear()
+        self._tops.clear()
         self._unseen.clear()
 
     def forget(self, session_id: str) -> None:
         self._starts.pop(session_id, None)
+        self._tops.pop(session_id, None)
         self._unseen.pop(session_id, None)
 
-    def _take(self, folder: str, left: _Left) -> _Start | None:
-        names = None if folder in self._too_large else folder_files.names(folder)
-        if names is None:
+    def _take(self, top: str, left: Left, taken: dict[str, TreeStart], unseen: dict[str, None]) -> None:
+        """Adds what it finds to `taken`, by folder, and to `unseen` what is still to be looked at, or will not be."""
+        trees = self._trees(top)
+        unseen |= dict.fromkeys([*(tree.folder for tree in trees.found), *trees.too_large])
+        for tree in trees.found:
+            if tree.folder not in taken:
+                taken[tree.folder] = TreeStart.take(tree, left, self._compared)
+            unseen.pop(tree.folder, None)
+
+    def _trees(self, top: str) -> Trees:
+        inner = self._too_large.get(top)
+        if inner is not None:
+            own = (folder_files.own(folder, alone=True)[0] for folder in inner)
+            return Trees([tree for tree in own if tree is not None], [top])
+        found = folder_files.trees(top)
+        for folder in found.too_large:
             if folder not in self._too_large:
-                self._too_large.add(folder)
+                self._too_large[folder] = [tree.folder for tree in found.found] if folder == top else []
                 log.warning(
                     "%s has too many files to find changes by commands; changes to files that tool calls name are found",
                     folder,
                 )
-            return None
-        commit = git_head.commit(folder)
-        head = git_head.head(folder, commit) if commit else {}
-        began = file_time()
-        there = folder_files.entries(folder, names)
-        start = _Start(folder, commit, there.stats, head, there.modes, there.links, began)
-        start.folders = folder_files.folders(folder) if len(names) <= MAX_WITH_FOLDERS else None
-        with Roots([folder]) as roots:
-            for name, stat in start.stats.items():
-                path = os.path.join(folder, name)
-                blob = start.head.get(name)
-                known = self._compared.get(path)
-                data: bytes | None = None
-                if blob is not None and blob.size == stat.size:
-                    if (known is None or known[0] != stat) and stat.size <= min(left.compared, MAX_TEXT):
-                        left.compared -= stat.size
-                        data = _read(roots, path, stat)
-                        if data is not None:
-                            known = self._compared[path] = stat, git_head.object_id(data, blob.object_id)
-                    if known == (stat, blob.object_id):
-                        start.same.add(name)
-                        continue
-                    if known is None or known[0] != stat:
-                        continue  # not compared: nobody can say what it held
-                if stat.size > min(MAX_TEXT, left.texts) or not left.kept:
-                    continue
-                if data is None:
-                    data = _read(roots, path, stat)
-                if data is not None:
-                    start.kept[name] = data
-                    left.texts -= len(data)
-                    left.kept -= 1
-        return start
+        return found
 
-    def _changed(self, starts: Sequence[_Start]) -> list[Changed]:
-        rows: dict[str, Changed] = {}
+    def _changed(self, starts: Sequence[TreeStart], tops: Sequence[str]) -> list[Changed]:
+        known = {
+            os.path.join(start.folder, name): (start, name)
+            for start in reversed(starts)
+            for name in [*start.stats, *start.links]
+        }
+        there = (tree for top in tops for tree in self._trees(top).found)
+        new = (os.path.join(tree.folder, name) for tree in there for name in tree.names)
+        now = folder_files.entries("", dict.fromkeys([*known, *new]))
+        moved: dict[str, tuple[TreeStart, str] | None] = {}
+        for path, found in known.items():
+            start, name = found
+            stat, target = now.stats.get(path), now.links.get(path)
+            if stat != start.stats.get(name) or target != start.links.get(name):
+                moved[path] = found
+        moved |= dict.fromkeys(path for path in [*now.stats, *now.links] if path not in known)
+        held: dict[str, bytes] = {}
         for start in starts:
-            names = folder_files.names(start.folder)
-            if names is None:
-                continue
-            now = folder_files.entries(start.folder, dict.fromkeys([*names, *start.stats, *start.links]))
-            moved = [
-                name
-                for name in dict.fromkeys([*start.stats, *start.links, *now.stats, *now.links])
-                if (
-                    now.stats.get(name) != start.stats.get(name)
-                    or now.links.get(name) != start.links.get(name)
-                )
-                and os.path.join(start.folder, name) not in rows
-            ]
-            needed = {start.head[name].object_id for name in moved if name in start.same}
-            held = git_head.contents(start.folder, needed)
-            for name in moved:
-                path = os.path.join(start.folder, name)
-                before = _before(start, name, held)
-                rows[path] = Changed(path, before, now.modes.get(name), now.links.get(name))
-        return list(rows.values())
-
-    @staticmethod
-    def _before_now(start: _Start, name: str) -> Before:
-        needed = {start.head[name].object_id} if name in start.same else set[str]()
-        return _before(start, name, git_head.contents(start.folder, needed))
+            held |= start.held(one[1] for one in moved.values() if one is not None and one[0] is start)
+        return [
+            Changed(
+                path,
+                Before(None) if found is None else found[0].before(found[1], held),
+                now.modes.get(path),
+                now.links.get(path),
+            )
+            for path, found in moved.items()
+        ]
 
 
-def _before(start: _Start, name: str, held: dict[str, bytes]) -> Before:
-    target, stat = start.links.get(name), start.stats.get(name)
-    if target is not None:
-        return Before(link(target))
-    if stat is None:
-        return Before(None)
-    data = held.get(start.head[name].object_id) if name in start.same else start.kept.get(name)
-    if data is not None:
-        return Before(FileState(data, start.modes.get(name, 0o644)), stat)
-    return Before(None, stat, "it was too large to keep, or too many files differed from the last commit")
-
-
-def _name(folder: str, path: str) -> str | None:
-    """Relative to the folder, when it is beneath it."""
-    prefix = os.path.join(folder, "")
-    return path[len(prefix) :] if path.startswith(prefix) else None
-
-
-def _for_journal(start: _Start) -> FolderStart:
-    texts: dict[str, PreImage] = {}
-    unknown: list[str] = []
-    for name, data in _all_kept(start):
-        image = None if data is None else decode(data)
-        if isinstance(image, Decoded):
-            texts[name] = PreImage(image.text, image.encoding, image.bom)
-        else:
-            unknown.append(name)
-    absent = [name for name in start.head if name not in start.stats]
-    return FolderStart(start.folder, start.commit, texts, absent, unknown)
-
-
-def _all_kept(start: _Start) -> Iterable[tuple[str, bytes | None]]:
-    return ((name, start.kept.get(name)) for name in start.stats if name not in start.same)
-
-
-def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
-    """The file's bytes, if it still is what it was when its stat was taken."""
-    found = resolve(roots, path, access="read")
-    if not isinstance(found, Resolved):
-        return None
-    with found:
-        if found.stat != stat:
-            return None
-        data = found.read_bytes(MAX_TEXT)
-        return None if isinstance(data, Refusal) else bytes(data)
+def _is_beneath(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))

@@ -10,14 +10,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.disk import git_head
+from tests.support.repositories import git, with_git
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
-
-
-def git(folder: Path, *words: str) -> str:
-    settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
-    done = subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+pytestmark = with_git
 
 
 @pytest.fixture
@@ -37,8 +32,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_names_and_the_last_commit(repository: Path) -> None:
-    assert git_head.file_names(str(repository)) == [".gitignore", "a.txt", "link", "new", "sub/b é.txt"]
-    assert git_head.file_names(str(repository / "sub")) == ["b é.txt"]
+    assert git_head.names(str(repository)) == ([".gitignore", "a.txt", "link", "new", "sub/b é.txt"], [])
+    assert git_head.names(str(repository / "sub")) == (["b é.txt"], [])
     head = git_head.head(str(repository))
     assert set(head) == {".gitignore", "a.txt", "sub/b é.txt"}
     assert set(git_head.head(str(repository / "sub"))) == {"b é.txt"}
@@ -48,7 +43,7 @@ def test_names_and_the_last_commit(repository: Path) -> None:
 
 
 def test_what_is_no_repository(tmp_path: Path) -> None:
-    assert git_head.file_names(str(tmp_path)) is None
+    assert git_head.names(str(tmp_path)) is None
     assert git_head.head(str(tmp_path)) == {}
     git(tmp_path, "init", "-q")
     assert git_head.head(str(tmp_path)) == {}, "nothing is committed"
@@ -65,7 +60,7 @@ def test_a_git_within_the_folder_is_not_started(repository: Path, monkeypatch: p
     canary = _canary(repository)
     shutil.copy(canary, repository / "git")
     monkeypatch.setenv("PATH", f"{repository}{os.pathsep}{os.environ['PATH']}")
-    assert git_head.file_names(str(repository)) is None
+    assert git_head.names(str(repository)) is None
     assert not (repository.parent / "ran").exists()
 
 
@@ -121,13 +116,13 @@ def test_nothing_the_repository_names_is_started(repository: Path) -> None:
     ran = repository.parent / "ran"
     ran.unlink(missing_ok=True)
 
-    names = git_head.file_names(str(repository))
+    names = git_head.names(str(repository))
     head = git_head.head(str(repository))
     found = git_head.contents(str(repository), [missing])
 
     assert not ran.exists(), ran.read_text()
     assert names is not None
-    assert "a.txt" in names
+    assert "a.txt" in names.files
     assert found == {}, "nothing is fetched"
     assert set(head) <= {".gitignore", "a.txt", "sub/b é.txt"}
     subprocess.run(["git", "status"], cwd=repository, capture_output=True, check=False)

@@ -50,7 +50,7 @@ def play(seed: int, say: Callable[[str], None] = nobody, *, saves_at_once: bool 
     report = Report(seed)
     # The files are not in the folder that turns are noted of, and have their own time.
     with (
-        mock.patch.object(folder_files, "names", return_value=None),
+        mock.patch.object(folder_files, "trees", return_value=folder_files.Trees([], [])),
         mock.patch.object(acts, "clock", clock),
         tempfile.TemporaryDirectory(prefix="inflight-") as folder,
     ):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -26,8 +24,8 @@ from sidecar.recovery import cut_off
 from sidecar.recovery.cut_off import settle
 from sidecar.recovery.settle import settle as settle_all
 from tests.support.journals import entry
+from tests.support.repositories import commit, with_git
 
-with_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 OLD, NEW = "one\ntwo\n", "one\nTWO\n"
 
 
@@ -109,9 +107,8 @@ def test_what_changed_is_the_agents(
 @with_git
 def test_the_last_commit_holds_the_rest(journal: Path, folder: Path) -> None:
     put(folder, {"a.txt": OLD, "gone.txt": OLD, "same.txt": OLD})
-    for words in (("init", "-q"), ("add", "."), ("-c", "user.name=n", "-c", "user.email=n@localhost", "commit", "-qm", "m")):  # fmt: skip
-        subprocess.run(["git", *words], cwd=folder, check=True)
-    head = git_head.commit(str(folder))
+    commit(folder)
+    head = getattr(git_head.commit(str(folder)), "id", "")
     (folder / "gone.txt").unlink()
     die(journal, begun(folder, {}, head=head, absent=["gone.txt"]))
     put(folder, {"a.txt": NEW, "gone.txt": NEW})
@@ -119,6 +116,37 @@ def test_the_last_commit_holds_the_rest(journal: Path, folder: Path) -> None:
         settle(store)
         found = {os.path.basename(e.path): store.texts(e.id) for e in store.entries()}
     assert found == {"a.txt": (OLD, NEW), "gone.txt": (None, NEW)}
+
+
+@with_git
+def test_what_the_commit_holds_with_other_line_ends(journal: Path, folder: Path) -> None:
+    """A checkout with `eol=crlf`."""
+    crlf = OLD.replace("\n", "\r\n")
+    commit(folder, {"gone.txt": OLD.encode(), "same.txt": OLD.encode()})
+    put(folder, {"gone.txt": crlf, "same.txt": crlf})
+    head = getattr(git_head.commit(str(folder)), "id", "")
+    die(journal, begun(folder, {}, head=head, crlf=["gone.txt", "same.txt"]))
+    put(folder, {"gone.txt": None})
+    with Store(journal) as store:
+        settle(store)
+        found = {os.path.basename(e.path): store.texts(e.id) for e in store.entries()}
+    assert found == {"gone.txt": (crlf, None)}
+
+
+@with_git
+def test_a_repository_within_has_a_start_of_its_own(journal: Path, folder: Path) -> None:
+    commit(folder, {"a.txt": OLD.encode()})
+    commit(folder / "in", {"b.txt": OLD.encode()})
+    starts = [
+        FolderStart(str(top), getattr(git_head.commit(str(top)), "id", ""), {})
+        for top in (folder, folder / "in")
+    ]
+    die(journal, TurnStart("s", "agent", 3, str(folder), time.time(), starts))
+    put(folder, {"in/b.txt": NEW, "in/new.txt": NEW})
+    with Store(journal) as store:
+        settle(store)
+        found = {os.path.basename(e.path): store.texts(e.id) for e in store.entries()}
+    assert found == {"b.txt": (OLD, NEW), "new.txt": (None, NEW)}
 
 
 def test_what_changed_later_may_be_the_users(

@@ -1,7 +1,7 @@
 """play: one whole turn (or two) by its seed, and everything of the agents' taken back at its end.
 
 The agent runs commands that write, empty and fill, rename over, delete, move, change modes, link and generate files, announced early, late, or
-not by name; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
+not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
 Then *Reject all* and *Undo turn* in either order, and the oracle (world.py) says what is wrong.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 import traceback
@@ -26,6 +25,7 @@ from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
+from tests.support.repositories import commit, submodule
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
 from tests.turns.world import World
 
@@ -74,9 +74,11 @@ class Scripted(IdleAgents):
 
 def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
     report = Report(seed)
-    with tempfile.TemporaryDirectory(prefix="turns-") as folder:
+    with tempfile.TemporaryDirectory(prefix="turns-") as outside:
+        folder = Path(outside).resolve() / "w"
+        folder.mkdir()
         try:
-            run(_Turn(seed, Path(folder).resolve(), say, report).play())
+            run(_Turn(seed, folder, say, report).play())
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             say("".join(traceback.format_exception(error)))
             report.problems.append("".join(traceback.format_exception_only(error)).strip())
@@ -92,6 +94,7 @@ class _Turn:
         self.seed = seed
         self.random = Random(f"turns {seed}")
         self.folder = folder
+        self.outside = folder.parent
         self.world = World(folder)
         self.say = say
         self.report = report
@@ -105,6 +108,8 @@ class _Turn:
         """What an agent removed, as it was when the turn began."""
         self.names = [f"f{i}.txt" for i in range(3)] + ["sub/g.txt", "sub/deep/h.txt"]
         self.others = ["image", "run.sh", "link"]
+        self.within: list[str] = []
+        """Folders of a repository in the folder."""
 
     def word(self, who: str) -> str:
         self.words += 1
@@ -119,10 +124,11 @@ class _Turn:
         (self.folder / "image").write_bytes(b"\0\1" + random.randbytes(20))
         (self.folder / "run.sh").write_text("echo\n")
         (self.folder / "link").symlink_to("f0.txt")
-        if random.random() < 0.5 and shutil.which("git"):
-            settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
-            for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "m")):
-                subprocess.run(["git", *words], cwd=self.folder, check=True)
+        has_git = shutil.which("git") is not None
+        if random.random() < 0.5 and has_git:
+            commit(self.folder)
+        if has_git:
+            self._repositories_within()
         self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
         fsync = Random(f"fsync {self.seed}").choice([0, 0, 0.02, 0.3])
         async with a_workspace(self.folder, self.editor, self.agents, journal=SlowJournal(fsync)) as bench:
@@ -158,6 +164,25 @@ class _Turn:
                 self.report.problems.append(
                     f"still listed: {[(row['uri'], row.get('file')) for row in left]}"
                 )
+
+    def _repositories_within(self) -> None:
+        """In half of the runs."""
+        random = Random(f"within {self.seed}")
+        kind = random.choice(["", "", "nested", "submodule"])
+        if not kind:
+            return
+        within = {
+            f"{name}.txt": "".join(f"{self.word('base')}\n" for _ in range(LINES)).encode() for name in "ij"
+        }
+        if kind == "submodule" and (self.folder / ".git").exists():
+            submodule(self.folder, "in", self.outside / "lib", within)
+        else:
+            commit(self.folder / "in", within)
+        (self.folder / "in" / "k.txt").write_bytes(within["i.txt"])
+        self.say(f"there is a {kind} repository")
+        self.names += ["in/i.txt", "in/j.txt", "in/k.txt"]
+        self.within += ["in/", "in/made/"]
+        random.shuffle(self.names)
 
     async def _take_back(self) -> None:
         review, session = self.bench.workspace.review, self.bench.session
@@ -292,7 +317,11 @@ class _Turn:
 
     async def _makes(self) -> None:
         for i in range(self.random.choice([1, 1, 3, 20])):
-            path = self.folder / self.random.choice(["", "made/", "made/inner/"]) / f"new{self.calls}-{i}.txt"
+            path = (
+                self.folder
+                / self.random.choice(["", "made/", "made/inner/", *self.within])
+                / f"new{self.calls}-{i}.txt"
+            )
             self.say(f"agent makes {path.name}")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.random.choice(["", self.word("agent") + "\n"]))

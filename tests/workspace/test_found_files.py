@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,26 +11,24 @@ from typing import Any
 import pytest
 
 from sidecar.disk import folder_files
-from sidecar.workspace import turn_starts
+from sidecar.workspace import tree_starts, turn_starts
 from sidecar.workspace.ports import AgentFailed
 from sidecar.workspace.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.repositories import commit, with_git
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, listed, play
 
 COMMITTED = "one\ntwo\nthree\n"
-with_git = pytest.mark.skipif(shutil.which("git") is None, reason="no git here")
 
 
-def commit(folder: Path) -> None:
-    settings = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
-    for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "m")):
-        subprocess.run(["git", *words], cwd=folder, check=True)
-
-
-def _all() -> turn_starts._Left:
-    return turn_starts._Left(turn_starts.MAX_COMPARED, turn_starts.MAX_TEXTS, turn_starts.MAX_KEPT)
+def taken(folder: Path, starts: turn_starts.TurnStarts | None = None) -> dict[str, tree_starts.TreeStart]:
+    """What a turn in this folder begins with, by the name of the tree in it."""
+    found: dict[str, tree_starts.TreeStart] = {}
+    starts = starts or turn_starts.TurnStarts(MemoryJournal())
+    starts._take(str(folder), tree_starts.Left(), found, {})
+    return {os.path.relpath(path, folder): start for path, start in found.items()}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -106,7 +103,7 @@ def rows_of_files(bench: Bench) -> list[tuple[str, str]]:
 
 
 def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_starts, "MAX_TEXTS", 10)
+    monkeypatch.setattr(tree_starts, "MAX_TEXTS", 10)
     (tmp_path / "large.txt").write_text("two" * 10)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
@@ -180,12 +177,11 @@ def test_the_last_commit_holds_what_is_not_kept(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(COMMITTED)
     commit(tmp_path)
     starts = turn_starts.TurnStarts(MemoryJournal())
-    start = starts._take(str(tmp_path), _all())
-    assert start is not None
+    start = taken(tmp_path, starts)["."]
     assert (start.kept, start.same) == ({}, {"a.txt"})
     (tmp_path / "a.txt").write_text("changed\n")
     commit(tmp_path)  # what the agent commits meanwhile does not matter
-    assert [row.data for row in starts._changed([start])] == [COMMITTED.encode()]
+    assert [row.data for row in starts._changed([start], [str(tmp_path)])] == [COMMITTED.encode()]
 
 
 def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,10 +189,10 @@ def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.Mo
     for name in "abc":
         (tmp_path / name).write_text(name)
     starts = turn_starts.TurnStarts(MemoryJournal())
-    assert starts._take(str(tmp_path), _all()) is None
+    assert not taken(tmp_path, starts)
     (tmp_path / "a").unlink()
-    assert starts._take(str(tmp_path), _all()) is None, "nor counted once more at every turn"
-    assert turn_starts.TurnStarts(MemoryJournal())._take(str(tmp_path), _all()) is not None
+    assert not taken(tmp_path, starts), "nor counted once more at every turn"
+    assert taken(tmp_path)
 
 
 @pytest.mark.parametrize("acts", [True, False])
@@ -301,15 +297,13 @@ def test_what_an_agent_changed_before_it_died(tmp_path: Path) -> None:
     assert len(editor.outcomes[0]["changes"]) == 1
 
 
-def test_bounded_in_number(tmp_path: Path) -> None:
+def test_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_starts, "MAX_KEPT", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
-    starts = turn_starts.TurnStarts(MemoryJournal())
-    left = turn_starts._Left(turn_starts.MAX_COMPARED, turn_starts.MAX_TEXTS, kept=2)
-    start = starts._take(str(tmp_path), left)
-    assert start is not None
+    start = taken(tmp_path)["."]
     assert sorted(start.kept) == ["a", "b"]
-    assert list(turn_starts._for_journal(start).unknown) == ["c"]
+    assert list(start.for_journal().unknown) == ["c"]
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["its turn is over", "its turn runs"])
