@@ -6,17 +6,14 @@ change of any part asks again (a configuration approved once and exchanged later
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from pathlib import Path
 from typing import cast
 
 from sidecar.config import AgentCommand
-from sidecar.state_folder import make_private, state_folder
+from sidecar.state_folder import replace_private, state_folder
 
 log = logging.getLogger(__name__)
 
@@ -36,17 +33,8 @@ class Approvals:
     def remember(self, command: AgentCommand) -> None:
         """Approves this command from now on."""
         try:
-            make_private(self._folder)
             known = sorted({*self._read(), fingerprint(command)})
-            descriptor, temporary = tempfile.mkstemp(prefix=_FILE, dir=self._folder)  # 0600
-            try:
-                with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                    json.dump({"agents": known}, file)
-                Path(temporary).replace(self._folder / _FILE)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    Path(temporary).unlink()
-                raise
+            replace_private(self._folder, _FILE, json.dumps({"agents": known}).encode())
         except OSError as error:
             log.warning("the approval cannot be remembered in %s: %s", self._folder, error)
 

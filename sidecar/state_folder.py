@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import platformdirs
@@ -31,6 +33,20 @@ def make_private(folder: Path) -> Path:
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
     return folder
+
+
+def replace_private(folder: Path, name: str, data: bytes) -> None:
+    """Replaces a file there as a whole; it is the user's alone. Raises OSError; the file is as it was then."""
+    make_private(folder)
+    descriptor, temporary = tempfile.mkstemp(prefix=name, dir=folder)  # 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(folder / name)
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
 
 
 def open_private(path: Path, flags: int) -> int:
