@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sidecar import __version__
 from sidecar.completion import SHELLS
+from sidecar.mcp.guest_names import GUESTS
 from sidecar.recovery import options
 from sidecar.setup.editors import EDITORS
 from sidecar.stderr_log import log_to_stderr
@@ -83,11 +84,25 @@ def _setup(arguments: argparse.Namespace) -> int:
     return run(arguments)
 
 
+def _connect(arguments: argparse.Namespace) -> int:
+    from sidecar.connect.command import connect
+
+    return connect(arguments)
+
+
+def _disconnect(arguments: argparse.Namespace) -> int:
+    from sidecar.connect.command import disconnect
+
+    return disconnect(arguments)
+
+
 def _mcp(arguments: argparse.Namespace) -> int:
     from sidecar.lsp.stdio import claim
     from sidecar.mcp.tool_process import run
 
     streams = claim()
+    if arguments.guest:
+        return _guest(streams, arguments)
 
     async def connect():  # imported late: the agent waits for the list of tools
         from sidecar.bridge.calling import connected
@@ -95,6 +110,24 @@ def _mcp(arguments: argparse.Namespace) -> int:
         return await connected(os.getcwd(), os.environ)
 
     return run(streams, os.environ, connect, numbered=arguments.numbered)
+
+
+def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
+    from sidecar.bridge import VARIABLE
+    from sidecar.mcp.tool_process import Guest, run_guest
+
+    def sidecars():  # imported late, as above
+        from sidecar.bridge.several import Several
+
+        return Several(os.environ)
+
+    def on_disk():
+        from sidecar.alone import alone
+
+        return alone(os.getcwd())
+
+    guest = Guest(arguments.guest, os.getcwd(), sidecars, on_disk, hosted=VARIABLE in os.environ)
+    return run_guest(streams, guest, numbered=arguments.numbered)
 
 
 def _completion(arguments: argparse.Namespace) -> int:
@@ -165,7 +198,26 @@ def _parser() -> argparse.ArgumentParser:
         "mcp", help="serve an agent's tools on stdio (MCP); agents that the editor starts run it themselves"
     )
     mcp.add_argument("--numbered", action="store_true", help="number the lines of what Read returns")
+    mcp.add_argument(
+        "--guest",
+        choices=tuple(GUESTS),
+        metavar="AGENT",
+        help="for an agent that somebody else starts; `acp-sidecar connect` puts this into its settings",
+    )
     mcp.set_defaults(run=_mcp)
+
+    for name, run, words in (
+        ("connect", _connect, "let an agent that you start yourself use the text in your editor"),
+        ("disconnect", _disconnect, "take out again what connect put into an agent's settings"),
+    ):
+        one = commands.add_parser(name, help=words)
+        one.add_argument("agent", choices=tuple(GUESTS), metavar="AGENT", help=", ".join(GUESTS))
+        one.add_argument(
+            "--workspace", action="store_true", help="vscode: in .vscode/mcp.json of the current folder"
+        )
+        one.add_argument("--print", action="store_true", help="only show what would be changed")
+        one.add_argument("--yes", action="store_true", help="do not ask")
+        one.set_defaults(run=run)
 
     completion = commands.add_parser(
         "completion",

@@ -41,6 +41,7 @@ from sidecar.matchers import compile_matchers
 from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.own_server import OwnServer
 from sidecar.mcp.tokens import Tokens
+from sidecar.mcp.visits import Visit
 from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
@@ -113,7 +114,12 @@ class Connection:
         self._workspace, self._agents = workspace, agents
         workspace.mcp_offers.own = own_server
         table = {**methods(workspace), **ToolCalls(workspace, tokens, agents.session_of).methods()}
-        self._bridge = BridgeServer(table, folder_paths(server.folders), self._bridge_id)
+        self._bridge = BridgeServer(
+            table,
+            folder_paths(server.folders),
+            self._bridge_id,
+            each=lambda: Visit(workspace.guests, tokens),
+        )
         self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)
 

@@ -13,7 +13,18 @@ from sidecar.cli import main
 from sidecar.completion import SHELLS
 from sidecar.setup.editors import EDITORS
 
-COMMANDS = ("lsp", "demo", "setup", "changes", "revert", "sessions", "audit", "doctor", "completion")
+COMMANDS = (
+    "lsp",
+    "demo",
+    "setup",
+    "changes",
+    "revert",
+    "sessions",
+    "audit",
+    "doctor",
+    "completion",
+    "connect",
+)
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -35,6 +46,8 @@ def test_commands_options_and_choices_are_in_it(shell: str, capsys: pytest.Captu
         ("setup n", {"nvim"}),
         ("completion ", {"bash", "zsh", "fish"}),
         ("revert --d", {"--dry-run"}),
+        ("connect cl", {"claude"}),
+        ("disconnect claude --p", {"--print"}),
         ("changes app", {"apple.txt"}),
     ],
 )

@@ -13,6 +13,7 @@ client.py     Client: one connection, blocking, for the command line
 pipelined.py  Pipelined: the same for a process with an event loop, many requests at a time
 calling.py    connected: the same with the built-in errors, for a door that knows nothing of the bridge
 finding.py    find, find_all: which running sidecar is meant
+several.py    Several: connections to whichever sidecars a process turns out to need
 
 Unix sockets only: no TCP, no WebSocket, no abstract socket, each of which is reachable by others than the user (a web page,
 another account). Nothing but the handshake is answered before the handshake is done.

@@ -29,6 +29,25 @@ def find_all(cwd: str, env: Mapping[str, str]) -> Iterator[Client]:
     yield from _connected([*ranked, *others])
 
 
+def containing(path: str, env: Mapping[str, str]) -> list[Entry]:
+    """The sidecars with a root that contains this real path, or is it: the deepest first, the newest among equals. Whether they still run is
+    not looked at."""
+    here = PurePath(path)
+    near = [(depth, entry.started, entry) for entry in _listed(env) if (depth := _depth(entry, here))]
+    return [entry for _, _, entry in sorted(near, key=lambda row: row[:2], reverse=True)]
+
+
+def within(path: str, env: Mapping[str, str]) -> list[Entry]:
+    """The sidecars with a root in this folder (a real path), the newest first."""
+    found = [e for e in _listed(env) if any(PurePath(root).is_relative_to(path) for root in e.roots)]
+    return sorted(found, key=lambda entry: entry.started, reverse=True)
+
+
+def _listed(env: Mapping[str, str]) -> list[Entry]:
+    place = None if UNSUPPORTED else folder.existing(env)
+    return [] if place is None else list(registry.listed(place))
+
+
 def _entries(cwd: str, env: Mapping[str, str]) -> tuple[list[Entry], list[Entry]]:
     """The candidates, best first, and all other entries, newest first."""
     place = None if UNSUPPORTED else folder.existing(env)

@@ -17,7 +17,7 @@ import socket
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -32,6 +32,16 @@ log = logging.getLogger(__name__)
 
 Method = Callable[[Mapping[str, Any]], Awaitable[object]]
 """`params` → the result, plain JSON. Raises Refused, also for wrong params."""
+
+
+class Caller(Protocol):
+    """What one client is given beside the common methods, for as long as it is connected."""
+
+    def methods(self) -> Mapping[str, Method]: ...
+    def gone(self) -> None:
+        """It has hung up."""
+        ...
+
 
 READ = 256 * 1024
 LARGE = 256 * 1024
@@ -55,14 +65,16 @@ class BridgeServer:
         roots: Sequence[str],
         bridge_id: str = "",
         *,
+        each: Callable[[], Caller] | None = None,
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
-        """`bridge_id`: from `registry.new_id`, if the id must be known in advance."""
+        """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client."""
         self.id = bridge_id or new_id()
         self.listening = anyio.Event()
         """Set when clients can find it."""
         self._methods = methods
+        self._each = each
         self._roots = list(roots)
         self._env = os.environ if env is None else env
         self._limits = limits
@@ -161,7 +173,7 @@ class BridgeServer:
                 with anyio.fail_after(self._limits.handshake):
                     await self._shake_hands(claim, client)
                 client.lines.limit = self._limits.message_bytes
-                await self._requests(client)
+                await self._served(client)
             except Malformed as error:
                 log.warning("a client of the bridge was dropped: %s", error)
             except TimeoutError:
@@ -191,25 +203,37 @@ class BridgeServer:
             raise Malformed("it is another user's")
         await client.send({"ok": True, "pid": os.getpid(), "version": __version__})
 
-    async def _requests(self, client: _Client) -> None:
+    async def _served(self, client: _Client) -> None:
+        if self._each is None:
+            await self._requests(client, self._methods)
+            return
+        caller = self._each()
+        try:
+            await self._requests(client, {**self._methods, **caller.methods()})
+        finally:
+            caller.gone()
+
+    async def _requests(self, client: _Client, methods: Mapping[str, Method]) -> None:
         free = anyio.Semaphore(self._limits.requests)
         why: Exception | None = None
         async with anyio.create_task_group() as tasks:
             try:
                 while (message := await client.receive_or_end()) is not None:
                     await free.acquire()
-                    tasks.start_soon(self._answer, client, message, free)
+                    tasks.start_soon(self._answer, client, message, free, methods)
             except (Malformed, TimeoutError, OSError) as error:
                 why = error  # not raised here, because the group would wrap it
             tasks.cancel_scope.cancel()
         if why is not None:
             raise why
 
-    async def _answer(self, client: _Client, message: Message, free: anyio.Semaphore) -> None:
+    async def _answer(
+        self, client: _Client, message: Message, free: anyio.Semaphore, methods: Mapping[str, Method]
+    ) -> None:
         number = message.get("id")
         try:
             with anyio.fail_after(self._limits.request):
-                answer = {"id": number, "result": await self._called(message)}
+                answer = {"id": number, "result": await _called(message, methods)}
         except Refused as error:
             answer = {"id": number, "error": {"message": str(error)}}
         except TimeoutError:
@@ -223,15 +247,6 @@ class BridgeServer:
             await client.send(answer)
         except (OSError, TimeoutError):
             client.hang_up()  # so that reading from the socket ends too
-
-    async def _called(self, message: Message) -> object:
-        name, params = message.get("method"), message.get("params", {})
-        method = self._methods.get(name) if isinstance(name, str) else None
-        if method is None:
-            raise Refused("this sidecar has no such method; it may be of another version")
-        if not isinstance(params, dict):
-            raise Refused("params should be an object")
-        return await method(cast("dict[str, Any]", params))
 
 
 class _Client:
@@ -284,3 +299,13 @@ class _Client:
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+
+
+async def _called(message: Message, methods: Mapping[str, Method]) -> object:
+    name, params = message.get("method"), message.get("params", {})
+    method = methods.get(name) if isinstance(name, str) else None
+    if method is None:
+        raise Refused("this sidecar has no such method; it may be of another version")
+    if not isinstance(params, dict):
+        raise Refused("params should be an object")
+    return await method(cast("dict[str, Any]", params))

@@ -7,10 +7,14 @@ In the process that the agent starts:
     caller.py        Caller: hands calls to the sidecar
     library.py       the official library's server over our streams; hands every call on to the sidecar
     schemas.py       the tools: names, descriptions, schemas
+    guest_caller.py  GuestCaller: the same for an agent that no sidecar has started; finds the one that is meant, or works on the disk
+    guest_names.py   by what names such agents are shown
+    kept_open.py     KeptOpen: what works on the disk, from the first call to the end
 
 In the sidecar:
 
     tokens.py        Tokens: which session a caller speaks for
+    visits.py        Visit: one guest's process, as long as its connection lasts
     calls.py         ToolCalls: one call: whose it is, which tool, its answer
     arguments.py, answers.py     what comes in, checked; what goes out
     read_tools.py, write_tools.py, browse_tools.py, editor_tools.py     the tools by kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -40,13 +40,11 @@ class Caller:
         async def ask(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             return await self.ask(name, arguments, session)
 
-        local = LOCAL.get(name)
-        answer = await (ask(name, arguments) if local is None else local(ask, arguments))
-        return _numbered(answer, arguments) if self._numbered and name == "Read" else answer
+        return await carried_out(ask, name, arguments, numbered=self._numbered)
 
     async def ask(self, name: str, arguments: Mapping[str, Any], session: str = "") -> dict[str, Any]:
         if not self._token:
-            return _not_done(NO_TOKEN)
+            return not_done(NO_TOKEN)
         params = {"token": self._token, "session": session, "name": name, "arguments": dict(arguments)}
         return await self._asked("tool", params)
 
@@ -57,15 +55,28 @@ class Caller:
                     self._sidecar = await self._connect()
                 sidecar = self._sidecar
         except ConnectionError as error:
-            return _not_done(f"{GONE} ({error})")
+            return not_done(f"{GONE} ({error})")
         try:
             answer = await sidecar.call(method, params)
         except ConnectionError as error:
             self._sidecar = None
-            return _failed(f"{GONE} ({error})")
+            return failed(f"{GONE} ({error})")
         except ValueError as error:
-            return _failed(str(error))
-        return _not_done(str(answer["refused"])) if "refused" in answer else answer
+            return failed(str(error))
+        return not_done(str(answer["refused"])) if "refused" in answer else answer
+
+
+class Ask(Protocol):
+    """Hands a call on, and returns the answer."""
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], /) -> dict[str, Any]: ...
+
+
+async def carried_out(ask: Ask, name: str, arguments: Mapping[str, Any], *, numbered: bool) -> dict[str, Any]:
+    """The answer to a tool's call, of which a part may be done here."""
+    local = LOCAL.get(name)
+    answer = await (ask(name, arguments) if local is None else local(ask, arguments))
+    return _numbered(answer, arguments) if numbered and name == "Read" else answer
 
 
 def _numbered(answer: dict[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,9 +97,9 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _failed(words: str) -> dict[str, Any]:
+def failed(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], "isError": True}
 
 
-def _not_done(words: str) -> dict[str, Any]:
-    return {**_failed(words), "structuredContent": {"errorKind": NO_SIDECAR}}
+def not_done(words: str) -> dict[str, Any]:
+    return {**failed(words), "structuredContent": {"errorKind": NO_SIDECAR}}

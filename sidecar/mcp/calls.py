@@ -86,7 +86,12 @@ class ToolCalls:
         if isinstance(kept, Refusal):
             return refused(kept, "").as_json()
         try:
-            answer = await tool(session, Arguments(given, session.folder, kept=kept))
+            async with self._service.guests.call(session.id) as no:
+                answer = (
+                    refused(no, "")
+                    if no is not None
+                    else await tool(session, Arguments(given, session.folder, kept=kept))
+                )
         except Wrong as wrong:
             answer = refused(Refusal(Kind.BAD_PARAMS, f"{name}: {wrong}"), "")
         finally:

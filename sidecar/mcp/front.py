@@ -7,7 +7,7 @@ Sans-IO but for `serve`, which reads and writes lines until it has something tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 
@@ -31,6 +31,7 @@ SERVER: Json = {"name": "acp-sidecar", "title": "acp-sidecar", "version": __vers
 class Front:
     """`said`: the lines of the handshake so far, for the library, which has to know them; `left`: the line that is the library's."""
 
+    tools: Sequence[Json] = TOOLS
     said: list[bytes] = field(default_factory=list[bytes])
     left: bytes | None = None
     done: bool = False
@@ -54,10 +55,10 @@ class Front:
                 not self.said and _is_stateless(message) and not _params(message).get("cursor")
             ):
                 self.done = True
-                return _answer(message, stateless({"tools": list(TOOLS)}))
+                return _answer(message, stateless({"tools": list(self.tools)}))
             case "tools/list" if len(self.said) == 2 and not _params(message).get("cursor"):
                 self.done = True
-                return _answer(message, {"tools": list(TOOLS)})
+                return _answer(message, {"tools": list(self.tools)})
             case _:
                 self.left, self.done = line, True
                 return None

@@ -30,8 +30,8 @@ SESSION = "acp-sidecar/session"
 """In `_meta` of a call: its session, by the agent's own id. Only what speaks for a whole agent needs it."""
 
 
-def server(call: Call) -> Server[dict[str, Any]]:
-    tools = types.ListToolsResult.model_validate({"tools": TOOLS})
+def server(call: Call, offered: Sequence[Mapping[str, Any]] = TOOLS) -> Server[dict[str, Any]]:
+    tools = types.ListToolsResult.model_validate({"tools": offered})
 
     async def list_tools(context: object, params: object) -> types.ListToolsResult:
         return tools
@@ -67,9 +67,10 @@ async def run(
     left: bytes | None,
     lines: BinaryIO,
     write: Callable[[bytes], None],
+    offered: Sequence[Mapping[str, Any]] = TOOLS,
 ) -> None:
     """Serves until the client hangs up. `said`: what was answered already; `left`: a line that was read and not answered."""
-    made = server(tools.call)
+    made = server(tools.call, offered)
     answered = {json.loads(line).get("id") for line in said} - {None}
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()

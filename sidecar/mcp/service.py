@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
 from sidecar.core.refusal import Refusal
@@ -48,11 +49,19 @@ class Changes(Protocol):
     async def wait(self, session_id: str, path: str, since: str | None, seconds: float) -> Json | Refusal: ...
 
 
+class Guests(Protocol):
+    """`workspace.guests.Guests`; see there for what the method promises."""
+
+    def call(self, session_id: str, /) -> AbstractAsyncContextManager[Refusal | None]: ...
+
+
 class Service(Protocol):
     """`workspace.service.Workspace`; see there for what the methods promise."""
 
     @property
     def tools(self) -> Tools: ...
+    @property
+    def guests(self) -> Guests: ...
     def ticket(self, session_id: str, path: str, access: Literal["read", "write"]) -> Ticket: ...
     def read(
         self, ticket: Ticket, line: int | None = None, limit: int | None = None

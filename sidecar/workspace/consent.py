@@ -57,6 +57,13 @@ OFFER_OPTIONS = (
 )
 
 
+ADMIT_OPTIONS = (
+    Option("reject", "reject_once", "Do not allow it"),
+    Option("allow", "allow_once", "Allow it until it ends"),
+    Option("always", "allow_always", "Allow it, and do not ask again for this folder"),
+)
+
+
 ENTER_OPTIONS = (
     Option("reject", "reject_once", "Leave this folder out"),
     Option("allow", "allow_once", "Allow this folder for this session"),
@@ -150,6 +157,25 @@ class Consent:
                 self._approvals.remember(server)
             self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
             return answer in ("allow", "always")
+
+    async def to_admit(self, session: Session, *, again: bool) -> bool | None:
+        """Whether a guest may work in its folders; None when the user gave no answer. `again`: they stopped it, so that an earlier yes
+        does not count."""
+        folders = tuple(dict.fromkeys(root.path for root in session.roots.roots))
+        subject = _admission(session.agent, folders)
+        if not again and self._approvals.knows(subject):
+            return True
+        does = "read files" if self._state.settings.writes == "deny" else "read and change files"
+        where = shorten(", ".join(map(_quoted, folders)), SHOWN_WHOLE)
+        words = f"{escape(session.agent)} wants to {does} in {where}."
+        why = "you stopped it" if again else "it was not started from here"
+        options = ADMIT_OPTIONS[:-1] if again or len(where) > SHOWN_WHOLE else ADMIT_OPTIONS
+        details = {"target": folders[0]}
+        answer = await self.ask(self._question(session, "other", words, options, why, details))
+        if answer == "always":
+            self._approvals.remember(subject)
+        self._audit.record("guest", session=session.id, agent=session.agent, folders=folders, answer=answer)
+        return None if answer is None else answer in ("allow", "always")
 
     async def to_sign_in(
         self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
@@ -292,3 +318,8 @@ def _quoted(word: str) -> str:
         if shown and not any(c in shown for c in " '\"\\")
         else "'" + shown.replace("'", "'\"'\"'") + "'"
     )
+
+
+def _admission(agent: str, folders: Sequence[str]) -> AgentCommand:
+    """The subject of an approval. No program's name has a NUL in it, so this is never taken for the approval to start one."""
+    return AgentCommand("guest\0", (agent, *sorted(folders)))

@@ -86,6 +86,8 @@ class Conversations:
             if about.reference:
                 known[about.agent, about.reference] = about.session_id
         for session in self._sessions:
+            if session.guest:
+                continue
             about = self._records.about(session.id) or About(session.id, session.agent, session.cwd)
             rows[session.id] = _row(about, transcript=session.id in rows) | _now(session)
             if session.opened is not None:
@@ -113,6 +115,10 @@ class Conversations:
         session = self._sessions.get(session_id)
         if session is not None and session.loading:
             raise AgentFailed("refused", "this conversation is being loaded already")
+        if session is not None and session.guest:
+            raise AgentFailed(
+                "refused", f"{session.agent} was not started from here, so its conversation is not known"
+            )
         if session is not None:
             replayed = replay and await self._replay(session.id)
             return self._loaded(session, "transcript" if replayed else "none", session.opened is not None)

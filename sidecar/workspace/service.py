@@ -31,6 +31,7 @@ from sidecar.workspace.elicitations import Elicitations
 from sidecar.workspace.evidence import Evidence
 from sidecar.workspace.file_reviews import FileReviews
 from sidecar.workspace.gaps import Gaps
+from sidecar.workspace.guests import Guests
 from sidecar.workspace.keeper import Keeper
 from sidecar.workspace.mcp_offers import McpOffers
 from sidecar.workspace.opening import Opening
@@ -122,6 +123,7 @@ class Workspace:
         self._conversations = Conversations(
             self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
         )
+        self.guests = Guests(self.state, storage, self._consent, tasks, lambda: self._opening.folders)
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         door = Door(editor, self._sender, journal, self.state.queues, tasks)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, door)
@@ -250,11 +252,16 @@ class Workspace:
 
     def cancel(self, session_id: str | None = None) -> None:
         """Cancels the turn of a session, or of every session."""
-        for session in [self._session(session_id)] if session_id else list(self.state.sessions):
-            if session is not None:
+        for session in [self._any(session_id)] if session_id else list(self.state.sessions):
+            if session.guest:
+                self.guests.stop(session)
+            else:
                 self._turns.cancel(session)
 
     async def close_session(self, session_id: str | None = None) -> None:
+        if session_id is not None and self._any(session_id).guest:
+            self.guests.close(session_id)
+            return
         session = self._session(session_id)
         if session is None:
             return
@@ -312,6 +319,7 @@ class Workspace:
                     "running": s.running,
                     "alive": s.alive,
                     "ownToolsLive": s.opened is not None and s.opened.own_tools_live,
+                    **({"guest": True} if s.guest else {}),
                 }
                 for s in self.state.sessions
             ],
@@ -463,6 +471,15 @@ class Workspace:
         if session_id is None:
             settings = self.state.settings
             return self.state.sessions.newest(settings.default_agent or next(iter(settings.agents), None))
+        session = self._any(session_id)
+        if session.guest:
+            raise AgentFailed(
+                "refused", f"{session.agent} was not started from here; talk to it where it runs"
+            )
+        return session
+
+    def _any(self, session_id: str) -> Session:
+        """Also a guest's."""
         session = self.state.sessions.get(session_id)
         if session is None:
             raise AgentFailed(

@@ -34,6 +34,8 @@ class Session:
     request: SessionRequest
     """What it is opened with."""
     opened: OpenedSession | None = None
+    guest: bool = False
+    """Its agent was started by somebody else (guests.py)."""
     recorded: bool = False
     """Loaded, and the sidecar has a record of what was said in it."""
     loading: bool = False
@@ -93,6 +95,14 @@ class Session:
         self.told.clear()
         self.allowed.clear()
         return self.turn
+
+    def begin_guest_turn(self) -> None:
+        """As `begin_turn`, where no prompt begins it. It does not count as running, since nobody tells when it ends."""
+        self.turn += 1
+        self.touched.clear()
+        self.changed_at.clear()
+        self.told.clear()
+        self.prompted()
 
     def prompted(self) -> None:
         """The agent is given the prompt: from now on it may act."""
@@ -242,9 +252,9 @@ class Sessions:
         return self._by_id.get(session_id)
 
     def newest(self, agent: str | None = None) -> Session | None:
-        """The session used last by that agent, or by any."""
+        """The session used last by that agent, or by any; never a guest's, which takes no prompts."""
         for session in reversed(self._by_id.values()):
-            if session.alive and (agent is None or session.agent == agent):
+            if session.alive and not session.guest and (agent is None or session.agent == agent):
                 return session
         return None
 

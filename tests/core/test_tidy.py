@@ -19,7 +19,7 @@ LAYERS = [
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
-    {"connection", "doctor", "setup", "completion"},
+    {"connection", "alone", "doctor", "setup", "connect", "completion"},
     {"cli"},
     {"__main__"},
 ]
@@ -59,6 +59,7 @@ OPENS_FILES: dict[str, str] = {
     "acp/pipes.py": "pipes to agents",
     "acp/own_tools/plugins.py": "programs for agents, in the state folder",
     "mcp/tool_process.py": "its own stdin and stdout",
+    "connect/notes.py": "what was put into which settings file, in the state folder",
     "setup": "its set-up files; with --write, a new file in an editor's folder",
     "demo": "its own sample project: it plays the editor and the agent, which have their own files",
 }

@@ -18,13 +18,11 @@ from tests.support.agents import received
 SCRIPT = {"turns": [[{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]]}
 
 
-class Live:
-    def __init__(self, product: Product, session: str, client: Client, server: Mapping[str, Any]) -> None:
-        self.product = product
-        self.session = session
+class Calls:
+    """Of an MCP client."""
+
+    def __init__(self, client: Client) -> None:
         self.client = client
-        self.server = server
-        """As `session/new` named it."""
 
     async def call(self, tool: str, **arguments: Any) -> str:
         """The text of the answer; fails when it is an error."""
@@ -35,9 +33,18 @@ class Live:
 
     async def refused(self, tool: str, **arguments: Any) -> str:
         result = await self.client.call_tool(tool, arguments)
-        text = "".join(getattr(block, "text", "") for block in result.content)
+        text = "\n".join(getattr(block, "text", "") for block in result.content)
         assert result.is_error, text
         return text
+
+
+class Live(Calls):
+    def __init__(self, product: Product, session: str, client: Client, server: Mapping[str, Any]) -> None:
+        super().__init__(client)
+        self.product = product
+        self.session = session
+        self.server = server
+        """As `session/new` named it."""
 
     async def told(self, tool: str, **arguments: Any) -> Any:
         """The structured content."""

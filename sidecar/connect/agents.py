@@ -1,0 +1,124 @@
+"""Which agents can be connected, in which file of theirs, and what is put there. A file is named by the user's environment and home alone,
+or, for `--workspace`, is the one below the current folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+Json = Mapping[str, object]
+Env = Mapping[str, str]
+
+NAME = "acp-sidecar"
+"""Of the entry. Not the name of the server that hosted agents are given: one agent may have both."""
+
+_PASSED_ON = ("XDG_RUNTIME_DIR", "TMPDIR", "ACP_SIDECAR_BRIDGE", "ACP_SIDECAR_STATE", "XDG_STATE_HOME")
+"""Variables that Codex gives to a server only when they are named: how a running sidecar is found, and where the journal lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    form: Literal["json", "jsonc", "toml"]
+    container: str
+    """The key in the file under which servers are listed by name."""
+    file: Callable[[Env, Path], Path]
+    """Where its settings are, by the environment and the home folder."""
+    entry: Callable[[Sequence[str]], Json]
+    """What is put there, with our command."""
+    then: str
+    """What the user does next."""
+    workspace_file: str = ""
+    """The same for one folder; "" if there is none."""
+
+
+def _config(env: Env, home: Path) -> Path:
+    given = env.get("XDG_CONFIG_HOME", "")
+    return Path(given) if os.path.isabs(given) else home / ".config"
+
+
+def _own_folder(env: Env, variable: str, default: Path) -> Path:
+    given = env.get(variable, "")
+    return Path(given) if os.path.isabs(given) else default
+
+
+def _claude(env: Env, home: Path) -> Path:
+    return _own_folder(env, "CLAUDE_CONFIG_DIR", home) / ".claude.json"
+
+
+def _codex(env: Env, home: Path) -> Path:
+    return _own_folder(env, "CODEX_HOME", home / ".codex") / "config.toml"
+
+
+def _gemini(env: Env, home: Path) -> Path:
+    return home / ".gemini" / "settings.json"
+
+
+def _opencode(env: Env, home: Path) -> Path:
+    folder = _config(env, home) / "opencode"
+    return next(
+        (folder / name for name in ("opencode.jsonc", "opencode.json") if os.path.lexists(folder / name)),
+        folder / "opencode.json",
+    )
+
+
+def _vscode(env: Env, home: Path) -> Path:
+    base = home / "Library" / "Application Support" if sys.platform == "darwin" else _config(env, home)
+    return base / "Code" / "User" / "mcp.json"
+
+
+def _stdio(command: Sequence[str]) -> Json:
+    return {"type": "stdio", "command": command[0], "args": list(command[1:])}
+
+
+AGENTS: dict[str, Agent] = {
+    "claude": Agent("json", "mcpServers", _claude, _stdio, "Start claude anew; /mcp lists it."),
+    "codex": Agent(
+        "toml",
+        "mcp_servers",
+        _codex,
+        lambda command: {
+            "command": command[0],
+            "args": list(command[1:]),
+            "env_vars": list(_PASSED_ON),
+        },
+        "Start codex anew; /mcp lists it.",
+    ),
+    "gemini": Agent(
+        "jsonc",
+        "mcpServers",
+        _gemini,
+        lambda command: {"command": command[0], "args": list(command[1:])},
+        "Start gemini anew; /mcp lists it.",
+    ),
+    "opencode": Agent(
+        "jsonc",
+        "mcp",
+        _opencode,
+        lambda command: {"type": "local", "command": list(command), "enabled": True},
+        "Start opencode anew; `opencode mcp list` lists it.",
+    ),
+    "vscode": Agent(
+        "jsonc",
+        "servers",
+        _vscode,
+        lambda command: {**_stdio(command), "cwd": "${workspaceFolder}"},
+        "In VS Code, run the command MCP: List Servers and start it.",
+        ".vscode/mcp.json",
+    ),
+}
+
+
+def is_ours(entry: object, agent: str) -> bool:
+    """Whether we put it there: it starts `acp-sidecar mcp` as this guest, by whichever path."""
+    if not isinstance(entry, dict):
+        return False
+    fields = cast("dict[str, object]", entry)
+    words: list[object] = []
+    for name in ("command", "args"):
+        value = fields.get(name, [])
+        words += cast("list[object]", value) if isinstance(value, list) else [value]
+    return words[-3:] == ["mcp", "--guest", agent]

@@ -1,0 +1,156 @@
+"""The command: shows the change of a settings file as a diff, and makes it after a yes. The diff goes to stdout, words to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sidecar.bridge import UNSUPPORTED
+from sidecar.connect.agents import AGENTS, Agent
+from sidecar.connect.edits import connected, disconnected, entry_in
+from sidecar.connect.notes import Note, Notes
+from sidecar.connect.place import Failed, Place
+from sidecar.core.escape import escape
+from sidecar.mcp.guest_names import GUESTS
+from sidecar.mcp.own_server import own_command
+
+_Work = Callable[[argparse.Namespace, Agent, Place], int]
+
+
+def connect(arguments: argparse.Namespace) -> int:
+    """0: it is connected, or `--print`; 1: it is not, and stderr says why."""
+    return _guarded("connect", arguments, _connect)
+
+
+def disconnect(arguments: argparse.Namespace) -> int:
+    return _guarded("disconnect", arguments, _disconnect)
+
+
+def _connect(arguments: argparse.Namespace, agent: Agent, place: Place) -> int:
+    text = place.read()
+    entry = agent.entry([*command(sys.argv[0]), "--guest", arguments.agent])
+    there = entry_in(agent, arguments.agent, text or "")
+    if there == entry:
+        _say(f"{arguments.agent} is connected already, in {place.path}.")
+        return 0
+    notes = Notes()
+    without = (
+        text if there is None else disconnected(agent, arguments.agent, text or "", notes.of(place.path))
+    )
+    made = connected(agent, without, entry)
+    note = made.note._replace(
+        made_file=made.note.made_file or (there is not None and notes.of(place.path).made_file)
+    )
+    if not _agreed(arguments, place.path, text, made.text, f"Add this to {place.path}?"):
+        return 0 if arguments.print else 1
+    _note_and_replace(notes, place, note, made.text)
+    name = GUESTS[arguments.agent]
+    _say(
+        f"{arguments.agent} is connected. {agent.then} Your editor asks you before its first call; its changes are listed under "
+        f'"{name}". acp-sidecar disconnect {_words(arguments)} takes this out again.'
+    )
+    return 0
+
+
+def _disconnect(arguments: argparse.Namespace, agent: Agent, place: Place) -> int:
+    text = place.read()
+    notes = Notes()
+    if text is None or entry_in(agent, arguments.agent, text) is None:
+        _say(f"{arguments.agent} is not connected: {place.path} has no entry of ours.")
+        return 0
+    after = disconnected(agent, arguments.agent, text, notes.of(place.path))
+    if not _agreed(arguments, place.path, text, after, f"Take this out of {place.path}?"):
+        return 0 if arguments.print else 1
+    place.replace(after)
+    notes.write(place.path, None)
+    _say(f"{arguments.agent} is disconnected. Start it anew, if it runs.")
+    return 0
+
+
+def _note_and_replace(notes: Notes, place: Place, note: Note, text: str) -> None:
+    """The note first: without the file, a note does no harm."""
+    before = notes.of(place.path)
+    notes.write(place.path, note)
+    try:
+        place.replace(text)
+    except Failed:
+        notes.write(place.path, before if before.piece else None)
+        raise
+
+
+def _guarded(name: str, arguments: argparse.Namespace, work: _Work) -> int:
+    try:
+        if UNSUPPORTED:
+            raise Failed(UNSUPPORTED)
+        agent = AGENTS[arguments.agent]
+        return work(arguments, agent, _place(agent, arguments))
+    except Failed as failed:
+        _say(f"acp-sidecar {name}: {escape(str(failed))}")
+    except OSError as error:
+        _say(f"acp-sidecar {name}: {escape(str(error.filename))} cannot be written ({error.strerror})")
+    return 1
+
+
+def _place(agent: Agent, arguments: argparse.Namespace) -> Place:
+    if arguments.workspace:
+        if not agent.workspace_file:
+            raise Failed(f"{arguments.agent} is connected for all folders only; leave out --workspace")
+        return Place(Path.cwd(), agent.workspace_file)
+    file = agent.file(os.environ, Path.home())
+    return Place(file.parent, file.name)
+
+
+def command(script: str) -> list[str]:
+    """How to start `acp-sidecar mcp`, whatever folder and PATH an agent has. `script`: `sys.argv[0]`."""
+    path = os.path.abspath(script)
+    if os.path.basename(path) == "acp-sidecar" and os.access(path, os.X_OK):
+        return [path, "mcp"]
+    return list(own_command(()))
+
+
+def _agreed(
+    arguments: argparse.Namespace, path: str, before: str | None, after: str | None, ask: str
+) -> bool:
+    sys.stdout.write(_diff(path, before, after))
+    sys.stdout.flush()
+    if arguments.print or arguments.yes:
+        return not arguments.print
+    if not sys.stdin.isatty():
+        raise Failed("nobody is there to say yes; --yes says it")
+    sys.stderr.write(f"{escape(ask)} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    _say("Nothing was changed.")
+    return False
+
+
+def _diff(path: str, before: str | None, after: str | None) -> str:
+    lines = difflib.unified_diff(
+        _lines(before),
+        _lines(after),
+        "/dev/null" if before is None else escape(path),
+        "/dev/null" if after is None else escape(path),
+        lineterm="",
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lines(text: str | None) -> Sequence[str]:
+    """As they are shown: a file may hold sequences that a terminal would obey."""
+    if not text:
+        return []
+    lines = ["\t".join(map(escape, line.rstrip("\r").split("\t"))) for line in text.split("\n")]
+    return lines[:-1] if not lines[-1] else [*lines[:-1], lines[-1] + " \\ no line end after it"]
+
+
+def _words(arguments: argparse.Namespace) -> str:
+    return f"{arguments.agent} --workspace" if arguments.workspace else arguments.agent
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"{words}\n")

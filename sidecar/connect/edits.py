@@ -1,0 +1,79 @@
+"""connected, disconnected: the text of an agent's settings with our entry and without it. Pure; raises Failed with words for the user."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sidecar.connect import json_edit, toml_edit
+from sidecar.connect.agents import NAME, Agent, Json, is_ours
+from sidecar.connect.json_spans import NotJson
+from sidecar.connect.notes import Note
+from sidecar.connect.piece import without
+from sidecar.connect.place import Failed
+from sidecar.connect.toml_edit import NotToml
+
+
+class Connected(NamedTuple):
+    text: str
+    note: Note
+
+
+def entry_in(agent: Agent, name: str, text: str) -> object:
+    """Our entry; None when there is none. Raises Failed when it is somebody else's."""
+    found = _found(agent, text)
+    if found is not None and not is_ours(found, name):
+        raise Failed(f'it has an entry "{NAME}" already, which is not ours; it was left alone')
+    return found
+
+
+def connected(agent: Agent, text: str | None, entry: Json) -> Connected:
+    """With the entry, which the text does not have yet. `text`: None when there is no file."""
+    before = text or ""
+    try:
+        if agent.form == "toml":
+            piece = toml_edit.inserted(before, agent.container, NAME, entry)
+        else:
+            piece = json_edit.inserted(before, agent.container, NAME, entry, strict=agent.form == "json")
+    except (NotJson, NotToml) as error:
+        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+    after = piece.put_into(before)
+    if _found(agent, after) != dict(entry):
+        raise Failed("the entry would not be read back as it was put there, so it was left alone")
+    return Connected(after, Note(piece.text, not _has_container(agent, before), text is None))
+
+
+def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
+    """Without the entry, which the text has; None when the file goes too."""
+    exact = without(text, note.piece)
+    if exact is not None and _lacks(agent, name, exact, text):
+        return None if note.made_file and not exact else exact
+    try:
+        if agent.form == "toml":
+            return toml_edit.taken_out(text, agent.container, NAME)
+        strict, whole = agent.form == "json", note.made_container
+        return json_edit.taken_out(text, agent.container, NAME, strict=strict, with_container=whole)
+    except (NotJson, NotToml) as error:
+        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+
+
+def _lacks(agent: Agent, name: str, exact: str, text: str) -> bool:
+    """Whether the entry and nothing else is gone."""
+    try:
+        return _found(agent, exact) is None and is_ours(_found(agent, text), name)
+    except Failed:
+        return False
+
+
+def _found(agent: Agent, text: str) -> object:
+    try:
+        if agent.form == "toml":
+            return toml_edit.find(text, agent.container, NAME)
+        return json_edit.find(text, agent.container, NAME, strict=agent.form == "json")
+    except (NotJson, NotToml) as error:
+        raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
+
+
+def _has_container(agent: Agent, text: str) -> bool:
+    if agent.form == "toml":
+        return agent.container in toml_edit.parse(text)
+    return bool(text.strip()) and json_edit.has(text, agent.container, strict=agent.form == "json")

@@ -1,0 +1,116 @@
+"""Puts one entry into a JSON text, as one piece in one place, and takes it out again. Everything else stays as it is, to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from sidecar.connect.json_spans import Member, Node, NotJson, parse
+from sidecar.connect.piece import Piece
+
+Json = Mapping[str, object]
+
+
+def find(text: str, container: str, name: str, *, strict: bool) -> object:
+    """The entry of that name in the container; None when there is none. Raises NotJson."""
+    if not text.strip():
+        return None
+    at = _container(parse(text, strict=strict), container)
+    member = None if at is None else at.member(name)
+    return None if member is None else member.value.value
+
+
+def has(text: str, container: str, *, strict: bool) -> bool:
+    """Whether the container is there. Raises NotJson."""
+    return _container(parse(text, strict=strict), container) is not None
+
+
+def inserted(text: str, container: str, name: str, entry: Json, *, strict: bool) -> Piece:
+    """What to put where. The text must not have the entry. Raises NotJson."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    if not text.strip():
+        return Piece(0, _shown({container: {name: entry}}, "  ", "", line_end) + line_end)
+    root = parse(text, strict=strict)
+    at = _container(root, container)
+    unit = _indent(text, root) or "  "
+    if at is None:
+        return _into(text, root, container, {name: entry}, unit, line_end)
+    return _into(text, at, name, entry, unit, line_end)
+
+
+def taken_out(text: str, container: str, name: str, *, strict: bool, with_container: bool) -> str:
+    """Without the entry, wherever it stands by now and however it is written. `with_container`: it goes too if nothing else is in it.
+    Raises NotJson."""
+    root = parse(text, strict=strict)
+    at = _container(root, container)
+    member = None if at is None else at.member(name)
+    if at is None or member is None:
+        return text
+    if with_container and len(at.members) == 1:
+        member, at = root.member(container), root
+        assert member is not None
+    return _without(text, at, member)
+
+
+def _container(root: Node, name: str) -> Node | None:
+    if not root.is_object:
+        raise NotJson("it is no JSON object")
+    member = root.member(name)
+    if member is not None and not member.value.is_object:
+        raise NotJson(f'"{name}" in it is no object')
+    return None if member is None else member.value
+
+
+def _into(text: str, node: Node, key: str, value: Json, unit: str, line_end: str) -> Piece:
+    """As the first member of an object: what comes after it need not be touched, whether it has comments or a comma at its end."""
+    after = node.start + 1
+    if not node.members:
+        outer = _line_indent(text, node.start)
+        closed = "" if "\n" in text[after : node.end] else line_end + outer
+        return Piece(
+            after, line_end + outer + unit + _member(key, value, unit, outer + unit, line_end) + closed
+        )
+    first = node.members[0].start
+    if "\n" not in text[after:first]:
+        return Piece(after, f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}, ")
+    indent = _line_indent(text, first)
+    return Piece(after, line_end + indent + _member(key, value, unit, indent, line_end) + ",")
+
+
+def _member(key: str, value: Json, unit: str, indent: str, line_end: str) -> str:
+    return f"{json.dumps(key)}: {_shown(value, unit, indent, line_end)}"
+
+
+def _shown(value: Json, unit: str, indent: str, line_end: str) -> str:
+    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", line_end + indent)
+
+
+def _indent(text: str, root: Node) -> str:
+    """One level of it."""
+    if not root.members or "\n" not in text[root.start : root.members[0].start]:
+        return ""
+    outer, inner = _line_indent(text, root.start), _line_indent(text, root.members[0].start)
+    return inner.removeprefix(outer)
+
+
+def _line_indent(text: str, at: int) -> str:
+    """The blanks that the line begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _without(text: str, node: Node, member: Member) -> str:
+    index = node.members.index(member)
+    start = member.start
+    before = node.start + 1 if index == 0 else node.members[index - 1].end
+    while start > before and text[start - 1] in " \t\r\n":
+        start -= 1
+    if member.comma >= 0:
+        return text[:start] + text[member.comma + 1 :]
+    end = member.end
+    if index == 0:  # nothing else is in it
+        if not text[end : node.end - 1].strip():
+            end = node.end - 1
+        return text[:start] + text[end:]
+    comma = node.members[index - 1].comma
+    return text[:comma] + text[comma + 1 : start] + text[end:]

@@ -1,0 +1,156 @@
+"""GuestCaller: hands the calls of a guest's tools to the sidecar that they are for, or carries them out on the disk where there is none.
+
+A guest has no sidecar of its own. Which one is meant is decided anew for each call, by the file that it names or by the folder that the
+guest was started in: editors come and go while it works.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, cast
+
+import anyio
+
+from sidecar.core.refusal import Kind
+from sidecar.mcp.caller import GONE, carried_out, failed, not_done
+from sidecar.mcp.tool_process import Sidecar
+
+Json = dict[str, Any]
+
+_OF_EDITORS = frozenset({"OpenDocuments", "Selection", "Diagnostics"})
+"""Tools about editors rather than files: any window in the folder can answer."""
+NOBODY_TO_ASK = "No editor with acp-sidecar has this folder open, so the user cannot be asked. Ask them to open it there, or to do it themselves"
+
+
+class Sidecars(Protocol):
+    """`bridge.several.Several`."""
+
+    async def for_file(self, path: str) -> Sidecar | None:
+        """The one that serves this file; None if there is none."""
+        ...
+
+    async def for_folder(self, path: str, *, within: bool) -> Sidecar | None:
+        """The one that serves this folder, or else (`within`) a folder in it."""
+        ...
+
+
+class GuestCaller:
+    def __init__(
+        self,
+        agent: str,
+        folder: str,
+        sidecars: Sidecars,
+        on_disk: Callable[[], Awaitable[Sidecar]],
+        *,
+        numbered: bool = False,
+    ) -> None:
+        """`agent`: of guest_names.py. `folder`: absolute. `on_disk`: what does the work where no sidecar runs."""
+        self._agent = agent
+        self._folder = folder
+        self._sidecars = sidecars
+        self._on_disk = on_disk
+        self._numbered = numbered
+        self._tokens: dict[int, tuple[Sidecar, str]] = {}
+        """By the connection that they are for."""
+        self._arriving = anyio.Lock()
+
+    async def hello(self) -> None:
+        """Nobody waits for a guest."""
+
+    async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> Json:
+        """MCP's CallToolResult as JSON. Never raises what is a sidecar's fault."""
+        given = absolute(arguments, self._folder)
+        if name in ("Glob", "Search") and "path" not in given:
+            given["path"] = self._folder
+        return await carried_out(self.ask, name, given, numbered=self._numbered)
+
+    async def ask(self, name: str, arguments: Mapping[str, Any]) -> Json:
+        given = dict(arguments)
+        if name == "ListFolder":
+            given.setdefault("path", self._folder)
+        try:
+            async with self._arriving:  # calls go out in the order in which they came
+                sidecar = await self._meant(name, given)
+                disk = sidecar is None
+                if sidecar is None:
+                    sidecar = await self._on_disk()
+                token = await self._token(sidecar)
+        except (ConnectionError, OSError) as error:
+            return not_done(str(error))
+        if isinstance(token, dict):
+            return token
+        try:
+            answer: Json = await sidecar.call("tool", {"token": token, "name": name, "arguments": given})
+        except ConnectionError as error:
+            self._tokens.pop(id(sidecar), None)
+            return failed(f"{GONE} ({error}). Read the file again: it is not known whether this was done")
+        except ValueError as error:
+            return failed(str(error))
+        if "refused" in answer:
+            self._tokens.pop(id(sidecar), None)  # the session was closed in the editor
+            return not_done(f"{answer['refused']}")
+        return _explained(answer) if disk else answer
+
+    async def _meant(self, name: str, arguments: Json) -> Sidecar | None:
+        file = _first_file(arguments)
+        if file is not None:
+            return await self._sidecars.for_file(file)
+        folder = arguments.get("path")
+        return await self._sidecars.for_folder(
+            folder if isinstance(folder, str) else self._folder, within=name in _OF_EDITORS
+        )
+
+    async def _token(self, sidecar: Sidecar) -> str | Json:
+        known = self._tokens.get(id(sidecar))
+        if known is not None:
+            return known[1]
+        answer: Json = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
+        if "token" not in answer:
+            return not_done(str(answer.get("refused", "")))
+        self._tokens[id(sidecar)] = sidecar, answer["token"]
+        return answer["token"]
+
+
+def absolute(arguments: Mapping[str, Any], folder: str) -> Json:
+    """With paths that do not depend on whose folder they begin in. What is no path stays as it is."""
+
+    def placed(name: str, value: object) -> object:
+        if (
+            name in ("file_path", "path")
+            and isinstance(value, str)
+            and value
+            and value[:5].lower() != "file:"
+        ):
+            return os.path.join(folder, value)
+        if name in ("files", "edits") and isinstance(value, list):
+            items = cast("list[object]", value)
+            return [
+                absolute(cast("Mapping[str, Any]", item), folder) if isinstance(item, dict) else item
+                for item in items
+            ]
+        return value
+
+    return {name: placed(name, value) for name, value in arguments.items()}
+
+
+def _first_file(arguments: Json) -> str | None:
+    """The file that a call names, or the first one."""
+    path = arguments.get("file_path")
+    if isinstance(path, str) and path and "\0" not in path:
+        return path
+    for name in ("files", "edits"):
+        items: object = arguments.get(name)
+        first: object = cast("list[object]", items)[0] if isinstance(items, list) and items else None
+        if isinstance(first, dict):
+            return _first_file(cast("Json", first))
+    return None
+
+
+def _explained(answer: Json) -> Json:
+    """What the user would have to be asked about is refused with the reason why nobody asked."""
+    told = cast("Json", answer.get("structuredContent") or {})
+    if not answer.get("isError") or told.get("errorKind") != Kind.DENIED_BY_USER:
+        return answer
+    content = [*answer["content"], {"type": "text", "text": NOBODY_TO_ASK}]
+    return {**answer, "content": content}

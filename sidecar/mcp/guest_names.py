@@ -1,0 +1,12 @@
+"""The names by which guests are shown: what the user connected says which, never what a client says of itself."""
+
+from __future__ import annotations
+
+GUESTS = {
+    "claude": "claude (terminal)",
+    "codex": "codex (terminal)",
+    "gemini": "gemini (terminal)",
+    "opencode": "opencode (terminal)",
+    "vscode": "VS Code (agent mode)",
+}
+"""By the word after `acp-sidecar connect`, which is also the one after `acp-sidecar mcp --guest`."""
