@@ -2,7 +2,8 @@
 
 Uses `sidecar/requestPermission` if the client announced it, else `window/showMessageRequest`, else lenses and code actions in the
 session's transcript. A session with an open transcript shows its question there too; the first answer counts and withdraws the
-other. Cancelling `ask` withdraws everything, and a later answer has no effect.
+other. Cancelling `ask` withdraws everything, and a later answer has no effect. For a guest it is a message box wherever there are any:
+the client has no conversation of its to show the question in.
 
 Texts are shown unchanged: whoever builds a Question escapes it (ports.Question).
 """
@@ -88,7 +89,7 @@ class Questions:
 
     async def _ask(self, question: Question) -> str | None:
         capabilities, place = self._capabilities(), self.place
-        if capabilities.permissions:
+        if capabilities.permissions and not (question.guest and capabilities.show_message_request):
             try:
                 return await self._request(question)
             except EditorRefused as refusal:

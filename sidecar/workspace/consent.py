@@ -307,7 +307,9 @@ class Consent:
         """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE."""
         number = f"{session.id}-{next(self._numbers)}"
         whole = line if len(line) > SHOWN_WHOLE else ""
-        return Question(number, session.id, action, words, options, why, details, whole=whole)
+        return Question(
+            number, session.id, action, words, options, why, details, guest=session.guest, whole=whole
+        )
 
 
 def _quoted(word: str) -> str:

@@ -142,6 +142,8 @@ class Question:
     reason: str = ""
     details: Json = field(default_factory=dict[str, object])
     """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
+    guest: bool = False
+    """It is a guest's: no conversation is shown in which it could be asked."""
     behind: bool = False
     """The agent does the allowed action itself, where we cannot check it."""
     whole: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,6 +148,15 @@ async def test_a_long_text_keeps_head_and_tail() -> None:
     assert message.startswith("run ")
     assert message.endswith("rm -rf")
     assert len(message) < 2100
+
+
+async def test_a_guests_question_is_a_box() -> None:
+    """A client with a panel has no conversation to show it in."""
+    wire = FakeWire({REQUEST: {"optionId": "yes"}, MESSAGE: {"title": "Reject"}})
+    assert await Questions(wire, lambda: CUSTOM).ask(replace(question(), guest=True)) == "no"
+    assert wire.methods() == [MESSAGE]
+    only = replace(CUSTOM, show_message_request=False)
+    assert await Questions(wire, lambda: only).ask(replace(question(), guest=True)) == "yes"
 
 
 FALLBACKS: dict[str, tuple[EditorCapabilities, dict[str, Any]]] = {

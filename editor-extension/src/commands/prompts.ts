@@ -47,7 +47,7 @@ export async function stop(session: Session): Promise<void> {
 
 async function hasSession({ client }: Session): Promise<boolean> {
   const { sessions } = await client.command(ext.status, {});
-  return Array.isArray(sessions) && sessions.some((each: { alive?: unknown }) => each.alive !== false);
+  return Array.isArray(sessions) && sessions.some((each: { alive?: unknown; guest?: unknown }) => each.alive !== false && each.guest !== true);
 }
 
 /** The folder that a session works in, as an absolute path. Agents work on folders on disk, so an empty window has none to offer. */
