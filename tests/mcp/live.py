@@ -4,6 +4,7 @@ MCP server that this agent was told to start, with the official library's client
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from sidecar.bridge.finding import containing
 from tests.gates.product import Product, a_product
 from tests.support.agents import received
 
@@ -51,6 +53,11 @@ class Live(Calls):
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         return result.structured_content
+
+
+def found(folder: Path) -> bool:
+    """Whether guests find a sidecar of this folder."""
+    return any(str(folder) in entry.roots for entry in containing(str(folder), os.environ))
 
 
 def offered(trace: Path) -> list[dict[str, Any]]:

@@ -17,10 +17,9 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from sidecar.bridge.finding import containing
 from sidecar.cli import main
 from tests.gates.product import COMMAND, Product, a_product
-from tests.mcp.live import Calls
+from tests.mcp.live import Calls, found
 from tests.support.waiting import eventually
 
 pytestmark = [
@@ -40,12 +39,8 @@ async def an_editor(folder: Path, *answers: str | None) -> AsyncGenerator[Produc
         begins = left.pop(0)
         return None if begins is None else next(title for title in titles if title.startswith(begins))
 
-    def reached() -> bool:
-        entries = containing(str(folder), os.environ)
-        return any(str(folder) in entry.roots for entry in entries)
-
     async with a_product(folder, {}, answer=answer) as product:
-        await asyncio.to_thread(eventually, reached, "the sidecar can be found")
+        await asyncio.to_thread(eventually, lambda: found(folder), "the sidecar can be found")
         yield product
 
 
