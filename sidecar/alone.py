@@ -5,28 +5,14 @@ What the user would be asked about is refused. Whoever connected the agent has s
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
-
-from sidecar.approvals import Approvals
-from sidecar.audit import AuditLog
-from sidecar.config import Settings
-from sidecar.journal import SqliteJournal
-from sidecar.matchers import compile_matchers
 from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
-from sidecar.state_folder import state_folder
-from sidecar.workspace.background import Background
-from sidecar.workspace.nobody import NoAgents, NoEditor
-from sidecar.workspace.service import Workspace
-from sidecar.workspace.storage import Storage
-
-log = logging.getLogger(__name__)
+from sidecar.workspace.on_disk import on_disk
 
 
 class Alone:
@@ -42,28 +28,10 @@ class Alone:
 @asynccontextmanager
 async def alone(folder: str) -> AsyncGenerator[Alone]:
     """`folder`: the one to work in, absolute."""
-    settings = Settings()
-    matchers, _ = compile_matchers((), (), own=[state_folder()])
-    audit, tokens = AuditLog(), Tokens()
-    async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
-        workspace = Workspace(
-            settings,
-            Storage(settings.max_file_bytes),
-            matchers,
-            journal,
-            Approvals(),
-            audit,
-            NoEditor(log.warning),
-            NoAgents(),
-            Background(tasks),
-        )
-        workspace.roots_changed([folder])
+    tokens = Tokens()
+    async with on_disk([folder]) as workspace:
         visit = Visit(workspace.guests, tokens, allowed=True)
         try:
             yield Alone({**ToolCalls(workspace, tokens).methods(), **visit.methods()})
         finally:
             visit.gone()
-            with anyio.CancelScope(shield=True):
-                await workspace.aclose()
-            audit.close()
-            tasks.cancel_scope.cancel()

@@ -130,6 +130,13 @@ def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
     return run_guest(streams, guest, numbered=arguments.numbered)
 
 
+def _proxy(arguments: argparse.Namespace) -> int:
+    from sidecar.proxy.run import run
+
+    agent = arguments.agent[1:] if arguments.agent[:1] == ["--"] else arguments.agent
+    return run(agent, os.environ, arguments.name)
+
+
 def _completion(arguments: argparse.Namespace) -> int:
     from sidecar.completion import completions
 
@@ -218,6 +225,18 @@ def _parser() -> argparse.ArgumentParser:
         one.add_argument("--print", action="store_true", help="only show what would be changed")
         one.add_argument("--yes", action="store_true", help="do not ask")
         one.set_defaults(run=run)
+
+    proxy = commands.add_parser(
+        "proxy",
+        help="an ACP agent for any client: AGENT, with its files as you see them",
+        description="Run AGENT behind a proxy for any ACP client. What AGENT reads and writes is the text in your editor; without an editor, "
+        "it is the disk. Example: acp-sidecar proxy -- claude-agent-acp",
+    )
+    proxy.add_argument(
+        "--name", default="", metavar="NAME", help="what your editor calls the agent (its program)"
+    )
+    proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
+    proxy.set_defaults(run=_proxy)
 
     completion = commands.add_parser(
         "completion",

@@ -42,6 +42,7 @@ from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.own_server import OwnServer
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
+from sidecar.proxy.guest_methods import GuestMethods
 from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
@@ -118,7 +119,7 @@ class Connection:
             table,
             folder_paths(server.folders),
             self._bridge_id,
-            each=lambda: Visit(workspace.guests, tokens),
+            each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace)),
         )
         self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)

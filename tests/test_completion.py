@@ -24,6 +24,7 @@ COMMANDS = (
     "doctor",
     "completion",
     "connect",
+    "proxy",
 )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from benchmarks._common import node
 from benchmarks._common.keystrokes import Key, Keystrokes
@@ -78,12 +80,20 @@ def peers(stack: ExitStack, scratch: Scratch) -> dict[str, Host | Missing]:
 
 def echo(stack: ExitStack, answer: Path) -> AgentEnd:
     """Two pipes and a process that answers every line with the bytes of a file: no host can be faster."""
+    return started(stack, echoing(answer))
+
+
+def echoing(answer: Path) -> list[str]:
+    return [sys.executable, "-S", str(PEERS / "echo.py"), str(answer)]
+
+
+def started(stack: ExitStack, command: Sequence[str], **how: Any) -> AgentEnd:
+    """A process between two pipes. `how`: of Popen."""
     child_in, writing = os.pipe()
     reading, child_out = os.pipe()
     enlarge(writing)
     enlarge(reading)
-    command = [sys.executable, "-S", str(PEERS / "echo.py"), str(answer)]
-    process = subprocess.Popen(command, stdin=child_in, stdout=child_out)
+    process = subprocess.Popen(command, stdin=child_in, stdout=child_out, **how)
     os.close(child_in)
     os.close(child_out)
     end = AgentEnd(reading, writing)
@@ -92,4 +102,4 @@ def echo(stack: ExitStack, answer: Path) -> AgentEnd:
     return end
 
 
-__all__ = ["PYTHON", "TYPESCRIPT", "Host", "Open", "echo", "ours", "peers"]
+__all__ = ["PYTHON", "TYPESCRIPT", "Host", "Open", "echo", "echoing", "ours", "peers", "started"]

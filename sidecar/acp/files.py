@@ -57,6 +57,13 @@ def parse(method: str, params: Mapping[str, object]) -> FileParams | Failure:
     return FileParams("read", session_id, path, line, limit)  # type: ignore[arg-type]  # checked by name just above
 
 
+def written(saved: bool | None, note: str) -> dict[str, object]:
+    """The result of WRITE. `saved`, `note`: see service.Written."""
+    if saved is None and not note:
+        return {}
+    return {"_meta": {"saved": saved, **({"note": note} if note else {})}}
+
+
 def _wrong_with(path: str) -> str | None:
     if not path:
         return "path is empty"

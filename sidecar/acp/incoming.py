@@ -350,9 +350,7 @@ class Incoming:
         answer = await asyncio.shield(running)
         if isinstance(answer, Refusal):
             return errors.failure(answer, file.params.path)
-        if answer.saved is None and not answer.note:
-            return {}
-        return {"_meta": {"saved": answer.saved, **({"note": answer.note} if answer.note else {})}}
+        return files.written(answer.saved, answer.note)
 
     async def _ask(self, params: Params) -> Json | Failure:
         session = self.sessions.get(str(params.get("sessionId")))

@@ -36,6 +36,7 @@ class PipeWriter:
         self._full = False
         self._gone = False
         self._waiting: list[asyncio.Future[None]] = []
+        self._empty = asyncio.Event()
 
     @property
     def full(self) -> bool:
@@ -71,6 +72,12 @@ class PipeWriter:
         if self._gone:
             raise ConnectionResetError("the other end of the pipe is gone")
 
+    async def flush(self) -> None:
+        """Until the system has taken everything, or the other end is gone."""
+        while self.waiting:
+            self._empty.clear()
+            await self._empty.wait()
+
     def close(self) -> None:
         """Drops unread data: an agent that does not read must not keep its input open."""
         if self._gone:
@@ -79,6 +86,7 @@ class PipeWriter:
         if self._pieces:
             self._loop.remove_writer(self._fd)
             self._pieces.clear()
+        self._empty.set()
         os.close(self._fd)
         self._wake()
 
@@ -86,6 +94,7 @@ class PipeWriter:
         self._write()
         if not self._pieces and not self._gone:
             self._loop.remove_writer(self._fd)
+            self._empty.set()
         if self._full and self._size <= _ROOM // 4:
             self._full = False
             self._wake()

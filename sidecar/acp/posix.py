@@ -23,14 +23,20 @@ _AT_ONCE = Ladder(0, 0, 1)
 
 
 async def start(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str, *, reaper: Sequence[str] = REAPER
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str,
+    name: str,
+    *,
+    reaper: Sequence[str] = REAPER,
+    stderr: int | None = None,
 ) -> AgentProcess:
     """See `process.start`. `reaper` is the command line of the reaper."""
     fds: list[int] = []  # read and write ends of stdin, stdout, stderr, control, status
     try:
         for _ in range(5):
             fds += os.pipe()
-        stdin, to_agent, from_agent, stdout, errors, stderr, control, to_reaper, from_reaper, status = fds
+        stdin, to_agent, from_agent, stdout, errors, to_errors, control, to_reaper, from_reaper, status = fds
         pipes.enlarge(stdin)
         pipes.enlarge(stdout)
         child = await asyncio.create_subprocess_exec(
@@ -39,7 +45,7 @@ async def start(
             *("" if "LC_CTYPE" in env else "LC_CTYPE", "--", *argv),
             stdin=stdin,
             stdout=stdout,
-            stderr=stderr,
+            stderr=to_errors if stderr is None else stderr,
             cwd=cwd,
             env=dict(env),
             pass_fds=(control, status),
@@ -49,7 +55,7 @@ async def start(
         for fd in fds:
             os.close(fd)
         raise
-    for fd in (stdin, stdout, stderr, control, status):
+    for fd in (stdin, stdout, to_errors, control, status):
         os.close(fd)
     os.set_blocking(to_reaper, False)
     sink = await pipes.writer(to_agent)

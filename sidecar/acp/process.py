@@ -140,12 +140,15 @@ class AgentProcess:
         self._hurry, self._cleanup = hurry, cleanup
 
 
-async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str) -> AgentProcess:
-    """Starts argv[0], an absolute path. `name` is for the log. Raises OSError when it cannot be executed."""
+async def start(
+    argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str, *, stderr: int | None = None
+) -> AgentProcess:
+    """Starts argv[0], an absolute path. `name` is for the log. `stderr`: a descriptor that it gets as its own, so that nothing of it is kept or
+    logged here (not on Windows). Raises OSError when it cannot be executed."""
     if sys.platform == "win32":
         from sidecar.acp import windows
 
         return await windows.start(argv, env, cwd, name)
     from sidecar.acp import posix
 
-    return await posix.start(argv, env, cwd, name)
+    return await posix.start(argv, env, cwd, name, stderr=stderr)

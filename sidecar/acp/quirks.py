@@ -67,10 +67,10 @@ def names_of(agent: str, command: Command) -> set[str]:
         if word.startswith("-") and word not in _FLAGS:
             break
         words.append(word)
-    return {_name(word) for word in words}
+    return {plain_name(word) for word in words}
 
 
-def _name(word: str) -> str:
+def plain_name(word: str) -> str:
     return _ENDING.sub("", word.replace("\\", "/").rpartition("/")[2].lower())
 
 

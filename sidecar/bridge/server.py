@@ -65,7 +65,7 @@ class BridgeServer:
         roots: Sequence[str],
         bridge_id: str = "",
         *,
-        each: Callable[[], Caller] | None = None,
+        each: Callable[[], Sequence[Caller]] = tuple,
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
     ) -> None:
@@ -204,14 +204,15 @@ class BridgeServer:
         await client.send({"ok": True, "pid": os.getpid(), "version": __version__})
 
     async def _served(self, client: _Client) -> None:
-        if self._each is None:
-            await self._requests(client, self._methods)
-            return
-        caller = self._each()
+        callers = self._each()
+        methods = dict(self._methods)
+        for caller in callers:
+            methods |= caller.methods()
         try:
-            await self._requests(client, {**self._methods, **caller.methods()})
+            await self._requests(client, methods)
         finally:
-            caller.gone()
+            for caller in callers:
+                caller.gone()
 
     async def _requests(self, client: _Client, methods: Mapping[str, Method]) -> None:
         free = anyio.Semaphore(self._limits.requests)

@@ -42,6 +42,13 @@ class Lines:
         self._searched = 0
         return line
 
+    def rest(self) -> bytes:
+        """What has arrived of a line that never ended; takes it."""
+        line = bytes(self._buffer)
+        self._buffer.clear()
+        self._searched = 0
+        return line
+
 
 def encode(message: Message) -> bytes:
     """A value as one line. Lone surrogates, which file names may contain, are preserved."""

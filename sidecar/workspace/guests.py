@@ -21,7 +21,7 @@ from sidecar.core.escape import escape
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.background import Background
 from sidecar.workspace.consent import Consent
-from sidecar.workspace.ports import AgentFailed, SessionRequest
+from sidecar.workspace.ports import AgentFailed, OpenedSession, SessionRequest
 from sidecar.workspace.sessions import Session
 from sidecar.workspace.state import State
 from sidecar.workspace.storage import Storage
@@ -68,9 +68,9 @@ class Guests:
         self._folders = folders
         self._guests: dict[str, _Guest] = {}
 
-    def open(self, agent: str, folder: str, *, allowed: bool | None = None) -> str:
+    def open(self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False) -> str:
         """The id of a new session. `agent`: the name it is shown by. `folder`: where it works, absolute; if that is in none of the editor's
-        folders, it is given the first of these. `allowed`: no question is asked. Raises AgentFailed."""
+        folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. Raises AgentFailed."""
         folders = [*self._folders()]
         if not folders:
             raise AgentFailed("refused", "the editor has no folder open")
@@ -82,11 +82,30 @@ class Guests:
         session_id = uuid.uuid4().hex[:12]
         request = SessionRequest(session_id, agent, cwd)
         session = Session(
-            session_id, agent, cwd, roots, request, moment=self._state.beliefs.moment, guest=True
+            session_id,
+            agent,
+            cwd,
+            roots,
+            request,
+            opened=OpenedSession(session_id, agent, rereads=rereads),
+            moment=self._state.beliefs.moment,
+            guest=True,
         )
         self._state.sessions.add(session)
         self._guests[session_id] = _Guest(session, allowed)
         return session_id
+
+    def session(self, session_id: str) -> Session:
+        """The open session of a guest."""
+        return self._guests[session_id].session
+
+    async def admitted(self, session_id: str) -> Refusal | None:
+        """Why nothing is done for a guest; None once the user has let it in. They are asked, and waited for, as in `call`; those that wait go on
+        in their order."""
+        guest = self._guests.get(session_id)
+        if guest is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session was closed")
+        return await self._admitted(guest)
 
     def close(self, session_id: str) -> None:
         """It is gone. An open question is withdrawn."""

@@ -48,6 +48,7 @@ from sidecar.workspace.ports import (
     Question,
 )
 from sidecar.workspace.prompt_context import Mention
+from sidecar.workspace.prompted import Prompted
 from sidecar.workspace.prompting import Prompting
 from sidecar.workspace.queues import Access, Ticket
 from sidecar.workspace.reads import Reader
@@ -139,6 +140,7 @@ class Workspace:
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
+        self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)

@@ -42,9 +42,13 @@ class Turns:
         """Called at the end of each turn, before its outcome is published."""
 
     def start(
-        self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
+        self,
+        session: Session,
+        before: Callable[[], Awaitable[Sequence[Json]]],
+        work: Callable[[Sequence[Json]], Awaitable[str]] | None = None,
     ) -> tuple[int, Awaitable[Outcome]]:
-        """Starts a turn; `before` is its first step and gives the prompt as it is sent. Raises AgentFailed while the session's previous one is running."""
+        """Starts a turn; `before` is its first step and gives the prompt as it is sent. `work`: what lasts as long as the turn and gives its stop
+        reason, in place of a prompt to one of our agents. Raises AgentFailed while the session's previous one is running."""
         if session.running:
             raise AgentFailed(
                 "refused",
@@ -57,9 +61,12 @@ class Turns:
         outcome: Outcome = {"sessionId": session.id, "turn": turn}
         self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
 
+        async def prompt(blocks: Sequence[Json]) -> str:
+            return await self._agents.prompt(session.id, blocks)
+
         async def run() -> None:
             try:
-                await self._run(session, outcome, before)
+                await self._run(session, outcome, before, work or prompt)
             finally:
                 done.set()
                 if self._done.get(session.id) is done:
@@ -101,6 +108,7 @@ class Turns:
         session: Session,
         outcome: Outcome,
         before: Callable[[], Awaitable[Sequence[Json]]],
+        work: Callable[[Sequence[Json]], Awaitable[str]],
     ) -> None:
         failure = ""
         stop_reason, asked = FAILED, False
@@ -110,7 +118,7 @@ class Turns:
                 asked = blocks is not None
                 if blocks is not None:
                     session.prompted()
-                    stop_reason = await self._agents.prompt(session.id, blocks)
+                    stop_reason = await work(blocks)
                 else:
                     stop_reason = CANCELLED
             except AgentFailed as failed:

@@ -19,6 +19,7 @@ LAYERS = [
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
+    {"proxy"},  # made of several doors
     {"connection", "alone", "doctor", "setup", "connect", "completion"},
     {"cli"},
     {"__main__"},

@@ -1,0 +1,23 @@
+"""The proxy: `acp-sidecar proxy -- AGENT…` is an ACP agent for any client, with AGENT behind it. What AGENT reads and writes by `fs/*` is
+the text as the user sees it; everything else passes through as it is, byte for byte.
+
+    run.py           run: from start to end: the agent's process, signals, the exit code
+    serving.py       Serving: what stands between a client and one agent, put together
+    streams.py       Input: our stdin
+    naming.py        name_of: what the agent is called
+    relay.py         relay: lines from one end to the other; a slow reader slows the writer down
+    heads.py         Head: what a line says about itself, without reading what is in it
+    passing.py       Passing: what is done with each line
+    announcing.py    what is added to the handshake: `fs`
+    conversations.py Conversations: the agent's sessions and turns, as far as they show on the wire
+    file_requests.py FileRequests: answers the agent's `fs/*`
+    guest.py         Guest: one session of the agent's, where its files are served
+    hosts.py         Hosts: where that is: a running sidecar, or the disk
+    chain.py         Chain: the place of a proxy in a conductor's chain (`proxy/initialize`, `proxy/successor`)
+
+In the sidecar, or in the proxy where it serves the disk:
+
+    guest_methods.py GuestMethods: what guests may call over the bridge
+
+A guest is an agent that the sidecar has not started. The user is asked before it comes in (workspace/guests.py).
+"""

@@ -1,0 +1,49 @@
+"""What is added to the handshake. Nothing else in it is changed, not even how a number is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sidecar.proxy.heads import fields_of
+
+_TRUE = msgspec.Raw(b"true")
+VERSION = 1
+"""Of ACP. Later ones have no `fs`."""
+
+
+def with_files(line: bytes) -> bytes:
+    """The line of an `initialize`, announcing that the client reads and writes files. As it is where it is of another version or malformed."""
+    message = fields_of(msgspec.Raw(line)) or {}
+    params = fields_of(message.get("params", msgspec.UNSET))
+    if params is None or _version(params) != VERSION:
+        return line
+    return _with(line, ("params", "clientCapabilities", "fs"), ("readTextFile", "writeTextFile"))
+
+
+def with_mcp(line: bytes) -> bytes:
+    """The line of an answer to `proxy/initialize`: every link of a chain passes on MCP over ACP."""
+    message = fields_of(msgspec.Raw(line)) or {}
+    if fields_of(message.get("result", msgspec.UNSET)) is None:
+        return line
+    return _with(line, ("result", "agentCapabilities", "mcpCapabilities"), ("acp",))
+
+
+def _with(line: bytes, path: Sequence[str], names: Sequence[str]) -> bytes:
+    """With these set to true in the object at `path`, which is made where it is missing."""
+    return bytes(_set(msgspec.Raw(line), path, names))  # pyright: ignore[reportArgumentType]  # a buffer
+
+
+def _set(value: msgspec.Raw | msgspec.UnsetType, path: Sequence[str], names: Sequence[str]) -> msgspec.Raw:
+    fields = fields_of(value) or {}
+    if path:
+        fields[path[0]] = _set(fields.get(path[0], msgspec.UNSET), path[1:], names)
+    else:
+        fields |= dict.fromkeys(names, _TRUE)
+    return msgspec.Raw(msgspec.json.encode(fields))
+
+
+def _version(params: dict[str, msgspec.Raw]) -> object:
+    version = params.get("protocolVersion")
+    return None if version is None else msgspec.json.decode(version)

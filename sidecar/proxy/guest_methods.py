@@ -1,0 +1,200 @@
+"""GuestMethods: what a guest of the proxy's may call, over a connection of its own or within the proxy's process. Each answers
+`{"refused": {kind, message, data}}` for a "no" that the agent is to get.
+
+    join       {agent, folder, rereads} → {}    first, and once
+    beginTurn  {} → {}                  answered when the agent may get its prompt
+    endTurn    {stopReason} → {}
+    stopTurn   {} → {}
+    heard      {update} → {}            a tool call, in ACP's shape
+    readFile   {path, line?, limit?} → {content}
+    writeFile  {path, content} → {saved, note}
+
+There is no token: only the connection that joined speaks for its session, which ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, cast
+
+from sidecar.acp import files
+from sidecar.acp.errors import Failure
+from sidecar.acp.limits import WireLimits
+from sidecar.bridge.server import Method
+from sidecar.core.escape import plain
+from sidecar.core.held import Held
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.ports import AgentFailed, Json
+from sidecar.workspace.queues import Access, Ticket
+from sidecar.workspace.sessions import Session
+from sidecar.workspace.write_task import WriteDone, withdrawn
+
+LONGEST_NAME = 100
+"""Characters."""
+LONGEST_PATH = 4096
+
+
+class Guests(Protocol):
+    """`workspace.guests.Guests`; see there for what the methods promise."""
+
+    def open(self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False) -> str: ...
+    def session(self, session_id: str) -> Session: ...
+    def close(self, session_id: str) -> None: ...
+    def admitted(self, session_id: str) -> Awaitable[Refusal | None]: ...
+
+
+class Prompted(Protocol):
+    """`workspace.prompted.Prompted`."""
+
+    def begin_turn(self, session: Session) -> Awaitable[None]: ...
+    def end_turn(self, session: Session, reason: str) -> Awaitable[None]: ...
+    def stop_turn(self, session: Session) -> None: ...
+    def heard(self, session: Session, update: Json) -> None: ...
+
+
+class Service(Protocol):
+    """`workspace.service.Workspace`; see there for what the methods promise."""
+
+    @property
+    def guests(self) -> Guests: ...
+    @property
+    def prompted(self) -> Prompted: ...
+    def ticket(self, session_id: str, path: str, access: Access) -> Ticket: ...
+    def read(
+        self, ticket: Ticket, line: int | None = None, limit: int | None = None
+    ) -> Awaitable[str | Refusal]: ...
+    def write(self, ticket: Ticket, content: str) -> Awaitable[WriteDone | Refusal]: ...
+
+
+class GuestMethods:
+    """Of one connection."""
+
+    def __init__(self, service: Service, *, allowed: bool | None = None) -> None:
+        """`allowed`: the user is not asked about the agent."""
+        self._service = service
+        self._allowed = allowed
+        self._session: Session | None = None
+        self._held = Held(WireLimits().held)
+        self._running: set[asyncio.Future[Any]] = set()
+
+    def methods(self) -> dict[str, Method]:
+        of_session: dict[str, Callable[[Session, Mapping[str, Any]], Awaitable[object]]] = {
+            "beginTurn": self._begin_turn,
+            "endTurn": self._end_turn,
+            "stopTurn": self._stop_turn,
+            "heard": self._heard,
+            "readFile": self._read,
+            "writeFile": self._write,
+        }
+        return {"join": self._join, **{name: self._with_session(work) for name, work in of_session.items()}}
+
+    def gone(self) -> None:
+        """The connection has ended."""
+        session, self._session = self._session, None
+        if session is not None:
+            self._run(self._leave(session))
+
+    def _with_session(self, work: Callable[[Session, Mapping[str, Any]], Awaitable[object]]) -> Method:
+        def called(params: Mapping[str, Any]) -> Awaitable[object]:
+            return work(self._session, params) if self._session is not None else _nobody()
+
+        return called
+
+    async def _join(self, params: Mapping[str, Any]) -> object:
+        agent, folder = params.get("agent"), params.get("folder")
+        if self._session is not None or not isinstance(agent, str) or not isinstance(folder, str):
+            return _refused(Refusal(Kind.BAD_PARAMS, "join needs an agent and a folder, and comes once"))
+        if not os.path.isabs(folder) or "\0" in folder or len(folder) > LONGEST_PATH:
+            return _refused(Refusal(Kind.BAD_PATH, "the folder of a session must be an absolute path"))
+        try:
+            name = f"{plain(agent, LONGEST_NAME)} (proxy)"
+            guests, rereads = self._service.guests, params.get("rereads") is True
+            opened = guests.open(name, folder, allowed=self._allowed, rereads=rereads)
+            self._session = guests.session(opened)
+        except AgentFailed as failed:
+            return _refused(Refusal(Kind.DENIED_BY_POLICY, failed.message))
+        return {}
+
+    async def _leave(self, session: Session) -> None:
+        self._service.prompted.stop_turn(session)
+        await self._service.prompted.end_turn(session, "")
+        self._service.guests.close(session.id)
+
+    async def _begin_turn(self, session: Session, params: Mapping[str, Any]) -> object:
+        await self._service.prompted.begin_turn(session)
+        return {}
+
+    async def _end_turn(self, session: Session, params: Mapping[str, Any]) -> object:
+        reason = params.get("stopReason")
+        await self._service.prompted.end_turn(session, plain(reason, 60) if isinstance(reason, str) else "")
+        return {}
+
+    async def _stop_turn(self, session: Session, params: Mapping[str, Any]) -> object:
+        self._service.prompted.stop_turn(session)
+        return {}
+
+    async def _heard(self, session: Session, params: Mapping[str, Any]) -> object:
+        update = params.get("update")
+        if isinstance(update, dict):
+            self._service.prompted.heard(session, cast("dict[str, object]", update))
+        return {}
+
+    async def _read(self, session: Session, params: Mapping[str, Any]) -> object:
+        wanted = files.parse(files.READ, {**params, "sessionId": ""})
+        if isinstance(wanted, Failure):
+            return _refused(Refusal(Kind.BAD_PARAMS, wanted.message))
+        refused = await self._admitted(session, wanted.path)
+        if refused is not None:
+            return _refused(refused)
+        ticket = self._service.ticket(session.id, wanted.path, "read")
+        answer = await self._service.read(ticket, wanted.line, wanted.limit)
+        return _refused(answer) if isinstance(answer, Refusal) else {"content": answer}
+
+    async def _write(self, session: Session, params: Mapping[str, Any]) -> object:
+        wanted = files.parse(files.WRITE, {**params, "sessionId": ""})
+        if isinstance(wanted, Failure) or wanted.content is None:
+            words = wanted.message if isinstance(wanted, Failure) else "content must be a string"
+            return _refused(Refusal(Kind.BAD_PARAMS, words))
+        size = self._held.take(wanted.content)
+        if isinstance(size, Refusal):
+            return _refused(size)
+        try:
+            refused = await self._admitted(session, wanted.path)
+        except BaseException:
+            self._held.give_back(size)
+            raise
+        if refused is not None:
+            self._held.give_back(size)
+            return _refused(refused)
+        ticket = self._service.ticket(session.id, wanted.path, "write")
+        # one that has begun runs to its end: half of it is worse than one that nobody hears about
+        running = self._run(self._service.write(ticket, wanted.content))
+        running.add_done_callback(lambda _: self._held.give_back(size))
+        answer = await asyncio.shield(running)
+        if isinstance(answer, Refusal):
+            return _refused(answer)
+        return {"saved": answer.saved, "note": answer.note}
+
+    async def _admitted(self, session: Session, path: str) -> Refusal | None:
+        """None when the user has let it in. Before that it gets no place in a queue, where others would wait for it."""
+        turn = session.turn
+        refused = await self._service.guests.admitted(session.id)
+        return withdrawn(path) if refused is None and session.turn != turn else refused
+
+    def _run(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        running = asyncio.ensure_future(work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        return running
+
+
+def _refused(refusal: Refusal) -> object:
+    return {"refused": {"kind": str(refusal.kind), "message": refusal.message, "data": dict(refusal.data)}}
+
+
+async def _nobody() -> object:
+    return _refused(
+        Refusal(Kind.UNKNOWN_SESSION, "this connection has not joined, or its session was closed")
+    )

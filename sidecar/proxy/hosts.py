@@ -1,0 +1,135 @@
+"""Hosts: where the files of a folder are served: by the running sidecar that has the folder open, else from the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from sidecar.bridge import VARIABLE, registry
+from sidecar.bridge.calling import Calling
+from sidecar.bridge.client import Client, Unreachable
+from sidecar.bridge.entry import Entry
+from sidecar.bridge.finding import containing
+from sidecar.bridge.pipelined import Pipelined
+from sidecar.bridge.server import Method, Refused
+from sidecar.proxy.conversations import Place
+from sidecar.proxy.guest import Host
+from sidecar.proxy.guest_methods import GuestMethods
+
+log = logging.getLogger(__name__)
+
+
+class Hosts:
+    """Close it with `aclose`."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._disks: dict[Place, _Folders] = {}
+
+    async def find(self, place: Place) -> Host:
+        client = await anyio.to_thread.run_sync(_connected, place.cwd, self._env)
+        if client is not None:
+            return _Live(Pipelined(client))
+        disk = self._disks.get(place)
+        if disk is None:
+            log.warning(
+                "no editor with acp-sidecar has %s open: its files are read and written on the disk",
+                place.cwd,
+            )
+            disk = self._disks[place] = _Folders(place)
+        return _Disk(await disk.methods())
+
+    async def is_open(self, place: Place) -> bool:
+        return bool(await anyio.to_thread.run_sync(_of_folder, place.cwd, self._env))
+
+    async def aclose(self) -> None:
+        for disk in self._disks.values():
+            await disk.aclose()
+
+
+def _connected(cwd: str, env: Mapping[str, str]) -> Client | None:
+    """None where none runs. Raises ConnectionError where one does, and does not answer: what the user sees is there, and not on the disk."""
+    busy: Unreachable | None = None
+    entries = containing(os.path.realpath(cwd), env)
+    for entry in sorted(
+        entries, key=lambda entry: entry.id != env.get(VARIABLE)
+    ):  # the one that started us is meant
+        try:
+            return Client.connect(entry)
+        except Unreachable as error:
+            if not registry.sweep_one(Path(entry.socket).parent, entry.id):
+                busy = error
+    if busy is not None:
+        raise ConnectionError(f"the acp-sidecar that has {cwd} open is busy: {busy}; try again")
+    return None
+
+
+def _of_folder(cwd: str, env: Mapping[str, str]) -> list[Entry]:
+    return containing(os.path.realpath(cwd), env)
+
+
+class _Live:
+    live = True
+
+    def __init__(self, connection: Pipelined) -> None:
+        self._connection = connection
+        self._sidecar = Calling(connection)
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        return await self._sidecar.call(method, params)
+
+    async def aclose(self) -> None:
+        await self._connection.aclose()
+
+
+class _Folders:
+    """A workspace on the disk, in a task of its own: what is entered in a task has to be left in it."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._serving = asyncio.ensure_future(self._serve())
+
+    async def methods(self) -> GuestMethods:
+        """For another guest. Raises ConnectionError."""
+        return GuestMethods(await asyncio.shield(self._made), allowed=True)
+
+    async def _serve(self) -> None:
+        from sidecar.workspace.on_disk import on_disk  # it takes a while, and most have an editor
+
+        try:
+            async with on_disk([self._place.cwd, *self._place.additional]) as workspace:
+                self._made.set_result(workspace)
+                await self._closing.wait()
+        except Exception as error:
+            if self._made.done():
+                raise
+            self._made.set_exception(ConnectionError(f"{self._place.cwd} cannot be served: {error}"))
+
+    async def aclose(self) -> None:
+        self._closing.set()
+        await self._serving
+
+
+class _Disk:
+    live = False
+
+    def __init__(self, guest: GuestMethods) -> None:
+        self._guest = guest
+        self._methods: Mapping[str, Method] = guest.methods()
+
+    async def call(self, method: str, params: Mapping[str, object]) -> Any:
+        try:
+            return await self._methods[method](params)
+        except Refused as refused:
+            raise ValueError(str(refused)) from refused
+
+    async def aclose(self) -> None:
+        self._guest.gone()

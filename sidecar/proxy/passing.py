@@ -1,0 +1,84 @@
+"""Passing: what is done with each line of client and agent. All pass as they are, in order, but for `initialize` and the agent's `fs/*`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from sidecar.acp import files
+from sidecar.acp.messages import encode
+from sidecar.proxy.announcing import with_files
+from sidecar.proxy.heads import Head, head_of, raw, read_leniently
+
+UPDATE = "session/update"
+_FILES = (files.READ, files.WRITE)
+
+
+class Conversations(Protocol):
+    """See conversations.py."""
+
+    def asked(self, head: Head) -> Awaitable[None] | None: ...
+    def answered(self, head: Head) -> None: ...
+    def told(self, line: bytes) -> None: ...
+
+
+class Requests(Protocol):
+    """See file_requests.py."""
+
+    def take(self, request_id: bytes, message: Mapping[str, Any]) -> None: ...
+    def takes_back(self, params: object) -> bool: ...
+    async def room(self) -> None: ...
+
+
+class Passing:
+    def __init__(self, conversations: Conversations, requests: Requests) -> None:
+        self._conversations = conversations
+        self._requests = requests
+
+    async def from_client(self, line: bytes) -> bytes | None:
+        """What the agent gets in its place."""
+        head = head_of(line)
+        if head is None or head.method is msgspec.UNSET:
+            return line
+        if head.method == "initialize":
+            return with_files(line)
+        waits = self._conversations.asked(head)
+        if waits is not None:
+            await waits
+        return line
+
+    async def from_agent(self, line: bytes) -> bytes | None:
+        """What the client gets in its place; None: it is answered here."""
+        head = head_of(line)
+        if head is None:
+            return line if not await self._takes_leniently(line) else None
+        if head.method is msgspec.UNSET:
+            self._conversations.answered(head)
+        elif head.method in _FILES and head.key is not None and head.id is not msgspec.UNSET:
+            message = read_leniently(line)
+            if message is not None:
+                await self._requests.room()
+                self._requests.take(raw(head.id), message)
+                return None
+        elif head.method == UPDATE:
+            self._conversations.told(line)
+        elif head.method == "$/cancel_request" and self._requests.takes_back(head.params):
+            return None
+        return line
+
+    async def _takes_leniently(self, line: bytes) -> bool:
+        """Whether it is a request for files all the same: there may be half a surrogate pair in its text, or too much in its `_meta`."""
+        message = read_leniently(line) if line else None
+        if message is None or message.get("method") not in _FILES:
+            return False
+        request_id = message.get("id")
+        if not isinstance(request_id, int | str) or isinstance(request_id, bool):
+            return False
+        await self._requests.room()
+        self._requests.take(encode(request_id), message)
+        return True
+
+
+Write = Callable[[bytes], None]

@@ -1,0 +1,167 @@
+"""run: `acp-sidecar proxy`, from start to end. It ends with its client, and with the agent; nothing that the agent started is left.
+
+stderr is the agent's own: it gets ours, and writes to it by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from sidecar.acp import process
+from sidecar.acp.pipes import PipeWriter
+from sidecar.acp.process import AgentProcess
+from sidecar.acp.quirks import NONE, quirks_of
+from sidecar.config import AgentCommand
+from sidecar.lsp.stdio import claim
+from sidecar.proxy.chain import Chain
+from sidecar.proxy.naming import name_of
+from sidecar.proxy.relay import LONGEST, TooLong, relay
+from sidecar.proxy.serving import Serving
+from sidecar.proxy.streams import Input
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if sys.platform != "win32" else ()
+LAST_WORDS = 2.0
+"""Seconds in which an agent whose client has gone may still say something and end by itself."""
+IN_CHAIN = "agent"
+"""The name of one that nobody named and whose program is not known."""
+
+
+TO_A_PERSON = """\
+acp-sidecar proxy is an ACP agent. An ACP client starts it and talks to it on stdin and stdout; there is nothing to type here.
+Put `acp-sidecar proxy --` before the agent's command in the client's settings. Ctrl-C ends it.
+"""
+
+
+def run(argv: Sequence[str], env: Mapping[str, str], name: str = "") -> int:
+    """The exit code: the agent's, if it ended by itself. `argv`: the agent's; without one, a conductor's chain is expected. `name`: the
+    agent's, in place of that of its program."""
+    if sys.platform == "win32":
+        return fail("the proxy is not available on Windows yet; start the agent without it")
+    program = shutil.which(argv[0], path=env.get("PATH")) if argv else ""
+    if program is None:
+        return fail(
+            f"{argv[0]} cannot be started: there is no such program. Put it on PATH, or give its path"
+        )
+    if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - None if it was closed
+        sys.stderr.write(TO_A_PERSON)
+    streams = claim()
+    kept = os.dup(streams[1])
+    try:
+        if not argv:
+            return asyncio.run(_chain(streams, env, name or IN_CHAIN))
+        return asyncio.run(_agent(os.path.abspath(program), argv, streams, env, name))
+    finally:
+        os.set_blocking(kept, True)  # others may write to it too: a shell, a terminal
+        os.close(kept)
+
+
+def fail(words: str, code: int = 1) -> int:
+    sys.stderr.write(f"acp-sidecar proxy: {words}\n")
+    return code
+
+
+async def _chain(streams: tuple[int, int], env: Mapping[str, str], name: str) -> int:
+    source, sink = Input(streams[0]), PipeWriter(streams[1])
+    serving = Serving(name, env, sink, NONE)
+    stopped = _signals()
+    relaying = asyncio.ensure_future(relay(source, sink, Chain(serving.passing).passes))
+    try:
+        await _any(relaying, stopped)
+        if stopped.done():
+            return 128 + stopped.result()
+        await serving.answered()
+        await _first(sink.flush(), stopped, seconds=LAST_WORDS)
+        return _too_long((relaying, "the conductor")) or 0
+    finally:
+        await _cancelled(relaying)
+        await serving.aclose()
+        source.close()
+        sink.close()
+
+
+async def _agent(
+    program: str, argv: Sequence[str], streams: tuple[int, int], env: Mapping[str, str], name: str
+) -> int:
+    try:
+        agent = await process.start([program, *argv[1:]], env, os.getcwd(), name or argv[0], stderr=2)
+    except (OSError, TimeoutError) as error:
+        return fail(f"{argv[0]} cannot be started: {getattr(error, 'strerror', None) or error}")
+    assert isinstance(agent.stdin, PipeWriter), "not on Windows"
+    source, sink = Input(streams[0]), PipeWriter(streams[1])
+    quirks = quirks_of(name, AgentCommand(argv[0], tuple(argv[1:])))
+    serving = Serving(name or name_of(argv), env, agent.stdin, quirks)
+    stopped = _signals()
+    to_agent = asyncio.ensure_future(relay(source, agent.stdin, serving.passing.from_client))
+    to_client = asyncio.ensure_future(relay(agent.stdout, sink, serving.passing.from_agent))
+    try:
+        await _any(to_agent, to_client, stopped)
+        if not stopped.done() and not to_client.done():  # the client has gone
+            await _first(agent.stdin.flush(), stopped, seconds=LAST_WORDS)
+            agent.stdin.close()
+            await _any(to_client, stopped, seconds=LAST_WORDS)
+        if to_client.done() and not stopped.done():
+            await _any(agent.exited, stopped, seconds=LAST_WORDS)
+            await _first(sink.flush(), stopped, to_agent)
+        if stopped.done():
+            return 128 + stopped.result()
+        too_long = _too_long((to_agent, "the client"), (to_client, name or argv[0]))
+        return too_long if too_long is not None else _code(agent)
+    finally:
+        await _cancelled(to_agent, to_client)
+        await agent.stop()
+        await serving.aclose()
+        source.close()
+        sink.close()
+
+
+def _signals() -> asyncio.Future[int]:
+    """The first that came."""
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(number: int) -> None:
+        if not stopped.done():
+            stopped.set_result(number)
+
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    return stopped
+
+
+def _code(agent: AgentProcess) -> int:
+    if not agent.exited.done():
+        return 0
+    how = agent.exited.result()
+    return 128 + how.signal if how.signal is not None else how.code or 0
+
+
+def _too_long(*relays: tuple[asyncio.Future[None], str]) -> int | None:
+    for relaying, who in relays:
+        if relaying.done() and isinstance(relaying.exception(), TooLong):
+            return fail(f"{who} sent a line of more than {LONGEST} bytes")
+    return None
+
+
+async def _first(
+    work: Coroutine[Any, Any, None], *others: asyncio.Future[Any], seconds: float | None = None
+) -> None:
+    """Until one of them is done; `work` does not go on then."""
+    task = asyncio.ensure_future(work)
+    await _any(task, *others, seconds=seconds)
+    task.cancel()
+
+
+async def _any(*futures: asyncio.Future[Any], seconds: float | None = None) -> None:
+    await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,39 @@
+"""Serving: what stands between a client and one agent, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sidecar.acp.quirks import Quirks
+from sidecar.acp.transport import Sink
+from sidecar.proxy.conversations import Conversations, Place
+from sidecar.proxy.file_requests import FileRequests
+from sidecar.proxy.guest import Guest, Who
+from sidecar.proxy.hosts import Hosts
+from sidecar.proxy.passing import Passing
+
+LAST_WRITES = 5.0
+"""Seconds in which writes that have begun may end."""
+
+
+class Serving:
+    def __init__(self, name: str, env: Mapping[str, str], to_agent: Sink, quirks: Quirks) -> None:
+        """`name`: the agent's, for the user."""
+        self._who = Who(name, quirks.rereads)
+        self._hosts = Hosts(env)
+        self._conversations = Conversations(self._guest)
+        self._requests = FileRequests(self._conversations.guest, to_agent, quirks)
+        self.passing = Passing(self._conversations, self._requests)
+
+    def _guest(self, place: Place) -> Guest:
+        return Guest(self._who, place, self._hosts)
+
+    async def answered(self) -> None:
+        """Until the agent's requests are, or LAST_WRITES is over."""
+        await self._requests.over(LAST_WRITES)
+
+    async def aclose(self) -> None:
+        await self.answered()
+        for guest in self._conversations.guests:
+            await guest.aclose()
+        await self._hosts.aclose()

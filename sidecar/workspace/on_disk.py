@@ -1,0 +1,55 @@
+"""on_disk: a workspace without an editor and without agents of its own, for guests where no sidecar runs. What they change is journalled, so that
+`acp-sidecar changes` and `revert` know it; what the user would be asked about is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from sidecar.approvals import Approvals
+from sidecar.audit import AuditLog
+from sidecar.config import Settings
+from sidecar.disk.watching import FolderWatch
+from sidecar.journal import SqliteJournal
+from sidecar.matchers import compile_matchers
+from sidecar.state_folder import state_folder
+from sidecar.workspace.background import Background
+from sidecar.workspace.nobody import NoAgents, NoEditor
+from sidecar.workspace.service import Workspace
+from sidecar.workspace.storage import Storage
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def on_disk(folders: Sequence[str]) -> AsyncGenerator[Workspace]:
+    """For work in these folders, absolute."""
+    settings = Settings()  # an editor's are the editor's
+    matchers, _ = compile_matchers((), (), own=[state_folder()])
+    audit = AuditLog()
+    async with SqliteJournal.opened() as journal, anyio.create_task_group() as tasks:
+        workspace = Workspace(
+            settings,
+            Storage(settings.max_file_bytes),
+            matchers,
+            journal,
+            Approvals(),
+            audit,
+            NoEditor(log.warning),
+            NoAgents(),
+            Background(tasks),
+            None,
+            FolderWatch,
+        )
+        workspace.roots_changed(folders)
+        try:
+            yield workspace
+        finally:
+            with anyio.CancelScope(shield=True):
+                await workspace.aclose()
+            audit.close()
+            tasks.cancel_scope.cancel()
