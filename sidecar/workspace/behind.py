@@ -200,8 +200,11 @@ class Behind:
     ) -> list[tuple[str, int]]:
         """What the file of an open document said between `before` and `disk` (compared form), which it said `until`, and when it had become
         so."""
-        start, found = self._passing.pop(uri, ("", []))
-        found = found if start == before else []
+        start, noted = self._passing.pop(uri, ("", []))
+        found = [one for one in noted if start == before and one[1] <= until]
+        later = [one for one in noted if one[1] > until]
+        if later:
+            self._passing[uri] = disk, later
         for seen in self._glimpses.pop(path, until):
             decoded = None if seen.data is None else decode(seen.data)
             old = since is not None and (seen.stat == since or seen.at < changed_at(since))

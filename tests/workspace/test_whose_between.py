@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from sidecar.core.uri import DocumentUri
+from sidecar.workspace.documents import Tracked
+from sidecar.workspace.open_files import OpenFiles
+from sidecar.workspace.turn_starts import TurnStarts
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, VSCODE, Habits
 from tests.support.workspaces import Bench, MemoryJournal
@@ -170,9 +173,27 @@ def test_emptied_and_filled_twice(tmp_path: Path, custom: bool) -> None:
     play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, journal=journal, custom=custom)
 
 
-def test_the_user_saves_over_what_the_editor_took_from_the_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slow", [False, True])
+def test_the_user_saves_over_what_the_editor_took_from_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool
+) -> None:
+    """`slow`: the first look at the file ends while what it said at the turn's start is still being found."""
+    before, peek, looks = TurnStarts.before, OpenFiles.peek, iter((0.1, 0.0))
+
+    async def found(self: TurnStarts, session: str, path: str) -> object:
+        await asyncio.sleep(0.3)
+        return await before(self, session, path)
+
+    async def peeked(self: OpenFiles, tracked: Tracked, path: str) -> object:
+        on_disk = await peek(self, tracked, path)
+        await asyncio.sleep(next(looks, 0.0))
+        return on_disk
+
     async def script(turn: Turn, editor: FakeEditor) -> None:
         await runs(turn, "a.txt", CHANGED)
+        if slow:
+            monkeypatch.setattr(TurnStarts, "before", found)
+            monkeypatch.setattr(OpenFiles, "peek", peeked)
         editor.model.reload(editor.uri("a.txt"))
         editor.replaces("a.txt", "one", "mine")
         assert editor.saves("a.txt")
