@@ -20,6 +20,10 @@ Json = dict[str, Any]
 
 _OF_EDITORS = frozenset({"OpenDocuments", "Selection", "Diagnostics"})
 """Tools about editors rather than files: any window in the folder can answer."""
+OLDER = (
+    "The acp-sidecar of the editor that has this folder open is of another version than this one. Ask the user to restart the editor; until "
+    "then, use your own file tools"
+)
 NOBODY_TO_ASK = "No editor with acp-sidecar has this folder open, so the user cannot be asked. Ask them to open it there, or to do it themselves"
 
 
@@ -105,7 +109,10 @@ class GuestCaller:
         known = self._tokens.get(id(sidecar))
         if known is not None:
             return known[1]
-        answer: Json = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
+        try:
+            answer: Json = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
+        except ValueError as error:  # it knows no guests
+            return not_done(f"{OLDER} ({error})")
         if "token" not in answer:
             return not_done(str(answer.get("refused", "")))
         self._tokens[id(sidecar)] = sidecar, answer["token"]
