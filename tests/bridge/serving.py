@@ -14,7 +14,7 @@ from typing import Any
 from sidecar.bridge import proof
 from sidecar.bridge.entry import Entry, read
 from sidecar.bridge.limits import Limits
-from sidecar.bridge.server import BridgeServer, Method, Refused
+from sidecar.bridge.server import BridgeServer, Caller, Method, Refused
 
 WAIT = 20.0
 
@@ -65,6 +65,7 @@ def serving(
     roots: Sequence[str] = (),
     limits: Limits = Limits(),  # noqa: B008  # frozen
     env: Mapping[str, str] | None = None,
+    each: Callable[[], Sequence[Caller]] = tuple,
 ) -> Generator[Serving]:
     """Until left. `runtime` stands for the user's runtime folder, and is private."""
     made: list[Serving] = []
@@ -72,7 +73,11 @@ def serving(
 
     async def main() -> None:
         server = BridgeServer(
-            methods, roots, env={"XDG_RUNTIME_DIR": str(runtime)} if env is None else env, limits=limits
+            methods,
+            roots,
+            each=each,
+            env={"XDG_RUNTIME_DIR": str(runtime)} if env is None else env,
+            limits=limits,
         )
         made.append(Serving(server, runtime, asyncio.get_running_loop()))
         task = asyncio.ensure_future(server.run())
