@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
+
 from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
@@ -18,11 +20,26 @@ from sidecar.workspace.on_disk import on_disk
 class Alone:
     """As a connection to a sidecar."""
 
-    def __init__(self, methods: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[object]]]) -> None:
+    def __init__(
+        self,
+        methods: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[object]]],
+        renew: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`renew`: takes over what others did to the same files. Editors come and go between calls, and review what was done here."""
         self._methods = methods
+        self._renew = renew
+        self._line = anyio.Lock()
+        self._running = 0
 
     async def call(self, method: str, params: Mapping[str, object]) -> Any:
-        return await self._methods[method](params)
+        async with self._line:  # calls are begun in the order in which they came
+            if not self._running:
+                await self._renew()
+            self._running += 1
+        try:
+            return await self._methods[method](params)
+        finally:
+            self._running -= 1
 
 
 @asynccontextmanager
@@ -32,6 +49,7 @@ async def alone(folder: str) -> AsyncGenerator[Alone]:
     async with on_disk([folder]) as workspace:
         visit = Visit(workspace.guests, tokens, allowed=True)
         try:
-            yield Alone({**ToolCalls(workspace, tokens).methods(), **visit.methods()})
+            methods = {**ToolCalls(workspace, tokens).methods(), **visit.methods()}
+            yield Alone(methods, workspace.renew_reviews)
         finally:
             visit.gone()

@@ -37,6 +37,7 @@ class Keeper:
         self._tasks = tasks
         self._moved: dict[DocumentUri, Reviewed] = {}
         self._storing = False
+        self._stored = anyio.Event()
         state.ledgers.moved = self.moved
 
     def moved(self, reviewed: Reviewed) -> None:
@@ -44,6 +45,7 @@ class Keeper:
         self._moved[reviewed.uri] = reviewed
         if not self._storing:
             self._storing = True
+            self._stored = anyio.Event()
             self._tasks.start_soon(self._store)
 
     async def restore(self, tracked: Tracked) -> None:
@@ -87,6 +89,19 @@ class Keeper:
                     reviewed.seen(Text.of(decoded.text))
                     self.moved(reviewed)
 
+    async def stored(self) -> None:
+        """Until the journal has everything that moved."""
+        while self._storing:
+            await self._stored.wait()
+
+    async def renew(self, folders: Sequence[str]) -> None:
+        """For a workspace without an editor: forgets what it knows and restores what the journal has, since another process may have
+        changed or reviewed these files in the meantime."""
+        await self.stored()
+        for reviewed in self._state.ledgers:
+            self._state.ledgers.forget(reviewed.uri)
+        await self.restore_all(folders)
+
     def _is_known(self, uri: DocumentUri) -> bool:
         """An open document restores its own ledger."""
         return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
@@ -113,6 +128,7 @@ class Keeper:
                     await self._store_one(reviewed)
         finally:
             self._storing = False
+            self._stored.set()
 
     async def _store_one(self, reviewed: Reviewed) -> None:
         hunks = reviewed.ledger.hunks

@@ -46,10 +46,14 @@ async def on_disk(folders: Sequence[str]) -> AsyncGenerator[Workspace]:
             FolderWatch,
         )
         workspace.roots_changed(folders)
+        await (
+            workspace.restore_reviews()
+        )  # else what is written here would take the place of what is under review already
         try:
             yield workspace
         finally:
             with anyio.CancelScope(shield=True):
+                await workspace.reviews_stored()
                 await workspace.aclose()
             audit.close()
             tasks.cancel_scope.cancel()

@@ -204,6 +204,14 @@ class Workspace:
         await self._keeper.restore_all(self._opening.folders)
         await self.review.files.restore(self._opening.folders)
 
+    async def reviews_stored(self) -> None:
+        """Until the journal has what is under review."""
+        await self._keeper.stored()
+
+    async def renew_reviews(self) -> None:
+        """Where no editor is: what is under review is what the journal says now, and what was not stored yet is stored first."""
+        await self._keeper.renew(self._opening.folders)
+
     async def new_session(
         self,
         agent: str | None = None,

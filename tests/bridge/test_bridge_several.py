@@ -116,9 +116,9 @@ def test_each_client_has_methods_of_its_own_until_it_hangs_up(tmp_path: Path) ->
         first, second = Client.connect(server.entry), Client.connect(server.entry)
         assert {first.call("number"), second.call("number")} == {0, 1}
         assert first.call("echo", {"a": 1}) == {"a": 1}
-        mine = first.call("number")
+        mine: int = first.call("number")
         first.close()
-        eventually(lambda: told[mine] == "gone", "it is told that the client is gone")
+        eventually(lambda: bool(told[mine] == "gone"), "it is told that the client is gone")
         assert told.count("here") == 1
         with pytest.raises(Failed):
             second.call("nothing")
