@@ -28,7 +28,7 @@ class Several:
         self._connections: dict[str, tuple[Pipelined, Calling]] = {}
 
     async def for_file(self, path: str) -> Calling | None:
-        """`path`: absolute."""
+        """`path`: absolute. Raises ConnectionError."""
         real = await anyio.to_thread.run_sync(os.path.realpath, path)
         found = await self._connected(await anyio.to_thread.run_sync(containing, real, self._env))
         if len(found) > 1:
@@ -38,7 +38,7 @@ class Several:
         return found[0] if found else None
 
     async def for_folder(self, path: str, *, within: bool) -> Calling | None:
-        """`path`: absolute. `within`: where none serves it, one that serves a folder in it will do."""
+        """`path`: absolute. `within`: where none serves it, one that serves a folder in it will do. Raises ConnectionError."""
         real = await anyio.to_thread.run_sync(os.path.realpath, path)
         entries = await anyio.to_thread.run_sync(_of_folder, real, self._env, within)
         found = await self._connected(entries)
@@ -66,11 +66,15 @@ def _of_folder(real: str, env: Mapping[str, str], also_within: bool) -> list[Ent
 
 
 def _connection(entry: Entry) -> Client | None:
+    """None: it has ended. Raises ConnectionError when it lives and does not answer: what it has open must not be changed on the disk."""
     try:
         return Client.connect(entry)
-    except Unreachable:
-        registry.sweep_one(Path(entry.socket).parent, entry.id)
-        return None
+    except Unreachable as error:
+        if registry.sweep_one(Path(entry.socket).parent, entry.id):
+            return None
+        raise ConnectionError(
+            f"the acp-sidecar of the editor that has this folder open is busy ({error}); try again"
+        ) from None
 
 
 async def _has_open(sidecar: Calling, path: str) -> bool:

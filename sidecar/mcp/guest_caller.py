@@ -31,7 +31,7 @@ class Sidecars(Protocol):
     """`bridge.several.Several`."""
 
     async def for_file(self, path: str) -> Sidecar | None:
-        """The one that serves this file; None if there is none."""
+        """The one that serves this file; None if there is none. Raises ConnectionError when it runs and does not answer."""
         ...
 
     async def for_folder(self, path: str, *, within: bool) -> Sidecar | None:

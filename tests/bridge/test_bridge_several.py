@@ -13,7 +13,7 @@ import pytest
 
 from sidecar.bridge import folder
 from sidecar.bridge.calling import Calling
-from sidecar.bridge.client import Client, Failed
+from sidecar.bridge.client import Client, Failed, Unreachable
 from sidecar.bridge.several import Several
 from tests.bridge.serving import Serving, serving
 from tests.support.waiting import eventually
@@ -91,6 +91,22 @@ async def test_sidecars_come_and_go(windows: Windows) -> None:
             windows.start(inner, "second", "p")
             assert await windows.of_file("p/f") == "second"
         assert await windows.of_file("p/f") == "first"
+    assert await windows.of_file("p/f") is None
+
+
+async def test_one_that_lives_and_does_not_answer_is_not_passed_over(
+    windows: Windows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its files would be changed on the disk, behind the editor's back."""
+
+    def busy(entry: object) -> Client:
+        raise Unreachable("it did not answer in time")
+
+    with ExitStack() as stack:
+        windows.start(stack, "busy", "p")
+        monkeypatch.setattr(Client, "connect", busy)
+        with pytest.raises(ConnectionError, match="busy"):
+            await windows.of_file("p/f")
     assert await windows.of_file("p/f") is None
 
 
