@@ -16,6 +16,8 @@ from sidecar.proxy.heads import Head, Key
 MOST_ASKED = 4096
 """Requests of the client that may be unanswered; the oldest are forgotten beyond that. They are the prompts and the openings only."""
 MOST_SESSIONS = 1024
+MOST_IN = 8
+"""Sessions that stay with a sidecar, each with a connection, while they have no turn: those that were used last."""
 _OPENINGS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _ENDINGS = frozenset({"session/close", "session/delete"})
 PROMPT = "session/prompt"
@@ -36,6 +38,7 @@ class Guest(Protocol):
     def turn_ends(self, reason: str) -> None: ...
     def stopped(self) -> None: ...
     def heard(self, update: Mapping[str, Any]) -> None: ...
+    def rest(self) -> None: ...
     def leave(self) -> None: ...
     async def aclose(self) -> None: ...
     def read(self, path: str, line: int | None, limit: int | None) -> Awaitable[Any]: ...
@@ -101,7 +104,12 @@ class Conversations:
             self._asked.popitem(last=False)
         if method in ("session/load", "session/resume"):
             self._opened(session.session_id, session)
-        return guest.turn_begins() if method == PROMPT and guest is not None else None
+        if method != PROMPT or guest is None:
+            return None
+        self._guests.move_to_end(session.session_id)
+        for other in list(self._guests.values())[:-MOST_IN]:
+            other.rest()
+        return guest.turn_begins()
 
     def answered(self, head: Head) -> None:
         """An answer of the agent's, to whatever the client asked."""

@@ -101,6 +101,11 @@ class Guest:
             self._heard += 1
             self._keep(asyncio.ensure_future(self._pass_on(update, self._before)))
 
+    def rest(self) -> None:
+        """Others are used more. It comes in again when it is wanted; what it knows of texts is forgotten there."""
+        if self._host is not None and not self._turns:
+            self.leave()
+
     def leave(self) -> None:
         self._then(self._left)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
+
 from tests.gates.product import COMMAND
 from tests.support import agents
 
+processes = pytest.mark.skipif(sys.platform == "win32", reason="the proxy is not available on Windows yet")
 Message = dict[str, Any]
 HANGS = 60.0
 """Seconds: a bound on hanging."""

@@ -13,7 +13,7 @@ import pytest
 from sidecar.proxy.chain import Chain
 from sidecar.proxy.passing import Passing
 from tests.gates.product import COMMAND
-from tests.proxy.talk import Message, Talk
+from tests.proxy.talk import Message, Talk, processes
 from tests.proxy.test_passing import Nobody
 
 
@@ -43,6 +43,7 @@ async def a_link(folder: Path, prefix: str) -> AsyncIterator[Talk]:
         yield talk
 
 
+@processes
 @pytest.mark.parametrize("prefix", ["proxy/", "_proxy/"])
 async def test_a_link_passes_on_and_serves_files(tmp_path: Path, prefix: str) -> None:
     path = tmp_path / "a.txt"
@@ -78,6 +79,7 @@ async def test_a_link_passes_on_and_serves_files(tmp_path: Path, prefix: str) ->
     assert path.read_text() == "two\n"
 
 
+@processes
 async def test_without_an_agent_and_a_conductor_it_says_what_to_do(tmp_path: Path) -> None:
     async with Talk([COMMAND[0], "proxy"], tmp_path) as talk:
         answer = await talk.ask("initialize", {"protocolVersion": 1})

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.talk import HANGS, Talk, agent, behind_proxy
+from tests.proxy.talk import HANGS, Talk, agent, behind_proxy, processes
 from tests.support.agents import until_gone, until_written
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
+pytestmark = processes
 
 
 def stubborn(pids: Path) -> list[dict[str, object]]:

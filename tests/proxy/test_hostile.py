@@ -18,9 +18,11 @@ from sidecar.proxy.guest import Guest
 from sidecar.proxy.heads import head_of
 from sidecar.proxy.passing import Passing
 from tests.gates.product import a_product
-from tests.proxy.talk import Message, Talk, agent, behind_proxy
+from tests.proxy.talk import Message, Talk, agent, behind_proxy, processes
 from tests.proxy.test_live import until_it_can_be_found, yes
 from tests.proxy.test_passing import Kept
+
+pytestmark = processes
 
 DEEP = "[" * 5000 + "]" * 5000
 """Deeper than any message may be."""
@@ -134,6 +136,39 @@ async def test_a_client_that_never_answers_costs_a_bound(tmp_path: Path) -> None
         conversations.asked(head)
     assert len(conversations._asked) == 4096
     assert opened == []
+
+
+class Counted:
+    """A guest of a sidecar, or not."""
+
+    def __init__(self) -> None:
+        self.is_in = False
+
+    async def turn_begins(self) -> None:
+        self.is_in = True
+
+    def rest(self) -> None:
+        self.is_in = False
+
+
+async def test_a_client_with_many_sessions_takes_few_connections() -> None:
+    guests: list[Counted] = []
+
+    def guest(place: Place) -> Any:
+        guests.append(Counted())
+        return guests[-1]
+
+    conversations = Conversations(guest)
+    nobody = FileRequests(conversations.guest, Kept(), NONE)
+    passing = Passing(conversations, nobody)
+    for number in range(100):
+        params = b'{"sessionId":"s%d","cwd":"/"}' % number
+        await passing.from_client(b'{"id":1,"method":"session/load","params":%b}' % params)
+        await passing.from_client(b'{"id":2,"method":"session/prompt","params":%b}' % params)
+    assert [number for number, guest in enumerate(guests) if guest.is_in] == list(range(92, 100))
+    await passing.from_client(b'{"id":2,"method":"session/prompt","params":{"sessionId":"s5"}}')
+    assert sum(guest.is_in for guest in guests) == 8
+    assert guests[5].is_in
 
 
 async def test_only_the_connection_that_joined_speaks_for_its_session(tmp_path: Path) -> None:

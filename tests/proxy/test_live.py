@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from sidecar.bridge.finding import containing
 from tests.gates.product import Product, a_product
-from tests.proxy.talk import Message, Talk, agent, behind_proxy
+from tests.mcp.live import found
+from tests.proxy.talk import Message, Talk, agent, behind_proxy, processes
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="there is no bridge on Windows yet")
+pytestmark = processes
 BASE = "one\ntwo\nthree\n"
 
 
@@ -30,7 +27,7 @@ def yes(text: str, titles: Sequence[str]) -> str | None:
 
 async def until_it_can_be_found(folder: Path) -> None:
     """The sidecar of a folder, by other processes."""
-    await asyncio.to_thread(eventually, lambda: containing(str(folder), os.environ), "it can be found")
+    await asyncio.to_thread(eventually, lambda: found(folder), "the sidecar can be found")
 
 
 @asynccontextmanager

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.gates.product import COMMAND, a_product
-from tests.proxy.talk import Message, Talk, agent, behind_proxy
+from tests.proxy.talk import Message, Talk, agent, behind_proxy, processes
 from tests.proxy.test_live import until_it_can_be_found, yes
+
+pytestmark = processes
 
 BASE = "one\ntwo\nthree\n"
 

@@ -15,7 +15,7 @@ from sidecar.acp.messages import encode
 from sidecar.proxy.announcing import with_files
 from sidecar.proxy.passing import Passing
 from sidecar.proxy.relay import TooLong, relay
-from tests.proxy.talk import Talk, agent, behind_proxy
+from tests.proxy.talk import Talk, agent, behind_proxy, processes
 
 
 class Nobody:
@@ -260,6 +260,7 @@ async def recorded(argv: list[str], folder: Path) -> tuple[bytes, bytes, int]:
     return talk.received, talk.errors, code
 
 
+@processes
 async def test_a_recording_with_the_proxy_is_one_without_it(tmp_path: Path) -> None:
     """Both directions of a whole session with odd lines: the client gets the same bytes, and so does the agent but for `initialize`, which here
     announces files anyhow."""

@@ -9,8 +9,10 @@ from typing import Any
 import acp
 
 from tests.gates.product import a_product
-from tests.proxy.talk import Message, agent, behind_proxy
+from tests.proxy.talk import Message, agent, behind_proxy, processes
 from tests.proxy.test_live import BASE, until_it_can_be_found, yes
+
+pytestmark = processes
 
 
 class Person:

@@ -1,0 +1,93 @@
+"""`acp-sidecar proxy` between a client and an agent that nobody here wrote. fast-agent's tools for files are its client's: without the proxy, a client
+without files leaves it without any tools (test_fast_agent.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e import fast_agent
+from tests.e2e.acp_client import AcpClient
+from tests.gates.product import Product, a_product
+from tests.proxy.talk import behind_proxy
+from tests.proxy.test_live import until_it_can_be_found, yes
+from tests.support import tools
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
+BASE = "one\ntwo\nthree\n"
+
+
+@asynccontextmanager
+async def an_editor(folder: Path) -> AsyncGenerator[tuple[Product, Path]]:
+    """With a file whose first line is not on the disk."""
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with a_product(folder, {}, answer=yes) as product:
+        await until_it_can_be_found(folder)
+        product.open(path)
+        product.type(path, "typed\n", at=0)
+        yield product, path
+
+
+def proxied(home: Path) -> tuple[list[str], dict[str, str]]:
+    """fast-agent behind the proxy, and what it needs in its environment."""
+    settings: Any = fast_agent.settings(tools.require("fast-agent"), home, "--no-permissions")["agents"]
+    agent = settings[fast_agent.NAME]
+    return behind_proxy([agent["command"], *agent["args"]]), {"HOME": agent["env"]["HOME"]}
+
+
+async def test_fast_agent_reads_and_writes_the_live_text_for_a_client_without_files(
+    tmp_path: Path, workspace: Path
+) -> None:
+    command, env = proxied(tmp_path / "home")
+
+    def drive(path: Path) -> str:
+        with AcpClient(command, env, workspace, fs=False) as client:
+            assert client.prompt(fast_agent.read(path)) == "end_turn"
+            assert client.prompt(fast_agent.write(path, "typed\n" + BASE.upper())) == "end_turn"
+            assert client.requests("fs/read_text_file") == []
+            return client.said()
+
+    async with an_editor(workspace) as (product, path):
+        assert "typed\none" in await asyncio.to_thread(drive, path)
+        assert product.document(path).text == "typed\n" + BASE.upper()
+        assert path.read_text() == BASE
+        changes = await product.execute("sidecar.listChanges", {})
+        assert {change["agent"] for change in changes} == {"fast-agent-acp (proxy)"}
+
+
+@pytest.mark.agents
+async def test_acpx_drives_fast_agent_behind_the_proxy(tmp_path: Path, workspace: Path) -> None:
+    acpx = tools.require("acpx")
+    command, env = proxied(tmp_path / "home")
+    async with an_editor(workspace) as (product, path):
+        for prompt, wanted in (
+            (fast_agent.read(path), "typed\none"),
+            (fast_agent.write(path, "typed\n" + BASE.upper()), ""),
+        ):
+            process = await asyncio.create_subprocess_exec(
+                *(acpx.command, "--cwd", str(workspace), "--no-fs", "--approve-all", "--format", "json"),
+                *("--agent", shlex.join(command), "exec", prompt),
+                env={**os.environ, **env},
+                stdout=asyncio.subprocess.PIPE,
+            )
+            async with asyncio.timeout(120):
+                out, _ = await process.communicate()
+            messages = [json.loads(line) for line in out.splitlines()]
+            updates = [m["params"]["update"] for m in messages if m.get("method") == "session/update"]
+            said = "".join(
+                u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk"
+            )
+            assert wanted in said
+            assert messages[-1]["result"]["stopReason"] == "end_turn"
+        assert product.document(path).text == "typed\n" + BASE.upper()
+        assert path.read_text() == BASE
