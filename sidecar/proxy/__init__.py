@@ -11,7 +11,8 @@ the text as the user sees it; everything else passes through as it is, byte for 
     announcing.py    what is added to the handshake: `fs`
     conversations.py Conversations: the agent's sessions and turns, as far as they show on the wire
     file_requests.py FileRequests: answers the agent's `fs/*`
-    guest.py         Guest: one session of the agent's, where its files are served
+    routes.py        Routes: one session of the agent's, over all editors that have a part of its folders
+    guest.py         Guest: it in one of them
     hosts.py         Hosts: where that is: a running sidecar, or the disk
     chain.py         Chain: the place of a proxy in a conductor's chain (`proxy/initialize`, `proxy/successor`)
 

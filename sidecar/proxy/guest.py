@@ -1,4 +1,4 @@
-"""Guest: one session of the agent's where its files are served. It comes in at its first turn, or its first file; what is asked for meanwhile
+"""Guest: one session of the agent's in one place where files are served. It comes in at its first turn, or its first file; what is asked for meanwhile
 waits, in order. Where the sidecar is lost, it comes in again, at another one or on the disk.
 """
 
@@ -81,8 +81,12 @@ class Guest:
 
     async def turn_begins(self) -> None:
         """Until the sidecar knows, or PATIENCE is over."""
+        await asyncio.wait({self.turn_began()}, timeout=PATIENCE)
+
+    def turn_began(self) -> asyncio.Task[None]:
+        """What ends when the sidecar knows."""
         self._turns += 1
-        await asyncio.wait({self._then(self._begin)}, timeout=PATIENCE)
+        return self._then(self._begin)
 
     def turn_ends(self, reason: str) -> None:
         self._turns = max(0, self._turns - 1)

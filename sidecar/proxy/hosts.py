@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import anyio.to_thread
@@ -47,6 +47,12 @@ class Hosts:
 
     async def is_open(self, place: Place) -> bool:
         return bool(await anyio.to_thread.run_sync(_of_folder, place.cwd, self._env))
+
+    def editors_folder(self, path: str) -> str | None:
+        """The innermost folder of a running sidecar that has this real path. It reads a few small files."""
+        entries = containing(path, self._env)
+        roots = [root for entry in entries[:1] for root in entry.roots if PurePath(path).is_relative_to(root)]
+        return max(roots, key=len, default=None)
 
     async def aclose(self) -> None:
         for disk in self._disks.values():

@@ -11,6 +11,7 @@ from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.guest import Guest, Who
 from sidecar.proxy.hosts import Hosts
 from sidecar.proxy.passing import Passing
+from sidecar.proxy.routes import Routes
 
 LAST_WRITES = 5.0
 """Seconds in which writes that have begun may end."""
@@ -21,12 +22,12 @@ class Serving:
         """`name`: the agent's, for the user."""
         self._who = Who(name, quirks.rereads)
         self._hosts = Hosts(env)
-        self._conversations = Conversations(self._guest)
+        self._conversations = Conversations(self._session)
         self._requests = FileRequests(self._conversations.guest, to_agent, quirks)
         self.passing = Passing(self._conversations, self._requests)
 
-    def _guest(self, place: Place) -> Guest:
-        return Guest(self._who, place, self._hosts)
+    def _session(self, place: Place) -> Routes:
+        return Routes(lambda at: Guest(self._who, at, self._hosts), place, self._hosts.editors_folder)
 
     async def answered(self) -> None:
         """Until the agent's requests are, or LAST_WRITES is over."""

@@ -237,3 +237,33 @@ async def test_when_the_editor_ends_the_agent_goes_on_with_the_disk(tmp_path: Pa
         assert first["result"] == {"content": "typed\n" + BASE}
         assert second["result"] == {"content": BASE}
     assert path.read_text() == "written\n"
+
+
+async def test_a_session_above_the_editors_folder_sees_its_unsaved_text(tmp_path: Path) -> None:
+    """Files in the editor's folder are the editor's; those beside it the disk's, and all of it in one session, in order."""
+    inner = tmp_path / "ws" / "inner"
+    inner.mkdir(parents=True)
+    path, beside = inner / "a.txt", tmp_path / "ws" / "b.txt"
+    path.write_text(BASE)
+    beside.write_text("beside\n")
+    (tmp_path / "ws" / "link").symlink_to(path)
+    steps: list[Message] = [
+        {"read": str(path), "as": "inner"},
+        {"read": str(beside), "as": "beside"},
+        {"read": str(tmp_path / "ws" / "link"), "as": "link"},
+        {"write": str(path), "content": "typed\n" + BASE.upper()},
+        {"write": str(beside), "content": "BESIDE\n"},
+        *({"say": {"answer": name}} for name in ("inner", "beside", "link")),
+    ]
+    async with a_product(inner, {}, answer=yes) as product:
+        await until_it_can_be_found(inner)
+        product.open(path)
+        product.type(path, "typed\n", at=0)
+        argv = behind_proxy(agent({"turns": [steps]}, file=tmp_path / "script"), "--name", "robot")
+        async with Talk(argv, tmp_path / "ws") as talk:
+            await talk.prompt(await talk.session())
+            texts = [answer["result"]["content"] for answer in talk.answers()]
+            assert texts == ["typed\n" + BASE, "beside\n", "typed\n" + BASE]
+            assert product.document(path).text == "typed\n" + BASE.upper()
+            assert path.read_text() == BASE
+    assert beside.read_text() == "BESIDE\n"
