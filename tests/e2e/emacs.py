@@ -23,6 +23,8 @@ INIT = """
       use-short-answers t vc-handled-backends nil)
 (require 'server)
 (require 'json)
+;; Emacs ends an undo step by itself 10 s after an edit that no command made: on a busy machine that would be in the middle of a test
+(setq undo-auto-current-boundary-timer t)
 (setq server-socket-dir {folder} server-name "emacs")
 (server-start)
 """
