@@ -45,7 +45,7 @@ def cases() -> Iterator[Case]:
     if why:
         print(f"panel: LEFT OUT: {', '.join(why)}", file=sys.stderr)
         return
-    from tests.panel.panel import Panel, Site
+    from tests.panel.panel import Panel, Site, Tabs
     from tests.support.tools import Tool, find
     from tests.vscode.browser import Browser
 
@@ -64,7 +64,7 @@ def cases() -> Iterator[Case]:
             facts: dict[str, float | str] = {}
 
             def run() -> Seconds:
-                panel = Panel(browser.chromium, site)
+                panel = Panel(Tabs(browser.chromium), site)
                 panel.send(*_talk(entries))
                 cdp = panel.context.new_cdp_session(panel.page)
                 cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -80,7 +80,7 @@ def cases() -> Iterator[Case]:
                     },
                 )
                 cpu = _busy(cdp) - before
-                panel.close()
+                panel.context.close()
                 facts["CPU ms per frame"] = round(1000 * cpu / told["frames"], 1)
                 facts.update({name: round(told[name], 1) for name in ("p50", "worst")})
                 facts.update({name: told[name] for name in ("frames", "rows", "nodes")})

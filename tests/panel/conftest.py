@@ -1,4 +1,4 @@
-"""Fixtures of the page's tests (README.md): one browser, one site; a page each."""
+"""Fixtures of the page's tests (README.md): one browser, one site; a page each, loaded anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.panel.panel import Panel, Site
+from tests.panel.panel import Panel, Site, Tabs
 from tests.support import tools
 from tests.vscode.browser import Browser
 
@@ -26,24 +26,24 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.fixture(scope="session")
-def _site() -> Generator[tuple[Browser, Site]]:
+def _site() -> Generator[tuple[Tabs, Site]]:
     chromium = tools.require("chromium")
     site = Site()
     site.start()
     _BROWSER.start(chromium)
-    yield _BROWSER, site
+    yield Tabs(_BROWSER.chromium), site
     _BROWSER.close()
     site.stop()
 
 
 @pytest.fixture
-def open_panel(_site: tuple[Browser, Site]) -> Generator[Callable[..., Panel]]:
+def open_panel(_site: tuple[Tabs, Site]) -> Generator[Callable[..., Panel]]:
     """`open_panel(theme="light", width=…)`; other options are the browser context's."""
-    browser, site = _site
+    tabs, site = _site
     with ExitStack() as stack:
 
         def open_one(theme: str = "dark", **how: Any) -> Panel:
-            panel = Panel(browser.chromium, site, theme, **how)
+            panel = Panel(tabs, site, theme, **how)
             stack.callback(panel.close)
             return panel
 

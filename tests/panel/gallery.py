@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.panel.panel import Panel, Site, agent, current, overview, put, question, talk, tool, user
+from tests.panel.panel import Panel, Site, Tabs, agent, current, overview, put, question, talk, tool, user
 from tests.support.tools import ROOT, require
 from tests.vscode.browser import Browser
 
@@ -140,9 +140,10 @@ def main(folder: Path) -> None:
     browser, site = Browser(), Site()
     site.start()
     browser.start(require("chromium"))
+    tabs = Tabs(browser.chromium)
     for theme in ("dark", "light", "hc-dark"):
         for name, play in SCENES.items():
-            panel = Panel(browser.chromium, site, theme, width=420, height=860, device_scale_factor=2)
+            panel = Panel(tabs, site, theme, width=420, height=860, device_scale_factor=2)
             play(panel)
             panel.settle()
             panel.page.screenshot(path=folder / f"panel-{name}-{theme}.png")

@@ -9,11 +9,12 @@ import json
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from tests.support.tools import ROOT, require
 from tests.support.waiting import eventually
@@ -94,29 +95,20 @@ def build(node: str, folder: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:]
 
 
-class Panel:
-    """One page, opened and ready to start."""
+class Tab:
+    """A page of the browser that shows one panel after the other: a new page costs four times as much as loading one anew."""
 
-    def __init__(self, browser: Browser, site: Site, theme: str = "dark", **how: Any) -> None:
-        size = {"width": how.pop("width", 420), "height": how.pop("height", 800)}
-        self.context = browser.new_context(viewport=cast("Any", size), **how)
+    def __init__(self, browser: Browser, theme: str, how: Mapping[str, Any]) -> None:
+        """`how` are options of the browser's context."""
+        self.shown: Panel | None = None
+        """Who is told what happens in it; between two panels nobody is."""
+        self.context = browser.new_context(**how)
         self.page: Page = self.context.new_page()
-        self.requests: list[str] = []
-        """Addresses that were asked for, those that the policy refused too."""
-        self.refused: list[str] = []
-        self.told: list[Json] = []
-        """Messages of the extension to the page."""
-        self.sent: list[Json] = []
-        """Messages of the page to the extension."""
-        self.errors: list[str] = []
-        self.page.on("request", self._requested)
+        self.page.on("request", lambda request: self.shown and self.shown.requests.append(request.url))
         self.page.on("requestfailed", self._failed)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on(
-            "console",
-            lambda said: self.errors.append(said.text) if said.type in ("error", "warning") else None,
-        )
-        self.page.expose_function("__post", lambda message: self.sent.append(message))
+        self.page.on("pageerror", lambda error: self.shown and self.shown.errors.append(str(error)))
+        self.page.on("console", self._said)
+        self.page.expose_function("__post", lambda message: self.shown and self.shown.sent.append(message))
         look = THEMES[theme]
         self.page.add_init_script(
             "window.acquireVsCodeApi = () => ({ postMessage: (message) => window.__post(message) });\n"
@@ -126,15 +118,58 @@ class Panel:
             "  document.body.className = look.classes;\n"
             "});"
         )
-        self.page.goto(site.origin)
-        self.got("ready")
-
-    def _requested(self, request: Request) -> None:
-        self.requests.append(request.url)
 
     def _failed(self, request: Request) -> None:
-        if request.failure == "csp":
-            self.refused.append(request.url)
+        if self.shown and request.failure == "csp":
+            self.shown.refused.append(request.url)
+
+    def _said(self, said: ConsoleMessage) -> None:
+        if self.shown and said.type in ("error", "warning"):
+            self.shown.errors.append(said.text)
+
+    def clear(self) -> None:
+        """As if it were new: nothing is loaded, and no pointer is on it."""
+        self.shown = None
+        self.page.mouse.move(-10, -10)
+        self.page.goto("about:blank")
+
+
+class Tabs:
+    """The tabs of one browser, those that show nothing now to be used again."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: dict[str, list[Tab]] = {}
+
+    @contextmanager
+    def tab(self, theme: str, **how: Any) -> Generator[Tab]:
+        free = self._free.setdefault(json.dumps([theme, how], sort_keys=True), [])
+        tab = free.pop() if free else Tab(self._browser, theme, how)
+        yield tab
+        tab.clear()
+        free.append(tab)
+
+
+class Panel:
+    """One page, opened and asked to start."""
+
+    def __init__(self, tabs: Tabs, site: Site, theme: str = "dark", **how: Any) -> None:
+        """`width` and `height` are in pixels of CSS; other options are the browser context's."""
+        size = {"width": how.pop("width", 420), "height": how.pop("height", 800)}
+        self.requests: list[str] = []
+        """Addresses that were asked for, those that the policy refused too."""
+        self.refused: list[str] = []
+        self.told: list[Json] = []
+        """Messages of the extension to the page."""
+        self.sent: list[Json] = []
+        """Messages of the page to the extension."""
+        self.errors: list[str] = []
+        self._stack = ExitStack()
+        tab = self._stack.enter_context(tabs.tab(theme, viewport=size, **how))
+        self.context, self.page = tab.context, tab.page
+        tab.shown = self
+        self.page.goto(site.origin)
+        self.got("ready")
 
     def send(self, *messages: Json) -> None:
         """Sends a message from the extension; returns when it is rendered."""
@@ -162,7 +197,8 @@ class Panel:
         return eventually(look, f"{count} × {kind}", within=30, otherwise=lambda: repr(self.sent[-5:]))
 
     def close(self) -> None:
-        self.context.close()
+        """May be called twice."""
+        self._stack.close()
 
 
 # --- Messages from the extension
