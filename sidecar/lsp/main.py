@@ -47,7 +47,10 @@ def run(
 
     import anyio
 
-    from sidecar.lsp.server import serve
+    from sidecar.lsp.kept_code import kept_code
+
+    with kept_code():
+        from sidecar.lsp.server import serve
 
     return anyio.run(serve, stdin, stdout, build, greeting)
 

@@ -52,6 +52,7 @@ OPENS_FILES: dict[str, str] = {
     "audit": "its log, in the state folder",
     "state_folder": "the state folder",
     "bridge": "its registry and lock, in a folder of the user's",
+    "lsp/kept_code.py": "byte code, beside Python's own",
     "lsp/stdio.py": "the null device",
     "lsp/transcript_folder.py": "transcripts, in the state folder",
     "lsp/whole_text.py": "long commands while they are asked about, in the state folder",
