@@ -47,13 +47,13 @@ from sidecar.records import Records
 from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.state_folder import state_folder
-from sidecar.workspace.background import Background
-from sidecar.workspace.ports import AgentFailed, AgentInfo, Json, OpenedSession
-from sidecar.workspace.prompt_context import Mention
-from sidecar.workspace.resolving import Take
-from sidecar.workspace.review import Result, Selector
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.ports.prompt_context import Mention
+from sidecar.workspace.review.resolving import Take
+from sidecar.workspace.review.review import Result, Selector
 from sidecar.workspace.service import Workspace
-from sidecar.workspace.storage import Storage
+from sidecar.workspace.state.storage import Storage
 
 log = logging.getLogger(__name__)
 

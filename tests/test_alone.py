@@ -13,7 +13,7 @@ import pytest
 
 from sidecar.alone import Alone, alone
 from sidecar.journal import SqliteJournal
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.workspaces import a_workspace
 
 BASE = "".join(f"{number}\n" for number in range(1, 10))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 INHERITED = (
     *(

@@ -21,7 +21,7 @@ from sidecar.acp.quirks import quirks_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 if TYPE_CHECKING:  # importing it imports the SDK
     from sidecar.acp.client import AgentConnection

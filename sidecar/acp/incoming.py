@@ -31,7 +31,7 @@ from sidecar.acp.transport import LineTransport, Params
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports.ports import Json
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from sidecar.acp.facts import Facts, at
 from sidecar.core.escape import plain
-from sidecar.workspace.session_ports import ListedSession
+from sidecar.workspace.ports.session_ports import ListedSession
 
 _PAGES = 20
 _SESSIONS = 1000

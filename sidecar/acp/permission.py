@@ -14,8 +14,8 @@ from sys import getsizeof
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, plain
-from sidecar.workspace.allowed_commands import SHOWN_WHOLE
-from sidecar.workspace.ports import Json, Option, Question
+from sidecar.workspace.ports.ports import Json, Option, Question
+from sidecar.workspace.state.allowed_commands import SHOWN_WHOLE
 
 _REMEMBERED = 256
 _REMEMBERED_SIZE = 32 * 1024 * 1024

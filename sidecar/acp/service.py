@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.workspace.ports import Json, Question
-from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.ports import Json, Question
+from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sidecar.acp.command import runs_packages
 from sidecar.core.escape import plain
 from sidecar.state_folder import make_private, state_folder
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 
 def starting_folder(argv: Sequence[str], cwd: str) -> str:

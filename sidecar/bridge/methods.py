@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from sidecar.bridge.server import Method, Refused
-from sidecar.workspace.applying import ApplyResult, Change, Step
+from sidecar.workspace.review.applying import ApplyResult, Change, Step
 
 
 class Applying(Protocol):

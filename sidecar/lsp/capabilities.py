@@ -11,7 +11,7 @@ from typing import cast
 
 from sidecar.config import ClientFlags, parse
 from sidecar.core.text import Encoding
-from sidecar.workspace.ports import EditorCapabilities, Json
+from sidecar.workspace.ports.ports import EditorCapabilities, Json
 
 _WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
 """Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""

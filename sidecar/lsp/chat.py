@@ -19,7 +19,7 @@ from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
 from sidecar.lsp.transcript_text import AGENT, YOU, Stream, appended, question_block, sent
-from sidecar.workspace.ports import EditorGone, EditorRefused, EditorTimeout, Json, Question
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeout, Json, Question
 
 _log = logging.getLogger(__name__)
 

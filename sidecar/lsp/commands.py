@@ -20,7 +20,7 @@ from sidecar.lsp import ext
 from sidecar.lsp.protocol import Failed, InvalidParams
 from sidecar.lsp.service import Service, TaskStarter, words_of
 from sidecar.lsp.transcript import Transcripts
-from sidecar.workspace.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Editor, EditorGone, OpenedSession
 
 _log = logging.getLogger(__name__)
 A = TypeVar("A", bound=ext.Arguments)

@@ -18,7 +18,7 @@ from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.review import SOURCE
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports.ports import Json
 
 _WARNING = 2  # LSP DiagnosticSeverity
 _SHOWN = 300

@@ -22,7 +22,7 @@ from sidecar.lsp.questions import Place, Questions
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.updates import Updates
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import (
+from sidecar.workspace.ports.ports import (
     DocumentEdit,
     EditAnswer,
     EditorCapabilities,
@@ -36,8 +36,8 @@ from sidecar.workspace.ports import (
     Reloaded,
     Saved,
 )
-from sidecar.workspace.prompt_context import Mention
-from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.prompt_context import Mention
+from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sidecar.core.coordinates import TextEdit
-from sidecar.workspace.ports import DocumentEdit, EditorCapabilities
+from sidecar.workspace.ports.ports import DocumentEdit, EditorCapabilities
 
 
 class Unsendable(ValueError):

@@ -8,8 +8,8 @@ import msgspec
 
 from sidecar.lsp import ext
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import EditorRefused
-from sidecar.workspace.session_ports import Activity, Elicitation, Elicited
+from sidecar.workspace.ports.ports import EditorRefused
+from sidecar.workspace.ports.session_ports import Activity, Elicitation, Elicited
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
-from sidecar.workspace.prompt_context import Mention, Problem
+from sidecar.workspace.ports.prompt_context import Mention, Problem
 
 Json = Mapping[str, object]
 

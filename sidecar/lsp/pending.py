@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from typing import Any, cast
 
-from sidecar.workspace.ports import EditorGone, EditorRefused
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 
 class Pending:

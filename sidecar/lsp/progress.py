@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import EditorGone, EditorRefused
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 
 CREATE_WITHIN = 10.0
 """Seconds for the client's answer to `create`, which needs no person; afterwards the work goes on without a progress."""

@@ -38,7 +38,7 @@ from sidecar.lsp.messages import Broken, Id, Message, Notification, Request, Res
 from sidecar.lsp.pending import Asked, Pending
 from sidecar.lsp.running import Running
 from sidecar.lsp.shapes import Shapes
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 if TYPE_CHECKING:
     from sidecar.core.overlay import Modification

@@ -20,7 +20,7 @@ import msgspec
 from sidecar.lsp import ext
 from sidecar.lsp.whole_text import ShowDocument, shows_nothing, whole_text
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import EditorCapabilities, EditorRefused, Json, Option, Question
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused, Json, Option, Question
 
 _log = logging.getLogger(__name__)
 

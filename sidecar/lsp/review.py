@@ -18,8 +18,8 @@ from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import Json
-from sidecar.workspace.review import Result, Selector
+from sidecar.workspace.ports.ports import Json
+from sidecar.workspace.review.review import Result, Selector
 
 SOURCE = "acp-sidecar"
 _HINT = 4  # LSP DiagnosticSeverity

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from sidecar.core.overlay import Document
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.ports import AgentFailed, AgentInfo, EditorRefused, OpenedSession
-from sidecar.workspace.prompt_context import Mention
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, EditorRefused, OpenedSession
+from sidecar.workspace.ports.prompt_context import Mention
 
 Json = Mapping[str, object]
 

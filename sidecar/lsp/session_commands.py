@@ -11,7 +11,7 @@ from typing import Protocol
 from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.protocol import InvalidParams
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports.ports import Json
 
 
 class SessionService(Protocol):

@@ -28,7 +28,7 @@ from sidecar.lsp.service import Documents, Service, TaskStarter, words_of
 from sidecar.lsp.transcript_edit import TranscriptEditor
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import NEW, prompt_section, question_line, sent
-from sidecar.workspace.ports import Editor, EditorGone, EditorRefused, Json, Option, Question
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, Json, Option, Question
 
 _log = logging.getLogger(__name__)
 

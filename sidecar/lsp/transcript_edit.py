@@ -21,7 +21,7 @@ from sidecar.core.uri import DocumentUri
 from sidecar.lsp.service import Documents
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import history
-from sidecar.workspace.ports import DocumentEdit, Editor
+from sidecar.workspace.ports.ports import DocumentEdit, Editor
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from lsprotocol import types
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports import EditorCapabilities, EditorGone, EditorRefused
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, EditorRefused
 
 _log = logging.getLogger(__name__)
 _ANSWER_WITHIN = 30.0

@@ -9,7 +9,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.mcp.answers import Answer, listed, refused
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.service import Service
-from sidecar.workspace.agent_tools import ToolSession
+from sidecar.workspace.sessions.agent_tools import ToolSession
 
 MAX_DEPTH = 20
 

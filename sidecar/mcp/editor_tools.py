@@ -10,7 +10,7 @@ from sidecar.mcp.answers import Answer, listed, refused
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_SECONDS, SECONDS
 from sidecar.mcp.service import Service
-from sidecar.workspace.agent_tools import ToolSession
+from sidecar.workspace.sessions.agent_tools import ToolSession
 
 
 class EditorTools:

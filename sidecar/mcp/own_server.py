@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sidecar.mcp.answers import Json
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.tool_process import TOKEN
-from sidecar.workspace.sessions import Session
+from sidecar.workspace.state.sessions import Session
 
 NAME = "sidecar"
 """Claude names its tools `mcp__sidecar__Read`; no user's server should have the same by chance, and a given one wins."""

@@ -11,8 +11,8 @@ from sidecar.mcp.answers import Answer, Json, failed, refused, said, text_block
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_MANY
 from sidecar.mcp.service import Service
-from sidecar.workspace.agent_tools import ToolSession
-from sidecar.workspace.queues import Ticket
+from sidecar.workspace.sessions.agent_tools import ToolSession
+from sidecar.workspace.state.queues import Ticket
 
 MAX_BYTES = 1024 * 1024
 """Of one ReadBytes."""

@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.agent_tools import Files, Listed, Reviewed, ToolSession
-from sidecar.workspace.queues import Ticket
-from sidecar.workspace.write_task import Replacing, WriteDone
+from sidecar.workspace.edits.write_task import Replacing, WriteDone
+from sidecar.workspace.sessions.agent_tools import Files, Listed, Reviewed, ToolSession
+from sidecar.workspace.state.queues import Ticket
 
 Json = Mapping[str, object]
 

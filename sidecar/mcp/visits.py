@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from sidecar.mcp.arguments import LONGEST_PATH
 from sidecar.mcp.guest_names import GUESTS
 from sidecar.mcp.tokens import Tokens
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 
 class Guests(Protocol):

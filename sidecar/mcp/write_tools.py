@@ -16,9 +16,9 @@ from sidecar.mcp.answers import Answer, failed, refused, said
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_MANY
 from sidecar.mcp.service import Service
-from sidecar.workspace.agent_tools import ToolSession
-from sidecar.workspace.queues import Ticket
-from sidecar.workspace.write_task import Replacing, WriteDone
+from sidecar.workspace.edits.write_task import Replacing, WriteDone
+from sidecar.workspace.sessions.agent_tools import ToolSession
+from sidecar.workspace.state.queues import Ticket
 
 CONTEXT = 3
 """Lines shown around an edit that was made."""

@@ -20,5 +20,5 @@ In the sidecar, or in the proxy where it serves the disk:
 
     guest_methods.py GuestMethods: what guests may call over the bridge
 
-A guest is an agent that the sidecar has not started. The user is asked before it comes in (workspace/guests.py).
+A guest is an agent that the sidecar has not started. The user is asked before it comes in (workspace/sessions/guests.py).
 """

@@ -26,10 +26,10 @@ from sidecar.bridge.server import Method
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports import AgentFailed, Json
-from sidecar.workspace.queues import Access, Ticket
-from sidecar.workspace.sessions import Session
-from sidecar.workspace.write_task import WriteDone, withdrawn
+from sidecar.workspace.edits.write_task import WriteDone, withdrawn
+from sidecar.workspace.ports.ports import AgentFailed, Json
+from sidecar.workspace.state.queues import Access, Ticket
+from sidecar.workspace.state.sessions import Session
 
 LONGEST_NAME = 100
 """Characters."""

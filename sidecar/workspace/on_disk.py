@@ -17,10 +17,10 @@ from sidecar.disk.watching import FolderWatch
 from sidecar.journal import SqliteJournal
 from sidecar.matchers import compile_matchers
 from sidecar.state_folder import state_folder
-from sidecar.workspace.background import Background
-from sidecar.workspace.nobody import NoAgents, NoEditor
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.nobody import NoAgents, NoEditor
 from sidecar.workspace.service import Workspace
-from sidecar.workspace.storage import Storage
+from sidecar.workspace.state.storage import Storage
 
 log = logging.getLogger(__name__)
 

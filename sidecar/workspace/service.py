@@ -13,30 +13,30 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.records import NoRecords, Records
-from sidecar.workspace.agent_tools import AgentTools
-from sidecar.workspace.applying import Applier
-from sidecar.workspace.background import Background
-from sidecar.workspace.behind import Behind
-from sidecar.workspace.buffer_writes import BufferWriter
-from sidecar.workspace.commands import Commands
-from sidecar.workspace.conflicts import Conflicts
-from sidecar.workspace.consent import Consent
-from sidecar.workspace.conversations import Conversations
-from sidecar.workspace.creating import Creator
-from sidecar.workspace.disk_watch import DiskWatch, Watch
-from sidecar.workspace.disk_writes import DiskWriter
-from sidecar.workspace.documents import Tracked
-from sidecar.workspace.door import Door
-from sidecar.workspace.elicitations import Elicitations
-from sidecar.workspace.evidence import Evidence
-from sidecar.workspace.file_reviews import FileReviews
-from sidecar.workspace.gaps import Gaps
-from sidecar.workspace.guests import Guests
-from sidecar.workspace.keeper import Keeper
-from sidecar.workspace.mcp_offers import McpOffers
-from sidecar.workspace.opening import Opening
-from sidecar.workspace.own_tools_watch import OwnToolsWatch
-from sidecar.workspace.ports import (
+from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.disk_watch import DiskWatch, Watch
+from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.behind.whose import Whose
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.consent.elicitations import Elicitations
+from sidecar.workspace.consent.mcp_offers import McpOffers
+from sidecar.workspace.edits.conflicts import Conflicts
+from sidecar.workspace.edits.door import Door
+from sidecar.workspace.edits.keeper import Keeper
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.sending import Sender
+from sidecar.workspace.edits.write_task import Replacing, WriteDone
+from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.files.creating import Creator
+from sidecar.workspace.files.disk_writes import DiskWriter
+from sidecar.workspace.files.reads import Reader
+from sidecar.workspace.files.writes import Writer
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.gaps import Gaps
+from sidecar.workspace.ports.ports import (
     AgentFailed,
     Agents,
     Approvals,
@@ -47,26 +47,26 @@ from sidecar.workspace.ports import (
     OpenedSession,
     Question,
 )
-from sidecar.workspace.prompt_context import Mention
-from sidecar.workspace.prompted import Prompted
-from sidecar.workspace.prompting import Prompting
-from sidecar.workspace.queues import Access, Ticket
-from sidecar.workspace.reads import Reader
-from sidecar.workspace.reconcile import Reconciler
-from sidecar.workspace.recording import Recorder
-from sidecar.workspace.rejecting import Rejecter
-from sidecar.workspace.resolving import Resolver, Take
-from sidecar.workspace.review import Review
-from sidecar.workspace.sending import Sender
-from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
-from sidecar.workspace.sessions import Session
-from sidecar.workspace.state import State
-from sidecar.workspace.storage import Storage
-from sidecar.workspace.turn_starts import TurnStarts
-from sidecar.workspace.turns import Outcome, Turns
-from sidecar.workspace.whose import Whose
-from sidecar.workspace.write_task import Replacing, WriteDone
-from sidecar.workspace.writes import Writer
+from sidecar.workspace.ports.prompt_context import Mention
+from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.review.applying import Applier
+from sidecar.workspace.review.rejecting import Rejecter
+from sidecar.workspace.review.resolving import Resolver, Take
+from sidecar.workspace.review.review import Review
+from sidecar.workspace.sessions.agent_tools import AgentTools
+from sidecar.workspace.sessions.commands import Commands
+from sidecar.workspace.sessions.conversations import Conversations
+from sidecar.workspace.sessions.guests import Guests
+from sidecar.workspace.sessions.opening import Opening
+from sidecar.workspace.sessions.own_tools_watch import OwnToolsWatch
+from sidecar.workspace.sessions.prompted import Prompted
+from sidecar.workspace.sessions.prompting import Prompting
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.queues import Access, Ticket
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.turns import Outcome, Turns
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.acp.client import AgentConnection
 from sidecar.acp.limits import Limits
-from sidecar.workspace.ports import SessionRequest
+from sidecar.workspace.ports.ports import SessionRequest
 from tests.support.acp_wire import HANGS, FakeWorkspace, Wire
 
 LIMITS = Limits(initialize=HANGS, silence=HANGS, close=HANGS)

@@ -19,7 +19,7 @@ import pytest
 from sidecar.acp.agents import HostedAgents
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports import AgentFailed, SessionRequest
+from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import alive, command, received, until_gone
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sidecar.acp.client import Gone
-from sidecar.workspace.ports import AgentFailed, SessionRequest
+from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 from tests.acp.side import INITIALIZED, LIMITS, QUICK, READ, Side, opened
 from tests.support.acp_wire import HANGS, chunk
 

@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.acp.command import _odd_for_batch, environment, find, resolve, runs_packages
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from sidecar.acp.agents import HostedAgents
 from sidecar.acp.own_tools.table import NONE, TABLE, own_tools_of
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports import SessionRequest
+from sidecar.workspace.ports.ports import SessionRequest
 from tests.acp.test_agents import HANGS, LADDER, LIMITS
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import command, received

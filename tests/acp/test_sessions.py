@@ -17,8 +17,8 @@ from sidecar.acp.known import KNOWN, on_path
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import MODEL, Options
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports import AgentFailed, SessionRequest
-from sidecar.workspace.session_ports import Elicited
+from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
+from sidecar.workspace.ports.session_ports import Elicited
 from tests.acp.test_agents import LIMITS, TEXT, agents
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import command, received

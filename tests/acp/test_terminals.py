@@ -19,7 +19,7 @@ from sidecar.acp.command_line import MOST_OUTPUT, OUTPUT_LIMIT, SHELL, CommandLi
 from sidecar.acp.errors import Failure
 from sidecar.acp.output import Output
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports import SessionRequest
+from sidecar.workspace.ports.ports import SessionRequest
 from tests.support.acp_wire import HANGS, FakeWorkspace, Wire
 from tests.support.agents import until_gone, until_written
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sidecar.workspace.applying import ApplyResult, Change, Step
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.applying import ApplyResult, Change, Step
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import KATE, NEVER, VSCODE, Habits
 from tests.support.workspaces import Bench, MemoryJournal

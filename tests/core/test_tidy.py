@@ -32,6 +32,9 @@ MAY_IMPORT = {
 }
 MAY_IMPORT["__init__"] = set()
 
+ROOMS = ["ports", "state", "consent", "edits", "behind", "files", "review", "sessions", "service", "on_disk"]
+"""Rooms of workspace/, and its two modules of their own: each may import those before it, and itself."""
+
 ONLY_IN: dict[str, set[str]] = {
     "lsprotocol": {"lsp"},
     "pygls": {"lsp"},
@@ -145,14 +148,24 @@ def opens(tree: ast.AST) -> Iterator[int]:
                 pass
 
 
+def room_of(name: str) -> int | None:
+    """The number in ROOMS of `workspace.ROOM…`; None for anything else."""
+    names = name.split(".")
+    return ROOMS.index(names[1]) if names[0] == "workspace" and len(names) > 1 and names[1] in ROOMS else None
+
+
 def complaints(path: Path, tree: ast.AST) -> Iterator[str]:
     part, name = part_of(path), path.relative_to(ROOT).as_posix()
+    room = room_of(name.removesuffix(".py").replace("/", "."))
     for module, line in imports(tree):
         top, _, rest = module.partition(".")
         if top == "sidecar":
             other = rest.partition(".")[0]
             if other not in {"", "__version__", part} | MAY_IMPORT[part]:
                 yield f"{name}:{line}: {part} may not import {module}"
+            other_room = room_of(rest)
+            if room is not None and other_room is not None and other_room > room:
+                yield f"{name}:{line}: {ROOMS[room]} may not import {module}"
         elif top in ONLY_IN and part not in ONLY_IN[top]:
             yield f"{name}:{line}: only {', '.join(sorted(ONLY_IN[top]))} may import {top}"
         elif part == "core" and (top in LIBRARIES or top not in sys.stdlib_module_names):
@@ -196,7 +209,7 @@ def test_imports_and_files(path: Path) -> None:
         ("core/x.py", "from sidecar.workspace import ports", "core may not import"),
         ("core/x.py", "open('x')", "opened in disk/ only"),
         ("config.py", "from sidecar import disk", "config may not import sidecar.disk"),
-        ("disk/x.py", "from sidecar.workspace.ports import Clock", "disk may not import"),
+        ("disk/x.py", "from sidecar.workspace.ports.ports import Clock", "disk may not import"),
         ("disk/x.py", "from sidecar.journal import x", "disk may not import"),
         ("disk/x.py", "import os\nos.open('x', 0)", None),
         ("workspace/x.py", "from sidecar.disk import x", None),
@@ -204,6 +217,9 @@ def test_imports_and_files(path: Path) -> None:
         ("workspace/x.py", "path.read_text()", "opened in disk/ only"),
         ("workspace/x.py", "from pathlib import Path\nPath('x').read_bytes()", "opened in disk/ only"),
         ("workspace/x.py", "resolved.read_bytes(limit)", None),
+        ("workspace/edits/x.py", "from sidecar.workspace.state.documents import Tracked", None),
+        ("workspace/edits/x.py", "from sidecar.workspace.behind.legs import Leg", "edits may not import"),
+        ("workspace/review/x.py", "from sidecar.workspace.service import Workspace", "review may not import"),
         ("acp/x.py", "from sidecar import __version__", None),
         ("lsp/x.py", "from lsprotocol import types", None),
         ("lsp/x.py", "from sidecar.acp import x", "lsp may not import"),
@@ -218,6 +234,17 @@ def test_it_complains_of_what_it_should(path: str, source: str, complaint: str |
     found = list(complaints(ROOT / path, ast.parse(source)))
     assert bool(found) == (complaint is not None)
     assert complaint is None or complaint in found[0]
+
+
+def test_every_room_has_a_map() -> None:
+    """What `ROOMS` lists is what there is, and the docstring of each room names each of its modules."""
+    workspace = ROOT / "workspace"
+    found = {path.name.removesuffix(".py") for path in workspace.iterdir() if path.name[0] != "_"}
+    assert found == set(ROOMS)
+    for room in (workspace / name for name in ROOMS if (workspace / name).is_dir()):
+        doc = ast.get_docstring(ast.parse((room / "__init__.py").read_bytes())) or ""
+        named = [line.split()[0] for line in doc.splitlines()[2:]]
+        assert named == sorted(path.name for path in room.glob("*.py") if path.name != "__init__.py"), room
 
 
 def test_what_is_allowed_still_exists() -> None:

@@ -13,7 +13,7 @@ from sidecar.core.uri import from_path
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import Entry
 from sidecar.recovery.revert import new_session, revert
-from sidecar.workspace.ports import DocumentEdit, EditAnswer, Saved
+from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Saved
 from tests.crash.steps import Steps
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
 

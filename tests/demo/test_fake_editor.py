@@ -19,7 +19,7 @@ from sidecar.core.overlay import Modification, Overlay
 from sidecar.core.text import Position
 from sidecar.core.uri import normalise
 from sidecar.demo.model import Answer, WorkspaceEdit
-from sidecar.workspace.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question, Reloaded
+from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, EditorGone, Option, Question, Reloaded
 from tests.support import editor_time
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, NEOVIM, NEVER, WELL_BEHAVED, Habits

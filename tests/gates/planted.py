@@ -98,7 +98,7 @@ def bad_input_pops_up() -> None:
 
 def nobody_waits() -> None:
     """Requests are served as they come to be scheduled, as where every one has a task and nothing else."""
-    from sidecar.workspace.queues import Queues
+    from sidecar.workspace.state.queues import Queues
 
     Queues.blocked = lambda self, ticket: False
 
@@ -157,7 +157,7 @@ os.write(status, f"started {pid}\\n".encode())
 
 def words_of_others_are_shown_as_they_are() -> None:
     from sidecar.acp import permission
-    from sidecar.workspace import consent
+    from sidecar.workspace.consent import consent
 
     permission.plain = lambda text, limit=200: text
     consent.escape = lambda text, **_: text
@@ -171,7 +171,7 @@ def whoever_is_configured_is_started() -> None:
 
 def stop_is_a_request() -> None:
     """As where only the agent is asked to stop: what it asks for afterwards is done."""
-    from sidecar.workspace.sessions import Session
+    from sidecar.workspace.state.sessions import Session
 
     def nothing(self: Session) -> None: ...
 
@@ -188,7 +188,7 @@ def labels_are_believed() -> None:
 def what_is_long_is_cut() -> None:
     """A command is shown by its head and tail, and may be allowed for good."""
     from sidecar.acp import permission
-    from sidecar.workspace import consent
+    from sidecar.workspace.consent import consent
 
     shorten, plain = consent.shorten, permission.plain
     consent.SHOWN_WHOLE = permission.SHOWN_WHOLE = 10**9
@@ -224,8 +224,8 @@ def lists_know_one_agent() -> None:
 
 def agents_name_folders() -> None:
     """A conversation is taken up in the folders that its agent says it has."""
-    from sidecar.workspace.offered_folders import Granted
-    from sidecar.workspace.opening import Opening
+    from sidecar.workspace.consent.offered_folders import Granted
+    from sidecar.workspace.sessions.opening import Opening
 
     async def granted(self: Opening, about: Any) -> Granted:
         return Granted(about, frozenset({"/"}))
@@ -235,7 +235,7 @@ def agents_name_folders() -> None:
 
 def sign_in_is_handed_out() -> None:
     """What an agent names to log in with is taken for its own program."""
-    from sidecar.workspace.opening import Opening
+    from sidecar.workspace.sessions.opening import Opening
 
     async def nobody(self: Opening, *args: Any) -> None: ...
 
@@ -247,7 +247,7 @@ def folders_are_walked_by_calls() -> None:
     import os
 
     from sidecar.disk import folder_files
-    from sidecar.workspace.found_files import FoundFiles
+    from sidecar.workspace.behind.found_files import FoundFiles
 
     def walk(folder: str, below: str = "") -> Any:
         for entry in sorted(os.scandir(os.path.join(folder, below)), key=lambda entry: entry.name):
@@ -285,8 +285,8 @@ def outputs_are_small() -> None:
 
 def what_is_named_is_read() -> None:
     """Each time, by each spelling."""
-    from sidecar.workspace.evidence import Evidence
-    from sidecar.workspace.looking import Looking
+    from sidecar.workspace.behind.evidence import Evidence
+    from sidecar.workspace.state.looking import Looking
 
     reads = Evidence._reads
 

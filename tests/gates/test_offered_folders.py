@@ -138,7 +138,7 @@ def _made(folder: Path) -> list[str]:
 
 
 def _id(agent: str, reference: str) -> str:
-    from sidecar.workspace.conversations import _id_of
+    from sidecar.workspace.sessions.conversations import _id_of
 
     return _id_of(agent, reference)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sidecar.core.merge import Merged, merge
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
 from tests.inflight.account import Intent
 from tests.inflight.scene import Scene
 from tests.inflight.texts import agents_change, lines_of

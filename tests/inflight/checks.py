@@ -7,7 +7,7 @@ import asyncio
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
 from tests.inflight.account import Problem
 from tests.inflight.scene import Scene
 from tests.inflight.tokens import tokens

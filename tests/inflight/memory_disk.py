@@ -16,8 +16,8 @@ from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.demo.model import path_of
 from sidecar.disk import Decoded, Missing, Resolved, Root, Roots, Stat
-from sidecar.workspace.queues import Access
-from sidecar.workspace.storage import OnDisk, Storage
+from sidecar.workspace.state.queues import Access
+from sidecar.workspace.state.storage import OnDisk, Storage
 
 
 @dataclass(slots=True)

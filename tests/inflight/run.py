@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from sidecar.disk import folder_files
-from sidecar.workspace import acts
+from sidecar.workspace.state import acts
 from tests.inflight import checks
 from tests.inflight.account import Problem
 from tests.inflight.agent import Agent

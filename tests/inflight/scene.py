@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from sidecar.demo.model import Answer, DocumentEdits, WorkspaceEdit, path_of
-from sidecar.workspace.ports import Question
+from sidecar.workspace.ports.ports import Question
 from tests.inflight import habits as known
 from tests.inflight.account import Account, Problem
 from tests.inflight.memory_disk import MemoryDisk, MemoryStorage

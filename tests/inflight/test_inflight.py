@@ -10,8 +10,8 @@ import pytest
 from sidecar.core import writes
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
-from sidecar.workspace.documents import Landing, Tracked
-from sidecar.workspace.sending import Sender, Sent
+from sidecar.workspace.edits.sending import Sender, Sent
+from sidecar.workspace.state.documents import Landing, Tracked
 from tests.inflight.fuzz import summary
 from tests.inflight.run import play
 

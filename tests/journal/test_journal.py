@@ -16,7 +16,7 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.database import NAME
 from sidecar.journal.entry import JournalFailed
 from sidecar.journal.journal import LOCKED
-from sidecar.workspace.ports import Journal
+from sidecar.workspace.ports.ports import Journal
 from tests.support.journals import entry
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from sidecar.lsp.features import Features
 from sidecar.lsp.main import run
 from sidecar.lsp.server import SidecarServer
 from sidecar.lsp.transcript import Transcripts
-from sidecar.workspace.ports import AgentFailed, AgentInfo, OpenedSession, Option, Question
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, Option, Question
 
 
 class Player:

@@ -11,7 +11,7 @@ from sidecar.core.overlay import Action, ContentChange, Document, Modification, 
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import normalise
 from sidecar.lsp.pending import Pending
-from sidecar.workspace.ports import AgentInfo, OpenedSession
+from sidecar.workspace.ports.ports import AgentInfo, OpenedSession
 
 SILENCE = object()
 """As an answer: none comes; the request stays in `FakeWire.open`."""

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.core.text import Encoding
 from sidecar.lsp.capabilities import editor_capabilities, negotiated_encoding
-from sidecar.workspace.ports import EditorCapabilities
+from sidecar.workspace.ports.ports import EditorCapabilities
 
 
 def announced(**changed: Any) -> EditorCapabilities:

@@ -15,7 +15,7 @@ from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.transcript_folder import TranscriptFolder
-from sidecar.workspace.ports import AgentFailed, EditorGone
+from sidecar.workspace.ports.ports import AgentFailed, EditorGone
 from tests.lsp.fakes import Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until
 
 INVALID, FAILED = -32602, -32803

@@ -13,7 +13,7 @@ from sidecar.core.coordinates import TextEdit
 from sidecar.core.text import Position
 from sidecar.lsp import editor as editor_module
 from sidecar.lsp.editor import LspEditor
-from sidecar.workspace.ports import (
+from sidecar.workspace.ports.ports import (
     DocumentEdit,
     EditAnswer,
     EditorCapabilities,

@@ -20,7 +20,7 @@ from sidecar.lsp import server as server_module
 from sidecar.lsp.framing import Framing
 from sidecar.lsp.greeting import Greeting
 from sidecar.lsp.server import SidecarServer
-from sidecar.workspace.ports import EditorGone, EditorRefused
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused
 from tests.support.raw_lsp import INITIALIZE, as_process, framed, in_process, message
 
 WINDOWS = sys.platform == "win32"

@@ -10,7 +10,7 @@ import pytest
 from sidecar.lsp import progress as progress_module
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.progress import ProgressBoard
-from sidecar.workspace.ports import EditorCapabilities, EditorGone, EditorRefused
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, EditorRefused
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, turns_of_the_loop, until
 
 CREATE = "window/workDoneProgress/create"

@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.lsp import questions as questions_module
 from sidecar.lsp.questions import Questions, action_titles
-from sidecar.workspace.ports import EditorCapabilities, EditorGone, EditorRefused, Option, Question
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorGone, EditorRefused, Option, Question
 from tests.lsp.fakes import SILENCE, FakeWire, turns_of_the_loop
 
 REJECT = Option("no", "reject_once", "Reject")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sidecar.lsp.editor import LspEditor
-from sidecar.workspace.ports import EditorCapabilities, EditorRefused
-from sidecar.workspace.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused
+from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
 from tests.lsp.fakes import SILENCE, FakeWire, Tasks, until
 
 ALL = EditorCapabilities(session_updates=True, agent_state=True, activity=True, elicitation=True)

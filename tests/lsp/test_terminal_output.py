@@ -6,7 +6,7 @@ from typing import Any
 
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.updates import OUTPUT_LIMIT, Updates
-from sidecar.workspace.ports import EditorCapabilities
+from sidecar.workspace.ports.ports import EditorCapabilities
 from tests.lsp.fakes import FakeWire, Tasks
 
 

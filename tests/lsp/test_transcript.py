@@ -21,7 +21,7 @@ from sidecar.lsp.chat import TURN_LIMIT
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.transcript import Transcripts
 from sidecar.lsp.transcript_folder import TranscriptFolder
-from sidecar.workspace.ports import AgentFailed, EditorCapabilities, EditorRefused, Option, Question
+from sidecar.workspace.ports.ports import AgentFailed, EditorCapabilities, EditorRefused, Option, Question
 from tests.lsp.fakes import Buffers, FakeService, FakeWire, Tasks, turns_of_the_loop, until
 
 CAPABILITIES = EditorCapabilities(apply_edit=True, document_changes=True, show_document=True)

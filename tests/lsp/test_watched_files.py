@@ -10,8 +10,8 @@ import pytest
 from lsprotocol import types
 
 from sidecar.lsp.watched_files import REGISTRATION, WatchedFiles
-from sidecar.workspace.background import Background
-from sidecar.workspace.ports import EditorCapabilities, EditorRefused
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused
 
 
 class Client:

@@ -11,8 +11,8 @@ import pytest
 
 from sidecar.core.text import Position, Range
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.workspace.ports import EditorRefused
-from sidecar.workspace.prompt_context import Mention, Problem
+from sidecar.workspace.ports.ports import EditorRefused
+from sidecar.workspace.ports.prompt_context import Mention, Problem
 from tests.gates.product import Product
 from tests.mcp.live import a_live_agent
 from tests.mcp.test_tools import tools

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports import Json, Question
-from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.ports import Json, Question
+from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
 
 HANGS = 30.0
 """The limit of any wait, in seconds; generous for slow machines."""

@@ -42,7 +42,7 @@ from sidecar.demo.model import (
     WorkspaceEdit,
     uri_of,
 )
-from sidecar.workspace.ports import (
+from sidecar.workspace.ports.ports import (
     DocumentEdit,
     EditAnswer,
     EditorCapabilities,
@@ -53,7 +53,7 @@ from sidecar.workspace.ports import (
     Question,
     Reloaded,
 )
-from sidecar.workspace.ports import Saved as SaveAnswer
+from sidecar.workspace.ports.ports import Saved as SaveAnswer
 from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_model import FakeModel
 

@@ -1,6 +1,6 @@
 """World: an edit of ours, an editor with a habit, and a user, in the smallest form in which every interleaving can be played.
 
-No event loop, no fake editor: the editor is a few fields here, the sidecar is `core.inflight` and the rules of `workspace/door.py` in a
+No event loop, no fake editor: the editor is a few fields here, the sidecar is `core.inflight` and the rules of `workspace/edits/door.py` in a
 dozen lines. A step is a word (`STEPS`); `can` says whether it may come next. Everything of a world is in `key`: worlds with one key have
 the same future, so that each is played on only once.
 """
@@ -451,7 +451,7 @@ class World:
                         "gone",
                         without,
                         without,
-                    )  # as workspace/disk_writes.py does
+                    )  # as workspace/files/disk_writes.py does
                 else:
                     self.result = "gone"
 

@@ -35,8 +35,8 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.review import Selector
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import Habits
 from tests.support.editor_time import run

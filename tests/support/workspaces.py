@@ -23,8 +23,9 @@ from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.matchers import compile_matchers
 from sidecar.records import Records
-from sidecar.workspace.background import Background
-from sidecar.workspace.ports import (
+from sidecar.workspace.files.writes import WriteDone
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import (
     DocumentEdit,
     EditAnswer,
     EditorCapabilities,
@@ -36,8 +37,7 @@ from sidecar.workspace.ports import (
     SessionRequest,
 )
 from sidecar.workspace.service import Workspace
-from sidecar.workspace.storage import Storage
-from sidecar.workspace.writes import WriteDone
+from sidecar.workspace.state.storage import Storage
 
 
 class QuietEditor:

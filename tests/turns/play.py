@@ -21,7 +21,7 @@ from typing import Any
 
 from sidecar.core.refusal import Refusal
 from sidecar.journal.entry import Entry
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run

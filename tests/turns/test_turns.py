@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.workspace.file_reviews import FileReviews
+from sidecar.workspace.behind.file_reviews import FileReviews
 from tests.turns.play import play
 from tests.turns.world import World
 

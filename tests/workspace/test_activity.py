@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.uri import from_path
-from sidecar.workspace.session_ports import Activity
+from sidecar.workspace.ports.session_ports import Activity
 from tests.support.workspaces import QuietEditor, a_workspace
 
 OLD = "one\ntwo\nthree\n"

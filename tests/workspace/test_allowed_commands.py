@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.acp.permission import question
-from sidecar.workspace.ports import Option
+from sidecar.workspace.ports.ports import Option
 from tests.support.workspaces import QuietEditor
 from tests.workspace.test_commands import in_a_turn, run
 

@@ -13,8 +13,9 @@ import pytest
 from sidecar.core import diff, hunks, merge, writes
 from sidecar.core.normal import normal
 from sidecar.journal import writing
-from sidecar.workspace import agent_edit, keeper
-from sidecar.workspace.aside import LARGE
+from sidecar.workspace.edits import keeper
+from sidecar.workspace.files import agent_edit
+from sidecar.workspace.ports.aside import LARGE
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import WELL_BEHAVED
 from tests.support.workspaces import Bench, MemoryJournal, a_workspace

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace import tree_starts
-from sidecar.workspace.ports import AgentFailed, Journal, Option, Question
-from sidecar.workspace.review import Selector
+from sidecar.workspace.behind import tree_starts
+from sidecar.workspace.ports.ports import AgentFailed, Journal, Option, Question
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, HELIX, VSCODE, WELL_BEHAVED, Habits
 from tests.support.editor_time import run

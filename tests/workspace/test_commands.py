@@ -13,7 +13,7 @@ import pytest
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run as in_virtual_time

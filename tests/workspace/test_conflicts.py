@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports import AgentFailed
-from sidecar.workspace.review import Selector
+from sidecar.workspace.ports.ports import AgentFailed
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import KATE, VSCODE, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench, MemoryJournal

@@ -14,8 +14,8 @@ from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
 from sidecar.records import About, Records
 from sidecar.records.folder import RecordFolder
-from sidecar.workspace.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
-from sidecar.workspace.session_ports import AgentState, Elicitation, Elicited, ListedSession
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
+from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited, ListedSession
 from tests.lsp.fakes import until
 from tests.support.journals import entry
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, QuietEditor, a_workspace

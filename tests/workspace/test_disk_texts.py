@@ -7,7 +7,7 @@ import itertools
 from sidecar.core.belief import Candidate
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.disk_texts import DiskTexts
+from sidecar.workspace.state.disk_texts import DiskTexts
 
 URI = DocumentUri("file:///a")
 

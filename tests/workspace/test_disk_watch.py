@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.workspace import disk_watch
+from sidecar.workspace.behind import disk_watch
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.workspaces import Bench, MemoryJournal

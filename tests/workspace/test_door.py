@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports import AgentFailed
-from sidecar.workspace.review import Selector
+from sidecar.workspace.ports.ports import AgentFailed
+from sidecar.workspace.review.review import Selector
 from tests.bridge.test_applying import applies
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import WELL_BEHAVED

@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.replace import Replacement, replaced
-from sidecar.workspace.write_task import Replacing, WriteDone
+from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits
 from tests.support.workspaces import Bench

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from sidecar.workspace.evidence import MAX_CALL, MAX_CALLS, Evidence
-from sidecar.workspace.storage import Storage
+from sidecar.workspace.behind.evidence import MAX_CALL, MAX_CALLS, Evidence
+from sidecar.workspace.state.storage import Storage
 
 
 class Session:

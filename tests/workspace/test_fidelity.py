@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, Habits
 from tests.support.editor_time import run

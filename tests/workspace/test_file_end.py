@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.normal import normal
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, Habits
 from tests.support.file_ends import FILE_ENDS

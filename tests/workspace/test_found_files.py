@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sidecar.disk import folder_files
-from sidecar.workspace import tree_starts, turn_starts
-from sidecar.workspace.ports import AgentFailed
-from sidecar.workspace.review import Selector
+from sidecar.workspace.behind import tree_starts, turn_starts
+from sidecar.workspace.ports.ports import AgentFailed
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.repositories import commit, with_git

@@ -15,9 +15,9 @@ from sidecar.config import AgentCommand
 from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.visits import Visit
-from sidecar.workspace import guests as guests_module
-from sidecar.workspace.ports import AgentFailed, Question
-from sidecar.workspace.review import Selector
+from sidecar.workspace.ports.ports import AgentFailed, Question
+from sidecar.workspace.review.review import Selector
+from sidecar.workspace.sessions import guests as guests_module
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
 
 NAME = "claude (terminal)"

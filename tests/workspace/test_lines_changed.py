@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.core.diff import diff
 from sidecar.core.text import Text
-from sidecar.workspace.recording import lines_changed
+from sidecar.workspace.edits.recording import lines_changed
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.applying import Change, Step
-from sidecar.workspace.review import Selector
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
+from sidecar.workspace.review.applying import Change, Step
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_time import run
 from tests.support.workspaces import Bench, a_workspace
 

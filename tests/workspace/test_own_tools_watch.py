@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.workspace.own_tools_watch import OwnToolsWatch
-from sidecar.workspace.ports import OpenedSession, SessionRequest
-from sidecar.workspace.sessions import Session
+from sidecar.workspace.ports.ports import OpenedSession, SessionRequest
+from sidecar.workspace.sessions.own_tools_watch import OwnToolsWatch
+from sidecar.workspace.state.sessions import Session
 
 
 def a_session(name: str = "S1", *, live: bool = True) -> Session:

@@ -11,8 +11,8 @@ from sidecar.core.text import Position, Range
 from sidecar.core.uri import from_path
 from sidecar.lsp import ext
 from sidecar.lsp.commands import parse
-from sidecar.workspace import prompt_context
-from sidecar.workspace.prompt_context import Mention, Problem
+from sidecar.workspace.ports import prompt_context
+from sidecar.workspace.ports.prompt_context import Mention, Problem
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run

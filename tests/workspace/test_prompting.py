@@ -12,8 +12,8 @@ import pytest
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import normalise
-from sidecar.workspace.ports import OpenedSession, Option, Question, SessionRequest
-from sidecar.workspace.prompting import MAX_TEXT, MAX_TOGETHER
+from sidecar.workspace.ports.ports import OpenedSession, Option, Question, SessionRequest
+from sidecar.workspace.sessions.prompting import MAX_TEXT, MAX_TOGETHER
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, WELL_BEHAVED
 from tests.support.editor_time import run

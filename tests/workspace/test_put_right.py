@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.refusal import Kind
-from sidecar.workspace.applying import Change, Step
-from sidecar.workspace.review import Selector
-from sidecar.workspace.sending import RELOAD_SECONDS
+from sidecar.workspace.edits.sending import RELOAD_SECONDS
+from sidecar.workspace.review.applying import Change, Step
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EGLOT_117, EGLOT_OURS, NEOVIM, NEOVIM_OURS, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench

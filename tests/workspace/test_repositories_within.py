@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.disk import folder_files
-from sidecar.workspace import tree_starts
-from sidecar.workspace.review import Selector
+from sidecar.workspace.behind import tree_starts
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.repositories import commit, git, submodule, with_git

@@ -15,7 +15,7 @@ from sidecar.core.uri import DocumentUri, from_path
 from sidecar.lsp import ext
 from sidecar.lsp.commands import parse
 from sidecar.lsp.review import selector
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_time import run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.uri import DocumentUri, from_path
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports import AgentFailed
+from sidecar.workspace.ports.ports import AgentFailed
 from tests.support.workspaces import IdleAgents, QuietEditor, a_workspace
 
 CANARY: Mapping[str, object] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.workspace.ports import OpenedSession, Question, SessionRequest
+from sidecar.workspace.ports.ports import OpenedSession, Question, SessionRequest
 from tests.support.workspaces import Bench, IdleAgents, QuietEditor, a_workspace
 
 TEXT = [{"type": "text", "text": "go"}]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.workspace.review import Selector
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.workspaces import Bench, MemoryJournal

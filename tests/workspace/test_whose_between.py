@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.documents import Tracked
-from sidecar.workspace.open_files import OpenFiles
-from sidecar.workspace.turn_starts import TurnStarts
+from sidecar.workspace.behind.open_files import OpenFiles
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.state.documents import Tracked
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, VSCODE, Habits
 from tests.support.workspaces import Bench, MemoryJournal

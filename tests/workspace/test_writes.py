@@ -12,8 +12,8 @@ import pytest
 
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
-from sidecar.workspace.review import Selector
-from sidecar.workspace.write_task import WriteDone
+from sidecar.workspace.edits.write_task import WriteDone
+from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, KATE, NEVER, VSCODE, WELL_BEHAVED, Habits
 from tests.support.editor_time import run

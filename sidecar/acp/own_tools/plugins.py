@@ -12,7 +12,7 @@ from typing import cast
 
 from sidecar.acp.own_tools.row import Plugin
 from sidecar.state_folder import make_private, open_private, state_folder
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports.ports import Json
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.workspace.ports import Json
+from sidecar.workspace.ports.ports import Json
 
 
 def _nothing(server: str) -> Json:

@@ -1,0 +1,89 @@
+"""Accounts: what files on the disk are known to say since the running turns began: what we or the editor wrote there, and what was found and
+entered as somebody's.
+
+What the disk says beyond that is a change that nobody has accounted for. It is measured from here; where nothing was written, from what
+the file said when the turn began (turn_starts.py), never from what it said when somebody happened to look.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from sidecar.core.normal import normal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.state.acts import is_before
+from sidecar.workspace.state.acts import now as file_time
+
+MAX_TEXT = 64 * 1024 * 1024
+"""Code points of all texts that are kept."""
+
+
+@dataclass(slots=True)
+class Account:
+    """One file. The text is as its last writer gave it; `exact` says whether that includes the line ends."""
+
+    text: str | None
+    """None: there is no file, or, where it is `lost`, nobody knows."""
+    exact: bool = False
+    at: int = 0
+    """When the file had become so, at the latest; see acts.py."""
+    lost: bool = False
+    """There was no room left to keep the text."""
+
+
+class Accounts:
+    """Of all files of one workspace, while turns run."""
+
+    def __init__(self) -> None:
+        self._accounts: OrderedDict[DocumentUri, Account] = OrderedDict()
+        self._size = 0
+        self.open = False
+        """Turns run, or ended just now. Else nothing is kept."""
+
+    def get(self, uri: DocumentUri) -> Account | None:
+        return self._accounts.get(uri)
+
+    def has_newer(self, uri: DocumentUri, at: int) -> bool:
+        """Whether what is known of the file is newer than what it said `at` that time."""
+        known = self._accounts.get(uri)
+        return known is not None and is_before(at, known.at)
+
+    def says(self, uri: DocumentUri, text: str | None, *, exact: bool = False, at: int | None = None) -> None:
+        """The file says this now, and it is known by whom. `text`: raw where it is `exact`, else in any form; None: it is gone. `at`: since
+        when, as acts.py counts it; None: that was just now."""
+        if not self.open:
+            return
+        self._drop(uri)
+        self._accounts[uri] = Account(text, exact, file_time() if at is None else at)
+        self._size += len(text or "")
+        for old in self._accounts.values():
+            if self._size <= MAX_TEXT:
+                break
+            self._size -= len(old.text or "")
+            old.lost, old.text = old.lost or old.text is not None, None
+
+    def wrote(self, uri: DocumentUri, text: Text | str | None) -> None:
+        """The editor or we wrote the file, or (None) removed it."""
+        if text is None:
+            self.says(uri, None, exact=True)
+        elif self.open:
+            known = self._accounts.get(uri)
+            words = str(text)
+            if known is None or known.text is None or normal(known.text) != normal(words):
+                self.says(uri, words)
+
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+        """By the user, in the editor."""
+        if old in self._accounts:
+            self._accounts[new] = self._accounts.pop(old)
+
+    def clear(self) -> None:
+        self._accounts.clear()
+        self._size = 0
+
+    def _drop(self, uri: DocumentUri) -> None:
+        known = self._accounts.pop(uri, None)
+        if known is not None:
+            self._size -= len(known.text or "")

@@ -1,0 +1,331 @@
+"""Behind: what is changed on the disk while agents work is found out about, journalled, and entered as its author's, rejectable.
+
+The reconciler brings an open document and its changed file together; before it does so, `seen` finds out whose change that is
+and journals it, and afterwards `settle` enters it in the ledger. The change is worked out from texts, not from what the editor was
+seen to do: the editor may have reloaded the file long before anybody looked. A change that the mirror had already (agents
+that write the disk *and* send it) is not counted again.
+
+Files that are opened after they changed are compared with what they are known to have said (known_before.py). Whose the difference is,
+whose.py says. Files that are not open: unopened.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import anyio
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Hunk
+from sidecar.core.normal import Normal, normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Decoded, Missing, Resolved, Stat, decode
+from sidecar.journal.entry import EntryState
+from sidecar.workspace.behind.accounts import Accounts
+from sidecar.workspace.behind.entering import Entering
+from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.glimpses import Glimpses
+from sidecar.workspace.behind.known_before import KnownBefore
+from sidecar.workspace.behind.legs import Leg, Seen, as_one, has, on_top, without
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.behind.unopened import Unopened
+from sidecar.workspace.behind.whose import Part, Whose
+from sidecar.workspace.edits.conflicts import Open
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.ports.ports import Editor, Level
+from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.acts import now as file_time
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import OnDisk
+
+SETTLE_SECONDS = 2.0
+"""How long an edit that is on its way may take until a change on the disk is entered beside it."""
+EMPTY_SECONDS = 2.0
+"""How long a file that is empty all at once, while a command runs, is given to be filled: `command > file` empties it first."""
+
+
+class Behind:
+    """Notes changes; looks at nothing by itself."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        recorder: Recorder,
+        evidence: Evidence,
+        starts: TurnStarts,
+        whose: Whose,
+        files: FileReviews,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._recorder = recorder
+        self._evidence = evidence
+        self._files = files
+        self.accounts = Accounts()
+        state.documents.disk.wrote = self.accounts.wrote
+        self._glimpses = Glimpses(state, evidence, starts, files)
+        self._known = KnownBefore(evidence, starts, self.accounts, files)
+        self._entering = Entering(state, editor, recorder, whose)
+        self.unopened = Unopened(
+            state,
+            editor,
+            recorder,
+            starts,
+            whose,
+            files,
+            self.accounts,
+            self._glimpses,
+            self._known,
+            self._entering,
+            self.is_being_filled,
+        )
+        self._passing: dict[DocumentUri, tuple[str, list[tuple[str, int]]]] = {}
+        """What files of open documents were found to say before that was brought into these: from what on, what then, and when."""
+        self._empty: dict[DocumentUri, float] = {}
+        """Since when files are empty that a command may be about to fill."""
+
+    def turns_over(self, *, begins: bool = False) -> None:
+        """No turn runs any more, and nothing of one; `begins`: but a new one is about to."""
+        self.accounts.clear()
+        self.accounts.open = begins
+        self._files.turns_over()
+        self._empty.clear()
+        self._glimpses.clear()
+        self._passing.clear()
+
+    async def before_write(
+        self, uri: DocumentUri, path: str, file: Resolved | Missing, data: bytes | Refusal | None
+    ) -> None:
+        """A file that is not open is about to be written by us, over `data`; whoever does it has its place in the queue. What changed there
+        until now, and nobody has counted, is counted first: afterwards nobody can find it."""
+        session = self._evidence.during(path)
+        if session is None:
+            return
+        is_there = isinstance(file, Resolved)
+        stat, mode = (file.stat, file.mode) if is_there else (None, None)
+        named = self._evidence.named_as(session, uri)
+        await self.unopened.look_at(session, uri, path, stat, mode, data, named, last=True)
+
+    def came(self, path: str, author: Author) -> tuple[Author, str]:
+        """A file was made by us. Who made it, and what its hunks begin with (raw): what an agent had removed there, else nothing."""
+        gone = self._files.came(path)
+        if gone is None or gone.before is None:
+            return author, ""
+        return replace(author, created=False), gone.old_text or ""
+
+    # Open documents
+
+    def may_be_an_agents(self, tracked: Tracked) -> bool:
+        """Whether a change of its file now may count as an agent's."""
+        return self._evidence.is_acting()
+
+    def is_acting(self) -> bool:
+        """Whether any agent does something in this moment that may change files."""
+        return self._evidence.is_acting()
+
+    def is_being_filled(self, uri: DocumentUri, before: str | None, now: str | None) -> bool:
+        """Whether the file was emptied just now by a command that may be about to fill it. Then it is looked at again."""
+        if now is None or now.strip("\n") or not before or not self._evidence.may_be_under_way(uri):
+            self._empty.pop(uri, None)
+            return False
+        since = self._empty.setdefault(uri, anyio.current_time())
+        return anyio.current_time() - since < EMPTY_SECONDS
+
+    async def seen(
+        self,
+        tracked: Tracked,
+        path: str,
+        before: str | None,
+        disk: str | None,
+        at: int,
+        *,
+        since: Stat | None = None,
+        emptied: bool = False,
+    ) -> Seen | None:
+        """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
+        and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
+        taken that from there."""
+        uri = tracked.document.uri
+        if before is None or disk is None:
+            return None
+        if self._state.documents.disk.is_ours(uri, disk):
+            return None  # a save that nobody has looked at yet
+        legs: list[Leg] = []
+        passed: list[tuple[str, int]] = []
+        if self._evidence.is_acting():
+            start = await self._known.at_start(uri, path)
+            passed += self._passed(uri, path, before, disk, since, at)
+            legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
+            self.accounts.says(uri, disk, at=at)
+        hunks = self._entering.hunks(uri)
+        if not hunks and not any(leg.is_somebodys for leg in legs):
+            return None
+        legs = legs or [Leg(disk, at)]
+        raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
+        now = Normal(raw)
+        if emptied or has(before, now.text, [disk, *(text for text, _ in passed)]):
+            taken = self._before_it_was_taken(tracked, now, before)
+            if taken is not None:
+                raw, hunks = taken
+            elif emptied or has(before, now.text, [disk]):
+                return None  # it came through the editor as well, or in line ends that nobody knows any more
+        changes = on_top(raw, before, legs)
+        if changes is None:
+            legs = [as_one(legs)]
+            changes = on_top(raw, before, legs)
+        if not any(leg.is_somebodys for leg in legs):
+            return None if changes is None else Seen(legs, before, raw, hunks, changes, writes)
+        begun = await self._entering.begin_legs(path, before, legs)
+        return None if begun is None else Seen(begun, before, raw, hunks, changes, writes)
+
+    def _before_it_was_taken(
+        self, tracked: Tracked, now: Normal, before: str
+    ) -> tuple[str, tuple[Hunk, ...]] | None:
+        """The mirror (raw) before the editor took what is new on the disk from there, and the hunks in it; None: nobody knows."""
+        hunks = tracked.hunks_when_clean
+        if hunks is None:
+            return None
+        raw = without(diff(before, now.text), now, before)
+        if len(raw) != tracked.length_when_clean or any(raw[h.start : h.end] != h.text for h in hunks):
+            return None
+        return raw, hunks
+
+    def _passed(
+        self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None, until: int
+    ) -> list[tuple[str, int]]:
+        """What the file of an open document said between `before` and `disk` (compared form), which it said `until`, and when it had become
+        so."""
+        start, noted = self._passing.pop(uri, ("", []))
+        found = [one for one in noted if start == before and one[1] <= until]
+        later = [one for one in noted if one[1] > until]
+        if later:
+            self._passing[uri] = disk, later
+        for seen in self._glimpses.pop(path, until):
+            decoded = None if seen.data is None else decode(seen.data)
+            old = since is not None and (seen.stat == since or seen.at < changed_at(since))
+            if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
+                text = normal(decoded.text)
+                found.append((text if disk.endswith("\n") else text.removesuffix("\n"), seen.at))
+        return sorted(found, key=lambda one: one[1])
+
+    def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
+        """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
+        brought together. `start`: what it said when they were last; None: what is noted of the document."""
+        start = tracked.saved if start is None else start
+        if start is None or not text.strip("\n") or not self._evidence.is_acting():
+            return
+        began, texts = self._passing.get(tracked.document.uri, ("", []))
+        self._passing[tracked.document.uri] = start, [*(texts if began == start else []), (text, at)]
+
+    async def said(self, tracked: Tracked, path: str, text: str) -> bool:
+        """Whether the file of a document is known to have said `text` (compared form) last, before what is found there now."""
+        session = self._evidence.during(path)
+        if session is None:
+            return False
+        then = await self._known.last(session, tracked.document.uri, path, None, None)
+        return then is not None and then.text is not None and normal(then.text) == text
+
+    async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
+        """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
+        before = tracked.saved
+        if before is None or not self._evidence.is_acting():
+            return
+        uri = tracked.document.uri
+        texts = self._passed(uri, path, before, saved, tracked.stat, file_time())
+        ours = self._state.documents.disk.was_ours
+        while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
+            texts.pop()
+        if not texts:
+            return
+        self._passing[uri] = before, texts[:-1]
+        seen = await self.seen(tracked, path, before, *texts[-1])
+        if seen is None:
+            return
+        taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
+        if taken is not None and tracked.agents_edits == seen.writes:
+            self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, taken)
+        for leg in seen.legs:
+            if leg.author is not None:
+                await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
+
+    def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
+        """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the
+        disk was journalled when it was found; None: it was nobody's."""
+        if conflict.author is None:
+            return None
+        reviewed = self._state.ledgers.get(tracked.document.uri)
+        hunks = reviewed.ledger.hunks if reviewed is not None else ()
+        leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
+        return Seen([leg], conflict.base, before, hunks, [changes], tracked.agents_edits)
+
+    async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
+        """Mirror and disk were brought together, or not."""
+        writes, first = seen.writes, tracked
+        again = self._state.documents.get(tracked.document.uri) if tracked.closed else None
+        if again is not None:
+            # Neovim and eglot tell a reload as the document's closing and opening
+            with anyio.move_on_after(SETTLE_SECONDS):
+                await again.observed.wait()
+            tracked, writes = again, 0
+        # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
+        at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
+        together = tracked.saved == disk and tracked.stat is not None
+        state: EntryState = "done"
+        if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
+            state = "failed" if tracked.stat is None else "unknown"
+            if tracked is first and tracked.stat is None:  # the next look begins where this one did
+                self._passing[tracked.document.uri] = seen.start, [(leg.after, leg.at) for leg in seen.legs]
+        elif tracked is not first and tracked.counted == disk:
+            state = "failed"  # it was counted when the document was opened again
+        elif seen.changes is not None and tracked.closed:
+            self._entering.enter_closed(tracked.document.uri, seen)
+        elif seen.changes is not None:
+            self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, seen.changes)
+        for leg in seen.legs:
+            if leg.author is not None:
+                await self._recorder.finish(leg.author, state)
+        tracked.is_clean()  # what is edited from now on is edited in the text of the disk
+
+    async def opened(self, tracked: Tracked, path: str, on_disk: OnDisk) -> None:
+        """A document was opened, and its file says this. What changed there before is somebody's, as if it had been found before that."""
+        uri = tracked.document.uri
+        if on_disk.text is None or not self._evidence.is_acting():
+            return
+        session = self._evidence.during(path)
+        if session is None:
+            return
+        async with self._entering.one_at_a_time(uri):
+            then = await self._known.last(session, uri, path, None, None)
+            if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
+                return
+            before = None if then.text is None else normal(then.text)
+            if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
+                return
+            if not has(before or "", tracked.text(), [on_disk.text]):
+                return  # it was opened with an older text; the reconciler brings the two together
+            start, at = await self._known.at_start(uri, path), changed_at(on_disk.stat)
+            passed = self._passed(uri, path, before or "", on_disk.text, None, at)
+            passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
+            legs = await self._entering.legs(uri, path, before, [*passed, (on_disk.text, at)], start)
+            self.accounts.says(uri, on_disk.text, at=at)
+            tracked.counted = on_disk.text
+            for leg in await self._entering.begin_legs(path, before, legs) or ():
+                if leg.part is not None and leg.author is not None:
+                    self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
+                    await self._recorder.finish(leg.author, "done")
+                before = leg.after
+
+    def closed(self, tracked: Tracked) -> None:
+        """A document was closed: what its file says is what it was last found to say, until somebody writes it."""
+        if tracked.saved is not None and tracked.stat is not None:
+            known = self.accounts.get(tracked.document.uri)
+            if known is None or known.text is None or normal(known.text) != tracked.saved:
+                self.accounts.says(tracked.document.uri, tracked.saved, at=changed_at(tracked.stat))
+
+    def tell(self, level: Level, words: str) -> None:
+        self._editor.show(level, words)

@@ -1,0 +1,287 @@
+"""DiskWatch: checks the relevant files while an agent works, and shortly after.
+
+These are the open documents and the files that tool calls named. A watcher says when to check: the editor if it watches files
+(`workspace/didChangeWatchedFiles`), otherwise the system's own watcher (`disk.watching`). A check is a stat of each file. Unwatched
+files (other folders, a file system without events, no watches left) are checked twice a second. At the end of a turn, everything
+is checked once more, so that the turn's outcome includes changes made behind the editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+import anyio
+import anyio.to_thread
+
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Stat
+from sidecar.disk.watching import FolderWatch
+from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.behind.found_files import FoundFiles
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Journal, Json
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.turns import CANCELLED, FAILED
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+"""Seconds between two checks of unwatched files; a check takes about ten microseconds per file."""
+WATCHED_SECONDS = 3.0
+"""Seconds between two checks of watched files: watchers miss changes without notice (network drives, excluded folders)."""
+LISTEN_SECONDS = 0.05
+"""Seconds between two notes that agents are listened to. A change that was made up to two of them before a call was heard of may be the
+call's; where the machine is so busy that the notes come late, earlier ones."""
+SEEN_SECONDS = 5.0
+"""Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
+MAX_DOCUMENTS = 1000
+"""How many open documents are checked."""
+MAX_TRIES = 3
+"""How often an editor is asked to take over the same state of a file."""
+FIRST_LOOK_SECONDS = 5.0
+"""How long a prompt waits for earlier changes to be processed."""
+LAST_LOOK_SECONDS = 10.0
+"""How long the end of a turn waits for the last changes to be processed."""
+CUT_SHORT = (CANCELLED, FAILED)
+"""Stop reasons of turns after which an agent's command may go on for a while."""
+STOP_SECONDS = 2.0
+"""How long shutdown waits for the system's watcher, which takes a twentieth of a second."""
+
+Watch = Callable[[Sequence[str], Iterable[str], Callable[[], None], Callable[[], None]], FolderWatch]
+"""`disk.watching.FolderWatch`; tests have none, or one of their own."""
+
+
+class DiskWatch:
+    """Checks and watches nothing while no agent works: other changes to files are left to the editor until somebody reads."""
+
+    def __init__(
+        self,
+        state: State,
+        reconciler: Reconciler,
+        behind: Behind,
+        evidence: Evidence,
+        journal: Journal,
+        tasks: Background,
+        starts: TurnStarts,
+        watch: Watch | None = None,
+    ) -> None:
+        self._found = FoundFiles(state, behind, evidence, starts)
+        self._starts = starts
+        self._journal = journal
+        self._state = state
+        self._reconciler = reconciler
+        self._behind = behind
+        self._evidence = evidence
+        self._tasks = tasks
+        evidence.first_act = lambda session: tasks.start_soon(journal.turn_acted, session.id)
+        self._running = False
+        self._one_look = anyio.Lock()
+        self._tried: dict[DocumentUri, tuple[Stat | None, int]] = {}
+        self._being_looked_at: set[DocumentUri] = set()
+        self._watch = watch
+        self._watching: FolderWatch | None = None
+        self._stopped: list[FolderWatch] = []
+        self._told = anyio.Event()
+        self.editors_folders: Callable[[], Sequence[str]] = tuple
+        """The folders (canonical) that the editor watches now; empty if it does not watch."""
+
+    def turn_began(self, session: Session) -> None:
+        self._evidence.turn_began(session)
+        self._behind.accounts.open = True
+        if not self._running:
+            self._running = True
+            self._tasks.start_soon(self._poll)
+
+    async def before_turn(self, session: Session) -> None:
+        """Notes the state of the session's files, before its prompt is sent. Earlier unnoticed changes, such as a checkout, are not
+        the agent's."""
+        with anyio.move_on_after(FIRST_LOOK_SECONDS):
+            async with anyio.create_task_group() as looks:
+                for tracked in self._changed():
+                    looks.start_soon(self._look, tracked)
+        for other in self._evidence.active():
+            if other is not session:  # what others changed until now is theirs
+                await self._found.look(other, last=False)
+        if not any(other.running for other in self._evidence.active() if other is not session):
+            self._behind.turns_over(begins=True)  # all that is known is older than this turn
+        await self._found.note(session)
+        self._begin_watching(session)
+        self._evidence.asked_now(session)
+
+    async def turn_ending(self, session: Session) -> None:
+        """The last check of a turn."""
+        self._evidence.ending(session)
+        with anyio.move_on_after(LAST_LOOK_SECONDS):
+            await self._look_at_named()
+            await self._found.look(session)
+            under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
+            async with anyio.create_task_group() as looks:
+                for tracked in [
+                    *self._changed(),
+                    *under_way,
+                ]:  # changes found by the last check belong to the turn, too
+                    looks.start_soon(self._look, tracked)
+                looks.start_soon(self._look_at_named)
+        await self._found.over(session)
+
+    async def saved(self, tracked: Tracked, text: Text) -> None:
+        """The editor saved a document, with this text."""
+        path = to_path(tracked.document.uri)
+        if path is not None and self._running:
+            await self._found.saved(path, text)
+
+    def turn_ended(self, session: Session, outcome: Json) -> None:
+        self._evidence.turn_ended(session, cut_short=outcome.get("stopReason") in CUT_SHORT)
+
+    def files_changed(self, uris: Iterable[DocumentUri]) -> None:
+        """The editor's watcher saw these change."""
+        if self._running:
+            documents = map(self._state.documents.get, uris)
+            self._start([tracked for tracked in documents if tracked is not None])
+            self._told.set()
+
+    async def aclose(self) -> None:
+        """When this returns, the system's watcher has ended, or the time limit is over."""
+        self._stop_watching()
+        for watch in self._stopped:
+            if not await anyio.to_thread.run_sync(watch.join, STOP_SECONDS):
+                log.warning("the watcher of files did not end in time")
+        self._stopped.clear()
+
+    # Who tells
+
+    def _begin_watching(self, session: Session) -> None:
+        if self._watch is None or not self._running:
+            return
+        roots = [root.path for root in session.roots.roots]
+        if all(any(_is_at_or_beneath(root, folder) for folder in self.editors_folders()) for root in roots):
+            return
+        documents = {os.path.dirname(path): None for path in self._paths() if session.roots.match(path)}
+        folders = documents | self._found.folders(session)
+        if self._watching is not None:
+            if self._watching.covers_folders([*roots, *folders]):
+                return
+            roots += self._watching.folders  # other sessions'
+        self._stop_watching()
+        tell = _in_loop(self._tell)
+        self._watching = self._watch(roots, folders, tell, tell)
+
+    def _stop_watching(self) -> None:
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.stop()
+            self._stopped = [*(watch for watch in self._stopped if not watch.join(0)), watching]
+
+    def _tell(self) -> None:
+        self._told.set()
+
+    def _is_watched(self) -> bool:
+        """Whether every relevant file is watched."""
+        watching, editors = self._watching, self.editors_folders()
+        return all(
+            (watching is not None and watching.covers(path))
+            or any(_is_at_or_beneath(path, folder) for folder in editors)
+            for path in self._paths()
+        )
+
+    def _paths(self) -> list[str]:
+        """The relevant files."""
+        documents = [to_path(tracked.document.uri) for tracked in list(self._state.documents)[:MAX_DOCUMENTS]]
+        named = [n.path for session in self._evidence.active() for _, n in self._evidence.named(session)]
+        return [*(path for path in documents if path is not None), *named]
+
+    # Looking
+
+    async def _listen(self) -> None:
+        while True:
+            self._evidence.listening()
+            await anyio.sleep(LISTEN_SECONDS)
+
+    async def _poll(self) -> None:
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen)
+                await self._look_while_active()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._running = False
+            self._tried.clear()
+            self._starts.forget_all()
+            self._behind.turns_over()
+            self._stop_watching()
+
+    async def _look_while_active(self) -> None:
+        looked = noted = anyio.current_time()
+        while self._evidence.active():
+            with anyio.move_on_after(POLL_SECONDS):
+                await self._told.wait()
+            now = anyio.current_time()
+            if now - noted >= SEEN_SECONDS:
+                noted = now
+                await self._journal.turns_seen()
+            if self._told.is_set() or now - looked >= WATCHED_SECONDS or not self._is_watched():
+                self._told = anyio.Event()
+                looked = now
+                self._start(self._changed())
+                await self._look_at_named()
+
+    def _changed(self) -> list[Tracked]:
+        """Open documents whose files differ from the last check."""
+        found: list[Tracked] = []
+        for tracked in list(self._state.documents)[:MAX_DOCUMENTS]:
+            at_rest = tracked.observed.is_set() and tracked.flight is None and not tracked.saving
+            if at_rest and not self._reconciler.is_current(tracked):
+                found.append(tracked)
+        return found
+
+    def _start(self, changed: Iterable[Tracked]) -> None:
+        for tracked in changed:
+            path = to_path(tracked.document.uri)
+            if path is None or tracked.document.uri in self._being_looked_at:
+                continue
+            stat = self._state.storage.stat(path)
+            tried, times = self._tried.get(tracked.document.uri, (None, 0))
+            if tried != stat:
+                times = 0
+            if times < MAX_TRIES:
+                self._tried[tracked.document.uri] = stat, times + 1
+                self._tasks.start_soon(self._look, tracked)
+
+    async def _look(self, tracked: Tracked) -> None:
+        uri = tracked.document.uri
+        self._being_looked_at.add(uri)
+        try:
+            await self._reconciler.look(tracked)
+        finally:
+            self._being_looked_at.discard(uri)
+
+    async def _look_at_named(self) -> None:
+        async with self._one_look:
+            for session in self._evidence.active():
+                for _, named in self._evidence.named(session):
+                    await self._behind.unopened.look(session, named.path, named)
+
+
+def _is_at_or_beneath(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
+    """Schedules `tell` in this loop, from any thread, without waiting. Does nothing once the loop has ended."""
+    loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell)
+
+    return told

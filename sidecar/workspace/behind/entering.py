@@ -1,0 +1,164 @@
+"""Entering: journals changes that were found on the disk, and puts those of open documents where they belong in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Hunk
+from sidecar.core.normal import Normal, normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.behind.legs import Leg, Seen, changes_of, raw_before, user_steps, without
+from sidecar.workspace.behind.whose import Known, Part, Whose
+from sidecar.workspace.edits.recording import Recorder, lines_changed
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.state import State
+
+
+class Entering:
+    """Of one workspace."""
+
+    def __init__(self, state: State, editor: Editor, recorder: Recorder, whose: Whose) -> None:
+        self._state = state
+        self._editor = editor
+        self._recorder = recorder
+        self._whose = whose
+        self._entering: dict[DocumentUri, anyio.Lock] = {}
+
+    async def legs(
+        self,
+        uri: DocumentUri,
+        path: str,
+        before: str | None,
+        texts: Sequence[tuple[str, int]],
+        start: Known | None,
+    ) -> list[Leg]:
+        """Whose the change is from `before` over these texts to the last of them (compared form)."""
+        legs: list[Leg] = []
+        for text, at in texts:
+            if text == before:
+                continue
+            is_save = text != texts[-1][0] and self._state.documents.disk.was_ours(uri, text)
+            parts = [] if is_save else await self._whose.parts(uri, path, before, text, at, start)
+            found = [Leg(part.after or "", at, part) for part in parts]
+            if not found or found[-1].after != text:
+                found.append(Leg(text, at))
+            for leg in found:
+                if legs and legs[-1].is_with(leg):
+                    legs.pop()
+                legs.append(leg)
+            before = text
+        return legs
+
+    async def begin_legs(self, path: str, before: str | None, legs: Sequence[Leg]) -> list[Leg] | None:
+        """Journals them; None when that failed."""
+        begun: list[Leg] = []
+        for leg in legs:
+            author = None if leg.part is None else await self.begin(leg.part, path, before, leg.after)
+            if leg.part is not None and author is None:
+                for one in begun:
+                    if one.author is not None:
+                        await self._recorder.finish(one.author, "failed")
+                return None
+            begun.append(replace(leg, author=author))
+            before = leg.after
+        return begun
+
+    def enter(
+        self,
+        tracked: Tracked,
+        review: tuple[str, Sequence[Hunk]],
+        before: str,
+        legs: Sequence[Leg],
+        changes: Sequence[ChangeSet],
+    ) -> None:
+        """Puts a change where it belongs: before everything else that happened since. `review`: hunks, and the text they are in, from which
+        the user led to `before` (both raw). `changes`: each leg's, in raw texts."""
+        uri, now = tracked.document.uri, tracked.document.snapshot()
+        reviewed = self._state.ledgers.at(uri, now, live=True)
+        ledger = reviewed.ledger
+        ledger.hunks = tuple(review[1])
+        user_steps(ledger, review[0], Text.of(before))
+        for leg, change in zip(legs, changes, strict=True):
+            after = change.apply(before)
+            if leg.author is None:
+                user_steps(ledger, before, Text.of(after))
+            else:
+                ledger.agent_edit(Text.of(before), change, Text.of(after), leg.author)
+            if leg.session is not None:
+                leg.session.touch(uri, *lines_changed(Text.of(before), change))
+            before = after
+        # The editor may have taken the next change from the disk already
+        is_clean = tracked.saved is not None and normal(before) == tracked.saved
+        tracked.hunks_when_clean, tracked.length_when_clean = ledger.hunks if is_clean else None, len(before)
+        user_steps(ledger, before, now)
+        self._state.ledgers.moved(reviewed)
+
+    def enter_opened(
+        self, tracked: Tracked, part: Part, author: Author, before: str | None, after: str
+    ) -> None:
+        """A change of its file before a document was opened, or while it was. `before`, `after`: compared form."""
+        if tracked.agents_edits or tracked.flight is not None:
+            return  # what agents have written in it since is not to be lost
+        now = Normal(str(tracked.document.snapshot()))
+        raw_after = without(diff(after, now.text), now, after)
+        raw = without(diff(before or "", after), Normal(raw_after), before or "")
+        review = tracked.review_when_opened or (raw, ())
+        leg = Leg(after, 0, part, author)
+        self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
+        tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
+
+    def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
+        """The document was closed while its change was journalled: it is one of the file."""
+        raw = seen.before
+        for change in seen.changes or ():
+            raw = change.apply(raw)
+        before = raw_before(seen.start, raw)
+        for leg in seen.legs:
+            after = raw_before(leg.after, raw)
+            if leg.author is not None:
+                self._recorder.disk_edit(leg.session, uri, leg.author, before, changes_of(before, after))
+            before = after
+
+    def hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
+        reviewed = self._state.ledgers.get(uri)
+        return () if reviewed is None else reviewed.ledger.hunks
+
+    async def begin(
+        self,
+        part: Part,
+        path: str,
+        before: str | None,
+        after: str | None,
+        encoding: str = "utf-8",
+        bom: bytes = b"",
+    ) -> Author | None:
+        if part.session is None:
+            author = await self._recorder.begin_unknown(path, before, after, encoding, bom)
+        else:
+            author = await self._recorder.begin(
+                part.session, path, before, after, "disk", encoding, bom, call=part.call
+            )
+        if isinstance(author, Refusal):
+            self._editor.show("warning", author.message)
+            return None
+        return author
+
+    @asynccontextmanager
+    async def one_at_a_time(self, uri: DocumentUri) -> AsyncGenerator[None]:
+        """Whoever comes second finds what the first one entered."""
+        lock = self._entering.setdefault(uri, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._entering.pop(uri, None)

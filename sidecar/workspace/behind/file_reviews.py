@@ -1,0 +1,324 @@
+"""FileReviews: changes of whole files that are under review beside the hunks in texts: files that came, went or moved, that are not text,
+their modes, and symbolic links.
+
+Each is a row of its own, is kept and rejected like a hunk, and outlives editor and sidecar in the journal. A row lasts as long as the disk
+shows what it says: what somebody put back or changed since is no longer the agent's to take back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import anyio.to_thread
+
+from sidecar import disk
+from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import DocumentUri, from_path
+from sidecar.disk import decode
+from sidecar.disk.codec import Decoded
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Editor, Journal, Json
+
+KEPT = "acp-sidecar-file:"
+"""Before the id and the URI, where the journal keeps a row among the ledgers of documents."""
+_MOST = 64 * 1024 * 1024
+"""Bytes of a file that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """`before` and `after`: what was and is under the path; None: nothing."""
+
+    id: int
+    path: str
+    """Canonical."""
+    before: FileState | None
+    after: FileState | None
+    author: Author
+    moved_from: str = ""
+    """Where the file was, when it was renamed."""
+
+    @property
+    def uri(self) -> DocumentUri:
+        return from_path(self.path)
+
+    @property
+    def change_id(self) -> str:
+        return f"f{self.id}@{self.uri}"
+
+    @property
+    def leaves_nothing(self) -> bool:
+        return self.after is None or not (self.after.data or self.after.is_link)
+
+    @property
+    def begins_with_text(self) -> bool:
+        return self.before is None or self.old_text is not None
+
+    @property
+    def old_text(self) -> str | None:
+        """The text that was under the path; None: there was nothing, or no text. Raw."""
+        decoded = None if self.before is None or self.before.is_link else decode(self.before.data)
+        return decoded.text if isinstance(decoded, Decoded) else None
+
+    @property
+    def kind(self) -> str:
+        """created, deleted, renamed, mode, link or changed."""
+        before, after = self.before, self.after
+        if self.moved_from:
+            return "renamed"
+        if before is None:
+            return "created"
+        if after is None:
+            return "deleted"
+        if before.is_link or after.is_link:
+            return "link"
+        return "mode" if before.data == after.data else "changed"
+
+
+class FileReviews:
+    """Of one workspace."""
+
+    def __init__(self, journal: Journal, editor: Editor, tasks: Background) -> None:
+        self._journal = journal
+        self._editor = editor
+        self._tasks = tasks
+        self._changes: dict[int, FileChange] = {}
+        self._next_id = 1
+        self._now: dict[str, FileState | None] = {}
+        """What was found under paths while turns run."""
+
+    def __iter__(self) -> Iterator[FileChange]:
+        return iter(list(self._changes.values()))
+
+    # What is found while turns run
+
+    def says(self, path: str, state: FileState | None) -> bool:
+        """Whether that was found there before."""
+        return path in self._now and self._now[path] == state
+
+    def is_now(self, path: str, state: FileState | None) -> None:
+        self._now[path] = state
+
+    def says_mode(self, path: str, mode: int) -> bool:
+        """Whether that mode was found there before."""
+        state = self._now.get(path)
+        return state is not None and state.mode == mode
+
+    def known(self, path: str) -> FileState | None:
+        return self._now.get(path)
+
+    def came(self, path: str) -> FileChange | None:
+        """There is a text under the path: its changes are hunks from now on. The row that ended in none (the file was removed, or emptied whole)
+        goes, and is returned: the hunks begin with what was there before it."""
+        self._now.pop(path, None)
+        gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
+        if gone is not None:
+            self._drop(gone)
+        return gone
+
+    def holds_bytes(self, path: str) -> bool:
+        """Whether something that was not text was removed from there."""
+        return any(c.path == path and c.after is None and not c.begins_with_text for c in self)
+
+    def turns_over(self) -> None:
+        self._now.clear()
+
+    def enter(
+        self,
+        path: str,
+        before: FileState | None,
+        after: FileState | None,
+        author: Author,
+        moved_from: str = "",
+    ) -> None:
+        """Puts a change under review. One on top of the same turn's is one with it."""
+        self._now[path] = after
+        for known in self:
+            if (
+                known.path == path
+                and known.author.same_turn(author)
+                and known.author.unknown == author.unknown
+            ):
+                before, moved_from = known.before, known.moved_from or moved_from
+                self._drop(known)
+        if before == after and not moved_from:
+            return
+        change = FileChange(self._next_id, path, before, after, author, moved_from)
+        self._next_id += 1
+        self._changes[change.id] = change
+        self._tasks.start_soon(self._store, change)
+        self._editor.changes_moved([change.uri])
+
+    # Review
+
+    async def look(self) -> None:
+        """Drops the rows that the disk does not show any more."""
+        for path in dict.fromkeys(change.path for change in self):
+            now = await self.found(path)
+            for change in sorted((c for c in self if c.path == path), key=lambda c: c.id, reverse=True):
+                if not _shows(now, change):
+                    self._drop(change)
+                elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
+                    now = replace(now, mode=change.before.mode)
+                else:
+                    now = change.before  # what an earlier change of it left
+
+    def keep(self, change: FileChange) -> None:
+        self._drop(change)
+
+    async def reject(self, change: FileChange) -> str:
+        """Puts back what was there. In words, why not; "" when it is done."""
+        if change.moved_from:
+            why = await self._move_back(change)
+        elif change.kind == "mode":
+            why = await self._put_mode(change)
+        else:
+            why = await self._put(change.path, change.after, change.before)
+        if not why:
+            self._now[change.path] = change.before
+            self._drop(change)
+        return why
+
+    async def _move_back(self, change: FileChange) -> str:
+        now = await self.found(change.path)
+        if not isinstance(now, FileState):
+            return "the file is gone"
+        why = await self._put(change.moved_from, None, now)
+        if why:
+            return f"there is another file at {os.path.basename(change.moved_from)} by now"
+        self._now[change.moved_from] = now
+        return await self._put(change.path, now, None)
+
+    async def _put_mode(self, change: FileChange) -> str:
+        """Whatever the file holds by now."""
+        now = await self.found(change.path)
+        if not isinstance(now, FileState) or change.before is None:
+            return "the file is gone"
+        return await self._put(change.path, now, replace(now, mode=change.before.mode))
+
+    async def _put(self, path: str, expected: FileState | None, wanted: FileState | None) -> str:
+        folder = _folder(path)
+        done = await anyio.to_thread.run_sync(
+            lambda: disk.restore(folder, path, expected, wanted, prune=wanted is None)
+        )
+        return done.message if isinstance(done, Refusal) else ""
+
+    async def found(self, path: str) -> FileState | Refusal | None:
+        """What is under the path now."""
+        return await anyio.to_thread.run_sync(lambda: disk.found(_folder(path), path, at_most=_MOST))
+
+    def _drop(self, change: FileChange) -> None:
+        if self._changes.pop(change.id, None) is not None:
+            self._tasks.start_soon(self._journal.forget_ledger, f"{KEPT}{change.id}:{change.uri}")
+            self._editor.changes_moved([change.uri])
+
+    # Over a restart
+
+    async def _store(self, change: FileChange) -> None:
+        author = change.author
+        about = {
+            "path": change.path.encode("utf-8", "surrogateescape").hex(),
+            "from": change.moved_from.encode("utf-8", "surrogateescape").hex(),
+            "before": None if change.before is None else [change.before.kind, change.before.mode],
+            "after": None if change.after is None else [change.after.kind, change.after.mode],
+            "size": 0 if change.before is None else len(change.before.data),
+            "author": [
+                author.session,
+                author.turn,
+                author.write,
+                author.tool_call,
+                author.agent,
+                author.unknown,
+            ],
+        }
+        data = (b"" if change.before is None else change.before.data) + (
+            b"" if change.after is None else change.after.data
+        )
+        if change.id in self._changes:
+            await self._journal.save_ledger(
+                f"{KEPT}{change.id}:{change.uri}", data.decode("latin-1"), json.dumps(about).encode()
+            )
+
+    async def restore(self, folders: Sequence[str]) -> None:
+        """The rows of an earlier process, of files beneath `folders`, are under review again."""
+        for name in await self._journal.ledger_uris():
+            if not name.startswith(KEPT):
+                continue
+            kept = await self._journal.load_ledger(name)
+            change = None if kept is None else _from_journal(*kept)
+            if change is None or not any(change.path.startswith(os.path.join(f, "")) for f in folders):
+                continue
+            await self._journal.forget_ledger(name)
+            self.enter(change.path, change.before, change.after, change.author, change.moved_from)
+        self._now.clear()
+
+
+def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
+    if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
+        return not now.is_link and now.mode == change.after.mode
+    return now == change.after
+
+
+def row(change: FileChange, uri: str) -> Json:
+    """As `changes` lists it."""
+    file: dict[str, object] = {"kind": change.kind}
+    if change.moved_from:
+        file["from"] = from_path(change.moved_from)
+    if change.kind == "mode" and change.before is not None and change.after is not None:
+        file |= {"oldMode": f"{change.before.mode:o}", "newMode": f"{change.after.mode:o}"}
+    if change.kind == "link":
+        file |= {"oldTarget": _target(change.before), "newTarget": _target(change.after)}
+    author = change.author
+    found: dict[str, object] = {
+        "changeId": change.change_id,
+        "uri": uri,
+        "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
+        "oldText": (change.old_text or "") if change.kind == "deleted" else "",
+        "newText": "",
+        "sessionId": author.session,
+        "turn": author.turn,
+        "agent": author.agent,
+        "state": "unreviewed",
+        "file": file,
+    }
+    if author.unknown:
+        found["unknown"] = True
+    if author.tool_call is not None:
+        found["toolCallId"] = author.tool_call
+    return found
+
+
+def _target(state: FileState | None) -> str:
+    return "" if state is None or not state.is_link else state.data.decode("utf-8", "replace")
+
+
+def _folder(path: str) -> str:
+    """The nearest folder above `path` that is there."""
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _from_journal(text: str, about: bytes) -> FileChange | None:
+    try:
+        row = json.loads(about)
+        data = text.encode("latin-1")
+        states = data[: row["size"]], data[row["size"] :]
+        before, after = (
+            None if of is None else FileState(found, of[1], of[0])
+            for of, found in zip((row["before"], row["after"]), states, strict=True)
+        )
+        session, turn, write, call, agent, unknown = row["author"]
+        author = Author(session, turn, write, call, before is None, agent, unknown=unknown)
+        path, moved_from = (
+            bytes.fromhex(row[name]).decode("utf-8", "surrogateescape") for name in ("path", "from")
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+    return FileChange(0, path, before, after, author, moved_from)

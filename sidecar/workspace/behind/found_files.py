@@ -1,0 +1,135 @@
+"""FoundFiles: finds files that changed in a turn without notice, with what they were when it began (turn_starts.py).
+
+They are entered as their author's work like any other change (behind.py). A message names those that cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.disk import Decoded, Missing
+from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.state.places import locate
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+log = logging.getLogger(__name__)
+
+_LISTED = 5
+"""How many files a message names; the rest are counted."""
+
+
+class FoundFiles:
+    """Of all sessions of one workspace."""
+
+    def __init__(self, state: State, behind: Behind, evidence: Evidence, starts: TurnStarts) -> None:
+        self._state = state
+        self._behind = behind
+        self._evidence = evidence
+        self._starts = starts
+        self._told: set[str] = set()
+        """Folders that the user was told are not checked."""
+
+    async def note(self, session: Session) -> None:
+        """The session's turn is about to begin."""
+        try:
+            await self._starts.take(session)
+        except Exception:
+            log.exception("the look at the files of %s before its turn failed", session.agent)
+            self._behind.tell(
+                "warning",
+                f"The files of {session.cwd} could not be noted before this turn of {session.agent}. What its commands change in the turn "
+                "is not listed and cannot be taken back.",
+            )
+
+    def folders(self, session: Session) -> dict[str, None]:
+        """The folders of its files; see TurnStarts."""
+        return self._starts.folders(session)
+
+    async def saved(self, path: str, text: Text) -> None:
+        """The editor saved a file (of an open document with this text) while turns run."""
+        for session in list(self._state.sessions):
+            if not self._starts.has(session):
+                continue
+            place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+            if isinstance(place, Refusal):
+                continue
+            with place:
+                if isinstance(place.on_disk, Missing):
+                    continue
+                decoded = await self._state.storage.read(place.on_disk)
+                like = decoded if isinstance(decoded, Decoded) else None
+                raw = str(text)
+                if like is not None and normal(like.text) == normal(raw):
+                    raw = like.text
+                data = self._state.storage.encode(raw, like, path)
+                if not isinstance(data, Refusal):
+                    await self._starts.saved(session, place.path, data, place.on_disk.stat)
+
+    async def over(self, session: Session) -> None:
+        """The session's turn has ended."""
+        await self._starts.over(session)
+
+    def forget(self, session: Session) -> None:
+        self._starts.forget(session.id)
+
+    async def look(self, session: Session, *, last: bool = True) -> None:
+        """What changed in the session's turn so far; `last`: it is about to end."""
+        if not self._evidence.has_acted(session):
+            return
+        if last:
+            self._tell_unseen(session)
+        try:
+            changed = await self._starts.changed(session.id)
+        except Exception:
+            log.exception("the look at the files of %s after its turn failed", session.agent)
+            self._behind.tell(
+                "warning",
+                f"The files of {session.cwd} could not be checked after this turn of {session.agent}. What its commands changed in the turn "
+                "is not listed and cannot be taken back.",
+            )
+            return
+        left: dict[str, str] = {}
+        for row in await self._behind.unopened.whole_rows(changed):
+            why = await self._behind.unopened.look(session, row.path, row=row, last=last)
+            if why:
+                left[row.path] = why
+        if last:
+            self._tell(session, left)
+
+    def _tell_unseen(self, session: Session) -> None:
+        """Once a folder."""
+        unseen = [folder for folder in self._starts.unseen(session) if folder not in self._told]
+        if unseen:
+            self._told.update(unseen)
+            self._behind.tell(
+                "warning",
+                f"{_list(unseen)} {'has' if len(unseen) == 1 else 'have'} too many files to find what commands of {session.agent} change. "
+                "Such changes are not listed and cannot be taken back. Writes through the editor, and changes to files that its tool "
+                "calls name, are listed and can be taken back.",
+            )
+
+    def _tell(self, session: Session, left: dict[str, str]) -> None:
+        if left:
+            why = next(iter(left.values()))
+            self._behind.tell(
+                "warning",
+                f"{_list(list(left))} {_was(left)} changed while {session.agent} worked and cannot be taken back: {why}.",
+            )
+
+
+def _list(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _LISTED} more files" if len(paths) > _LISTED else ""
+    return ", ".join(shorten(escape(os.path.basename(path)), 100) for path in paths[:_LISTED]) + more
+
+
+def _was(paths: Sequence[str] | dict[str, str]) -> str:
+    return "was" if len(paths) == 1 else "were"

@@ -1,0 +1,106 @@
+"""FromDisk: brings what was written on the disk into an open document, beside the user's unsaved changes."""
+
+from __future__ import annotations
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.final_end import keep_final_end
+from sidecar.core.inflight import Phase
+from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.normal import Normal
+from sidecar.core.text import Text
+from sidecar.workspace.behind.open_files import OpenFiles
+from sidecar.workspace.behind.reload import Reload, keep_apart
+from sidecar.workspace.edits.sending import RELOAD_SECONDS, Sender
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.storage import OnDisk
+from sidecar.workspace.state.watch import Watch
+
+
+class FromDisk:
+    """The editor's own reload first, then ours by its extension, then a merge sent as an edit."""
+
+    def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:
+        self._editor = editor
+        self._sender = sender
+        self._files = files
+        self._reload = Reload(editor, sender, files)
+
+    async def bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
+        tracked.apart = False
+        if on_disk.text is None:
+            return
+        if await self._reloaded(tracked, on_disk.text):
+            tracked.together = on_disk.text
+            return
+        document = tracked.document
+        now = Normal(str(document.snapshot()))
+        if before is None or now.text == before:
+            if before is None:
+                return  # never known to be equal: the buffer is the user's
+            changes = diff(now.text, on_disk.text)
+        else:
+            match merge(before, now.text, on_disk.text):
+                case Merged() as merged:
+                    changes = merged.changes
+                case Conflict() as found:
+                    keep_apart(self._editor, tracked, found)
+                    return
+        raw = now.changes_in_raw(changes)
+        if self._editor.capabilities.keeps_lines and not raw.is_empty:
+            raw = keep_final_end(now.raw, raw)
+        if raw.is_empty:
+            tracked.together = on_disk.text
+            return
+        if not await self.take(tracked, before, now, on_disk, raw):
+            tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+
+    async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
+        """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""
+        if on_disk.text is None or not self._files.is_unmoved(tracked, now, on_disk):
+            return False
+        capabilities = self._editor.capabilities
+        # Positions in the disk's text are counted in its compared form, where a lone \r is a line end for everybody.
+        countable = not (capabilities.lf_lines and "\r" in now.raw)
+        if (
+            capabilities.reload
+            and countable
+            and await self._reload.take(tracked, before, now, on_disk.text, raw)
+        ):
+            return True
+        if raw.is_empty:
+            return True
+        unmoved = self._files.is_unmoved(tracked, now, on_disk)
+        if not (unmoved and capabilities.apply_edit and capabilities.document_changes):
+            return False
+        sent = await self._sender.send(tracked, raw, "Changed on disk")
+        # Who saves over what somebody put there wants their own text, be the change already on its way.
+        outdated = sent.watch.saved_over and not tracked.is_on_disk(Text.of(on_disk.text))
+        if sent.flight.phase is Phase.DISPLACED or (sent.landed and outdated):
+            what = "what was changed on the disk"
+            await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
+            return False
+        if not sent.landed:
+            return False
+        tracked.together = on_disk.text
+        return True
+
+    async def _reloaded(self, tracked: Tracked, text: str) -> bool:
+        """Whether the editor takes the disk's text by itself, given a moment."""
+        if tracked.says(text):
+            tracked.edited = tracked.user_dirty = False
+            return True
+        watch = Watch(tracked.document, Text.of(text))
+        tracked.quiet = True
+        try:
+            reloaded = await watch.wait(RELOAD_SECONDS)
+        finally:
+            tracked.quiet = False
+            watch.close()
+        newer = len(watch.edits) - (watch.matched_at or 0)
+        if reloaded:
+            tracked.edited = tracked.user_dirty = newer > 0
+        elif newer:
+            tracked.user_dirty = True
+        return reloaded

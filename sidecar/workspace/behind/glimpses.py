@@ -1,0 +1,124 @@
+"""Glimpses: what files said in the moments in which acts of agents began or ended, so that what one did is told from what another one, or
+the user, did right before or after it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import from_path
+from sidecar.disk import Missing, Stat
+from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.turn_starts import MAX_AT_ONCE, TurnStarts
+from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.acts import now as file_time
+from sidecar.workspace.state.looking import Looking
+from sidecar.workspace.state.places import locate
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a file was at some moment."""
+
+    stat: Stat | None
+    """None: there was none."""
+    mode: int | None
+    data: bytes | None
+    at: int
+    """When it had become so; see acts.py."""
+
+
+class Glimpses:
+    """Of one workspace, while turns run."""
+
+    def __init__(self, state: State, evidence: Evidence, starts: TurnStarts, files: FileReviews) -> None:
+        self._state = state
+        self._evidence = evidence
+        self._starts = starts
+        self._files = files
+        self._glimpses: dict[str, list[Glimpse]] = {}
+        """By path: since the file was looked at last."""
+        self._back: dict[str, Stat] = {}
+        """Of files that somebody brought back: what they were when they were found so."""
+        self._link_times: dict[str, int] = {}
+        """When links were found changed first."""
+        self._looking = Looking(state.storage.read_now)
+        evidence.between_acts = self.take
+
+    def take(self, session: Session) -> None:
+        """What the files of the session say in this moment is noted: an act of its begins, or has ended. Synchronous: a moment later they
+        may say what another one made of it."""
+        for path in self._starts.links_moved_now(session.id):
+            self._link_times[path] = _changed_at(path)
+        for path, stat in [*self._starts.moved_now(session.id), *self._brought_back()]:
+            data, mode = None, None
+            if stat is not None:
+                place = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+                if isinstance(place, Refusal):
+                    continue
+                with place:
+                    if isinstance(place.on_disk, Missing):
+                        continue
+                    stat, mode = place.on_disk.stat, place.on_disk.mode
+                    data = self._looking.bytes_of(place.on_disk)
+                if data is None or isinstance(data, Refusal):
+                    continue
+            at = gone_at(path) if stat is None else changed_at(stat)
+            self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
+            self._evidence.found(
+                session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
+            )
+
+    def _brought_back(self) -> Iterator[tuple[str, Stat]]:
+        """Files that agents removed, and that are there again: an agent may change them next."""
+        gone = (change.path for change in self._files if change.after is None)
+        for path in islice(dict.fromkeys(gone), MAX_AT_ONCE):
+            stat = self._state.storage.stat(path)
+            if stat is not None and self._back.get(path) != stat:
+                self._back[path] = stat
+                yield path, stat
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._glimpses
+
+    def pop(self, path: str, until: int | None = None) -> list[Glimpse]:
+        """Those of a file, oldest first, of what it had become by `until`; None: all. Each is given once."""
+        found = self._glimpses.pop(path, [])
+        later = [seen for seen in found if until is not None and seen.at > until]
+        if later:
+            self._glimpses[path] = later
+        return [seen for seen in found if seen not in later]
+
+    def link_changed_at(self, path: str) -> int:
+        """When a link was found changed first, or else last changed."""
+        return self._link_times.pop(path, None) or _changed_at(path)
+
+    def clear(self) -> None:
+        self._glimpses.clear()
+        self._back.clear()
+        self._link_times.clear()
+
+
+def gone_at(path: str) -> int:
+    """When a file that is gone was taken away, at the latest: when its folder changed last."""
+    folder = os.path.dirname(path)
+    while folder != os.path.dirname(folder):
+        try:
+            return changed_at(Stat.of(os.stat(folder)))
+        except OSError:
+            folder = os.path.dirname(folder)
+    return file_time()
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return changed_at(Stat.of(os.lstat(path)))
+    except OSError:
+        return gone_at(path)

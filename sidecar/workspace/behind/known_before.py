@@ -1,0 +1,97 @@
+"""KnownBefore: what files are known to have said before a change that is looked at: what was found or written there last (accounts.py), else
+what they said when the turn began (turn_starts.py), else when a call named them (evidence.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sidecar.core.file_state import FileState
+from sidecar.core.normal import normal
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Decoded, decode
+from sidecar.workspace.behind.accounts import Accounts
+from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.tree_starts import Before
+from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.behind.whose import Known
+from sidecar.workspace.state.sessions import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """What a file is known to have said last, before the change that is looked at."""
+
+    text: str | None = None
+    """None: there was no file, or no text."""
+    like: Decoded | None = None
+    """Something of the same encoding and mark."""
+    exact: bool = False
+    """`text` is raw."""
+    state: FileState | None = None
+    """Where nothing was written since the turn began: what was there then."""
+    mode: int = 0o644
+    why: str = ""
+    """Why it is not known."""
+
+
+class KnownBefore:
+    """Of one workspace."""
+
+    def __init__(
+        self, evidence: Evidence, starts: TurnStarts, accounts: Accounts, files: FileReviews
+    ) -> None:
+        self._evidence = evidence
+        self._starts = starts
+        self._accounts = accounts
+        self._files = files
+
+    async def at_start(self, uri: DocumentUri, path: str, *, exact: bool = False) -> Known | None:
+        """What the file said when the nearest turn began; `exact`: raw."""
+        session = self._evidence.during(path)
+        before = None if session is None else await self._starts.before(session.id, path)
+        if before is None or before.why:
+            return None
+        if before.state is None:
+            return Known(None)
+        text = _text(before.state)
+        return None if text is None else Known(text.text if exact else normal(text.text))
+
+    async def last(
+        self, session: Session, uri: DocumentUri, path: str, named: Named | None, row: Changed | None
+    ) -> Then | None:
+        """What the file is known to have said last; None: nobody knows anything of it."""
+        start = row.before if row is not None else await self._starts.before(session.id, path)
+        like = _like(start, named)
+        account = self._accounts.get(uri)
+        if account is not None and account.lost:
+            return Then(why="too much changed in this turn to keep all of it")
+        if account is not None:
+            state = self._files.known(path)
+            if account.text is None and state is not None:
+                return Then(state=state)
+            was = None if start is None else start.state
+            return Then(account.text, like, account.exact, mode=0o644 if was is None else was.mode)
+        if start is not None:
+            if start.why:
+                return Then(why=start.why)
+            if start.state is None:
+                return Then()
+            return Then(None if like is None else like.text, like, exact=True, state=start.state)
+        if named is None:
+            return None
+        return Then(named.text, like, exact=True, why=named.why)
+
+
+def _like(start: Before | None, named: Named | None) -> Decoded | None:
+    if start is not None and start.state is not None:
+        return _text(start.state)
+    if named is not None and named.text is not None:
+        return Decoded(named.text, named.encoding, named.bom)  # pyright: ignore[reportArgumentType]  # it came from decoding
+    return None
+
+
+def _text(state: FileState) -> Decoded | None:
+    decoded = None if state.is_link else decode(state.data)
+    return decoded if isinstance(decoded, Decoded) else None

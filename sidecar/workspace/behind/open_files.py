@@ -1,0 +1,69 @@
+"""OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sidecar.core.normal import Normal
+from sidecar.core.uri import to_path
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.save_history import Explained
+from sidecar.workspace.state.storage import OnDisk, Storage
+
+PEEKS = 5
+"""How often a file is read again that changes while it is read."""
+
+
+class OpenFiles:
+    """The files of open documents, by what the disk says in this moment."""
+
+    def __init__(self, storage: Storage, editor: Editor) -> None:
+        self._storage = storage
+        self._editor = editor
+
+    def is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
+        """Whether both are still what they were when they were compared."""
+        path = to_path(tracked.document.uri)
+        return (
+            tracked.flight is None
+            and not tracked.closed
+            and str(tracked.document.snapshot()) == now.raw
+            and path is not None
+            and self._storage.stat(path) == on_disk.stat
+        )
+
+    async def peek(self, tracked: Tracked, path: str) -> OnDisk | None:
+        """What the disk says, as the editor would hold it."""
+        on_disk = await self._storage.peek(path)
+        for _ in range(PEEKS):
+            if on_disk is None or self._storage.stat(path) == on_disk.stat:
+                break
+            on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
+        keeps_lines = self._editor.capabilities.keeps_lines
+        if on_disk is not None and on_disk.data is not None:
+            on_disk = replace(on_disk, text=tracked.history.decode(on_disk.data, unended=keeps_lines))
+        if on_disk is None or not keeps_lines:
+            return on_disk
+        if on_disk.text == "":
+            return replace(on_disk, text="\n")  # an empty file is one empty line
+        if on_disk.text is not None and on_disk.text.endswith("\n"):
+            mirror, text = tracked.document.snapshot(), on_disk.text[:-1]
+            unended = mirror.slice(max(len(mirror) - 1, 0), len(mirror)) not in "\r\n"
+            if unended or (tracked.disk is not None and tracked.disk.saved(tracked.document.uri, text)):
+                return replace(on_disk, text=text)  # the final line end came with a save
+        return on_disk
+
+    def is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether what the disk says is a save that was told, or that we had the editor make; what is noted of the document is then put
+        right."""
+        found = self.explained(tracked, on_disk)
+        if found is None or not (found[1] == "saved" or tracked.was_saved(on_disk.text or "")):
+            return False
+        tracked.on_disk_is(found[0], on_disk.text or "", on_disk.stat, by_editor=True)
+        return True
+
+    def explained(self, tracked: Tracked, on_disk: OnDisk) -> tuple[int, Explained] | None:
+        if on_disk.text is None:
+            return None
+        return tracked.history.explains(on_disk.text, unended=self._editor.capabilities.keeps_lines)

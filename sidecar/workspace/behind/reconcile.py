@@ -1,0 +1,256 @@
+"""Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat.
+
+Before every read or write of an open document. A file that changed is first left to the editor's own reload; what the editor
+does not do by itself is done through it, so that an agent's `sed -i` followed by a read sees the new text and the
+user's unsaved lines stay. When both changed the same place the buffer stays as it is and the user is told.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import anyio
+
+from sidecar.core.final_end import keep_final_end
+from sidecar.core.normal import Normal
+from sidecar.core.settle import settle
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Missing, Resolved
+from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.from_disk import FromDisk
+from sidecar.workspace.behind.legs import Seen
+from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
+from sidecar.workspace.edits.conflicts import Conflicts, Open
+from sidecar.workspace.edits.keeper import Keeper
+from sidecar.workspace.edits.sending import (
+    ANSWER_SECONDS,
+    RELOAD_SECONDS,
+    Sender,
+)
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.storage import Storage
+
+OBSERVE_SECONDS = 5.0
+
+
+class Reconciler:
+    """Looks at the disk beside open documents."""
+
+    def __init__(
+        self, storage: Storage, editor: Editor, sender: Sender, keeper: Keeper, conflicts: Conflicts
+    ) -> None:
+        self._keeper = keeper
+        self._conflicts = conflicts
+        self._storage = storage
+        self._editor = editor
+        self._files = files = OpenFiles(storage, editor)
+        self._from_disk = FromDisk(editor, sender, files)
+        self._emptied: set[DocumentUri] = set()
+        """Documents whose files were found empty while a command was about to fill them. The editor may have taken that from there."""
+        self.behind: Behind | None = None
+        """Told of every change on the disk, to find out whose it is."""
+
+    async def opened(self, tracked: Tracked, text: Text) -> None:
+        """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
+        try:
+            path = to_path(tracked.document.uri)
+            on_disk = await self._files.peek(tracked, path) if path is not None else None
+            if on_disk is None or tracked.closed:
+                return
+            opened = Normal(str(text)).text
+            is_old = on_disk.text != opened and (
+                tracked.was_on_disk(opened) or await self._said(tracked, path, opened)
+            )
+            if tracked.closed:
+                return
+            is_old = is_old and not tracked.saves
+            if not tracked.saves:  # else what was saved is known better
+                tracked.on_disk(on_disk.text, on_disk.stat)
+                if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
+                    tracked.saved, tracked.stat = opened, None
+                elif on_disk.text != opened:
+                    tracked.edited = tracked.user_dirty = True
+            await self._keeper.restore(tracked)
+            if self.behind is not None and path is not None and not is_old:
+                await self.behind.opened(tracked, path, on_disk)
+        finally:
+            tracked.observed.set()
+
+    async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
+        """Whether the document's file is known to have said this before agents changed it."""
+        return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
+
+    async def edited(self, tracked: Tracked) -> None:
+        """After the first edit of a clean document. The editor may have taken it from the disk, where somebody may write again before
+        anybody looks; what was there for an agent to read is noted."""
+        path = to_path(tracked.document.uri)
+        if path is None or tracked.saved is None or self._storage.stat(path) == tracked.stat:
+            return
+        on_disk = await self._files.peek(tracked, path)
+        if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
+            tracked.disk.seen(tracked.document.uri, on_disk.text)
+            if self.behind is not None:
+                self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
+            if not on_disk.text.strip("\n") and not tracked.text().strip("\n") and self._acts():
+                self._emptied.add(tracked.document.uri)
+
+    def _acts(self) -> bool:
+        return self.behind is not None and self.behind.is_acting()
+
+    async def saved(self, tracked: Tracked, text: Text) -> Text:
+        """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
+        (then the next look sees that)."""
+        tracked.apart = False
+        self._conflicts.ended(tracked, "saved")
+        path = to_path(tracked.document.uri)
+        saves = tracked.saves
+        on_disk = await self._files.peek(tracked, path) if path is not None else None
+        if on_disk is None or tracked.closed or tracked.saves != saves:
+            return text  # or saved again meanwhile
+        found = self._files.explained(tracked, on_disk)
+        if found is not None and found[1] == "saved" and self.behind is not None and path is not None:
+            await self.behind.saved_over(tracked, path, on_disk.text or "")
+            if tracked.closed or tracked.saves != saves:
+                return text
+        if self._files.is_save(tracked, on_disk):
+            return Text.of(on_disk.text or "")
+        tracked.stat = None
+        return text
+
+    def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
+        """Whether `look` would find nothing to do. `found`: what is at some path in this moment, perhaps the document's."""
+        if not tracked.observed.is_set() or tracked.closed or tracked.document.desynchronised is not None:
+            return False
+        path = to_path(tracked.document.uri)
+        if isinstance(found, Resolved) and found.path == path:
+            return found.stat == tracked.stat
+        return path is None or self._storage.stat(path) == tracked.stat
+
+    async def look(self, tracked: Tracked) -> None:
+        """Brings mirror and disk together if the file changed since it was last seen."""
+        with anyio.move_on_after(OBSERVE_SECONDS):
+            await tracked.observed.wait()
+        if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
+            return  # an edit or a save is on its way, and nothing is planned beside it
+        async with tracked.looking:
+            await self._look(tracked)
+
+    async def _look(self, tracked: Tracked) -> None:
+        path = to_path(tracked.document.uri)
+        if path is None or tracked.closed or tracked.document.desynchronised is not None:
+            return
+        stat = self._storage.stat(path)
+        if stat == tracked.stat:
+            return
+        on_disk = await self._files.peek(tracked, path)
+        if on_disk is None:
+            tracked.on_disk(None, None)
+            return
+        if self._files.is_save(tracked, on_disk):
+            return
+        explained, behind = self._files.explained(tracked, on_disk), self.behind
+        for _ in range(PEEKS):
+            if explained is None or behind is None or not behind.may_be_an_agents(tracked):
+                break
+            # A save may be seen before it is told
+            behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
+            if await tracked.history.until_told(RELOAD_SECONDS):
+                if self._storage.stat(path) != on_disk.stat:
+                    return  # that was another one
+                if self._files.is_save(tracked, on_disk):
+                    return
+            explained = self._files.explained(tracked, on_disk)
+            if self._storage.stat(path) == on_disk.stat:
+                break
+            newer = await self._files.peek(tracked, path)
+            if newer is None:
+                break
+            on_disk, explained = newer, self._files.explained(tracked, newer)
+        before, known = tracked.saved, tracked.stat
+        if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
+            self._emptied.add(tracked.document.uri)
+            return
+        emptied = tracked.document.uri in self._emptied and not tracked.text().strip("\n")
+        self._emptied.discard(tracked.document.uri)
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        if known is not None and on_disk.text == before:
+            return  # touched only
+        if on_disk.text is not None and tracked.was_saved(on_disk.text):
+            if tracked.says(on_disk.text):
+                tracked.edited = tracked.user_dirty = False
+            return  # by the editor: where its text differs now, that was done since
+        if explained is None and on_disk.text is not None:
+            before = tracked.history.base(on_disk.text, before)
+        elif explained is not None and on_disk.text is not None and behind is not None:
+            save = tracked.history.unseen_save(on_disk.text)
+            if save is not None and before is not None:
+                behind.passes(tracked, save, changed_at(on_disk.stat) - 1, start=before)
+        # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
+        undecided = self._conflicts.on_disk(tracked)
+        base = before if undecided is None else undecided.base
+        seen = None
+        if behind is not None:
+            seen = await behind.seen(
+                tracked, path, base, on_disk.text, changed_at(on_disk.stat), since=known, emptied=emptied
+            )
+        start = base
+        if emptied:
+            base = tracked.text()  # the editor had taken that from the disk
+        try:
+            if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
+                # The editor has taken it from there, and was typed in since
+                tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
+                tracked.apart, tracked.together = False, on_disk.text
+            else:
+                await self._from_disk.bring_together(tracked, base, on_disk)
+                if emptied and tracked.stat is None:  # the next look begins where this one did
+                    tracked.saved = start
+                    self._emptied.add(tracked.document.uri)
+            self._told_apart(tracked, base, on_disk.text, seen)
+        finally:
+            if behind is not None and seen is not None:
+                with anyio.CancelScope(shield=True):
+                    await behind.settle(tracked, seen, on_disk.text)
+
+    def _told_apart(self, tracked: Tracked, base: str | None, disk: str | None, seen: Seen | None) -> None:
+        """Mirror and disk were brought together, or are a conflict now."""
+        if not tracked.apart or base is None or disk is None:
+            self._conflicts.ended(tracked, "gone")
+            return
+        if seen is None or seen.author is None:
+            self._conflicts.found(tracked, "disk", base, disk, None)
+        else:
+            seen.changes = None  # also where the newest change alone would have fitted
+            self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author)
+
+    async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
+        """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""
+        tracked = conflict.tracked
+        if not await tracked.rest(ANSWER_SECONDS):
+            return False
+        async with tracked.looking:
+            path = to_path(tracked.document.uri)
+            if path is None or tracked.closed or tracked.document.desynchronised is not None:
+                return False
+            on_disk = await self._files.peek(tracked, path)
+            if on_disk is None or on_disk.text is None or on_disk.text != conflict.theirs:
+                return False
+            now = Normal(str(tracked.document.snapshot()))
+            side = "ours" if take == "mine" else "theirs"
+            settled = settle(conflict.base, now.text, on_disk.text, side)
+            if settled is None:
+                return False
+            raw = now.changes_in_raw(settled)
+            if self._editor.capabilities.keeps_lines:
+                raw = keep_final_end(now.raw, raw)
+            tracked.on_disk(on_disk.text, on_disk.stat)
+            seen = None if self.behind is None else self.behind.resolving(tracked, conflict, now.raw, raw)
+            if not await self._from_disk.take(tracked, conflict.base, now, on_disk, raw):
+                return False
+            tracked.apart = False
+            if self.behind is not None and seen is not None:
+                await self.behind.settle(tracked, seen, on_disk.text)
+            return True

@@ -1,0 +1,179 @@
+"""Reload: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top.
+
+What was typed before it did so, or between two writes of the file, is put right afterwards.
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.coordinates import Coordinates, TextEdit
+from sidecar.core.diff import diff
+from sidecar.core.inflight import Phase
+from sidecar.core.lineends import expand, fold
+from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.misapplied import taken_out
+from sidecar.core.normal import Normal, normal
+from sidecar.core.text import Text
+from sidecar.core.uri import to_path
+from sidecar.workspace.behind.open_files import OpenFiles
+from sidecar.workspace.edits.sending import MIRROR_SECONDS, Sender
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Reloaded
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.storage import OnDisk
+from sidecar.workspace.state.watch import Watch
+
+_PUT_RIGHT_SECONDS = 20.0
+"""How long what a reload did to a newer text is put right. Every key that is pressed meanwhile makes the editor refuse that."""
+
+
+def keep_apart(editor: Editor, tracked: Tracked, found: Conflict) -> None:
+    """Disk and document changed in the same place: the document's text stays, and the user is told."""
+    tracked.apart = True
+    if editor.capabilities.conflicts:
+        return  # it shows them itself
+    lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
+    editor.show(
+        "warning",
+        f"{to_path(tracked.document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
+        "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
+    )
+
+
+class Reload:
+    """For editors that offer it (`EditorCapabilities.reload`)."""
+
+    def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:
+        self._editor = editor
+        self._sender = sender
+        self._files = files
+
+    async def take(self, tracked: Tracked, before: str, now: Normal, disk: str, changes: ChangeSet) -> bool:
+        """Asks our own extension to take the disk's text and to put on top what else `changes` (of the mirror) would leave.
+
+        The disk's text replaces what the document says in that moment, not what it said when this was asked. What was typed in between is
+        merged as if it had been there before, and comes back; what is typed after it stays."""
+        document = tracked.document
+        wanted = normal(changes.apply(now.raw))
+        on_top = diff(disk, wanted)
+        coordinates = Coordinates(self._editor.capabilities.encoding)
+        on_screen = coordinates.edits(Text.of(now.raw), changes)
+        edits = coordinates.edits(Text.of(disk), on_top)
+        edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, now.terminator)) for e in edits)
+        watch = Watch(document, Text.of(wanted))
+        tracked.quiet = True
+        try:
+            with self._sender.following(tracked, watch) as followed:
+                answer = await self._editor.reload(document.client_uri, document.version, edits, on_screen)
+                if not isinstance(answer, Reloaded):
+                    return False
+                last = None if answer.taken is None else answer.version
+                # Neovim closes the document and opens it again; in VS Code somebody may have typed in between
+                reloaded = await watch.wait(
+                    MIRROR_SECONDS,
+                    lambda: followed.watch is not None or (last is not None and document.version >= last),
+                )
+                if followed.watch is not None:
+                    await followed.tracked.becomes(wanted, MIRROR_SECONDS)
+            if followed.watch is not None:
+                await self._give_back(followed.tracked, followed.watch, disk, len(edits))
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return False
+        finally:
+            tracked.quiet = False
+            watch.close()
+        typed_into = None if answer.taken is None else watch.text_before(answer.taken)
+        if reloaded:
+            tracked.together = disk
+        if not tracked.closed and typed_into is not None:
+            await self._put_right(tracked, before, Normal(str(typed_into)), disk, on_top, again=False)
+        elif not tracked.closed and not reloaded:
+            await self._put_right(
+                tracked, before, now, disk, on_top, only_if_newer=True, again=answer.taken is None
+            )
+        return True
+
+    async def _take_again(self, tracked: Tracked, current: Normal, on_disk: OnDisk, wanted: str) -> bool:
+        """Once more from the disk, with what leads to `wanted` on top: for an editor that takes no other edits."""
+        if on_disk.text is None or not self._files.is_unmoved(tracked, current, on_disk):
+            return False
+        document, coordinates = tracked.document, Coordinates(self._editor.capabilities.encoding)
+        edits = coordinates.edits(Text.of(on_disk.text), diff(on_disk.text, wanted))
+        edits = tuple(TextEdit(e.start, e.end, expand(e.new_text, current.terminator)) for e in edits)
+        try:
+            answer = await self._editor.reload(document.client_uri, document.version, edits)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return False
+        return isinstance(answer, Reloaded) and await tracked.becomes(wanted, MIRROR_SECONDS)
+
+    async def _give_back(self, tracked: Tracked, watch: Watch, disk: str, on_top: int) -> None:
+        """The document was closed and opened again before it was taken from the disk: what was typed since it was opened is gone with
+        that, and comes back."""
+        text = str(watch.before)
+        for i, edit in enumerate(watch.edits):
+            after = text[: edit.start] + edit.new + text[edit.end :]
+            if normal(after) == disk != normal(text):
+                found = taken_out(text, watch.edits[i : i + 1 + on_top], watch.edits[i + 1 + on_top :])
+                changes = diff(str(tracked.document.snapshot()), found.without)
+                if not tracked.closed and tracked.flight is None and not changes.is_empty:
+                    await self._sender.send(tracked, changes, "Changed on disk, taken back")
+                return
+            text = after
+
+    async def _put_right(
+        self,
+        tracked: Tracked,
+        before: str,
+        replaced: Normal,
+        disk: str,
+        on_top: ChangeSet,
+        *,
+        again: bool,
+        only_if_newer: bool = False,
+    ) -> None:
+        """The document took the disk's text otherwise than was planned: in the place of `replaced`, which was typed meanwhile, or after the
+        disk was written once more, and the edits were made on another text. `only_if_newer`: nothing is wrong
+        unless it was written. `again`: another reload may do it, because nothing can be typed during one."""
+        path = to_path(tracked.document.uri)
+        on_disk = await self._files.peek(tracked, path) if path is not None else None
+        if on_disk is None or on_disk.text is None or (only_if_newer and on_disk.text == disk):
+            return
+        tracked.on_disk(on_disk.text, on_disk.stat)
+        encoding = self._editor.capabilities.encoding
+        text = Text.of(on_disk.text)
+        made = tuple(
+            Edit(text.offset_at(e.start, encoding), text.offset_at(e.end, encoding), fold(e.new_text))
+            for e in Coordinates(encoding).edits(Text.of(disk), on_top)
+        )
+        match merge(before, replaced.text, on_disk.text):
+            case Merged() as merged:
+                tracked.apart, proper = False, merged.apply(replaced.text)
+            case Conflict() as found:
+                keep_apart(self._editor, tracked, found)
+                proper = replaced.text
+        until = anyio.current_time() + _PUT_RIGHT_SECONDS
+        while anyio.current_time() < until:  # the user may go on typing
+            current = Normal(str(tracked.document.snapshot()))
+            try:
+                taken = ChangeSet.of(len(text), made).apply(text)
+            except ValueError:  # places that are no places there
+                break
+            if tracked.flight is not None or tracked.closed:
+                break
+            # What was typed since it was taken stays, also beside what comes back
+            raw = current.changes_in_raw(diff(taken, proper).map(diff(taken, current.text), before=True))
+            if raw.is_empty:
+                return
+            sent = await self._sender.send(tracked, raw, "Changed on disk")
+            if sent.landed:
+                return
+            if sent.flight.phase is Phase.DISPLACED:
+                what = "what was changed on the disk"
+                await self._sender.take_out(sent, "Changed on disk, taken back", what, tracked.name)
+            elif sent.flight.phase is not Phase.REFUSED:
+                break  # gone, or not answered at all
+            again = again or not self._sender.ever_applied
+            if again and await self._take_again(tracked, current, on_disk, normal(raw.apply(current.raw))):
+                return
+        self._editor.show("warning", f"{path} was changed on disk twice at once. Compare it before you save.")

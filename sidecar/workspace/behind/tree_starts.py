@@ -1,0 +1,203 @@
+"""TreeStart: what the files of one repository, or of a folder without git, were when a turn began.
+
+Files are noted by their stat. The last commit holds the contents of those that are as in it, in its line ends or in Windows'; the contents of the
+others are kept, within bounds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sidecar.core.file_state import FileState, link
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, line_ends, resolve
+from sidecar.disk.folder_files import Tree
+from sidecar.disk.git_head import Blob
+from sidecar.journal.turns import FolderStart, PreImage
+from sidecar.workspace.state.acts import now as file_time
+
+MAX_TEXT = 4 * 1024 * 1024
+"""Bytes of one file's contents."""
+MAX_TEXTS = 32 * 1024 * 1024
+"""Bytes of all contents kept for one turn."""
+MAX_KEPT = 2_000
+"""Files whose contents are kept for one turn."""
+MAX_COMPARED = 64 * 1024 * 1024
+"""Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+MAX_WITH_FOLDERS = 5_000
+"""Files of a tree up to which it is noted which folders are in it, empty ones as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was under a name when the turn began."""
+
+    state: FileState | None
+    """None: there was nothing, or `why` it is not known."""
+    stat: Stat | None = None
+    """Of the file; None: there was none, or a link."""
+    why: str = ""
+
+
+class Compared(NamedTuple):
+    """A file that was compared with the last commit."""
+
+    stat: Stat
+    """What it was then."""
+    object_id: str
+    """Of what it held, without the CRs if `crlf`; "": it is none that was looked for."""
+    crlf: bool
+    """Every line ended in CR LF."""
+
+
+@dataclass(slots=True)
+class Left:
+    """What one turn may still read and keep, of all its trees together."""
+
+    compared: int = field(default_factory=lambda: MAX_COMPARED)
+    texts: int = field(default_factory=lambda: MAX_TEXTS)
+    kept: int = field(default_factory=lambda: MAX_KEPT)
+
+
+@dataclass(slots=True)
+class TreeStart:
+    """Names are relative to `folder`. Everything here blocks for the disk; any thread."""
+
+    folder: str
+    """Canonical."""
+    commit: str
+    git_dir: str
+    head: Mapping[str, Blob]
+    stats: dict[str, Stat]
+    modes: dict[str, int]
+    links: dict[str, str]
+    began: int
+    """See acts.py."""
+    kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    folders: set[str] | None = None
+    """Names of the folders; None: too many to know."""
+    seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
+    """What files were when they were last asked for; only of those that changed."""
+    same: set[str] = field(default_factory=set[str])
+    """Names of files that are as in the last commit."""
+    crlf: set[str] = field(default_factory=set[str])
+    """Those of `same` in which every line ends in CR LF, and in LF in the commit (git's `eol=crlf` and `core.autocrlf`)."""
+
+    @classmethod
+    def take(cls, tree: Tree, left: Left, compared: dict[str, Compared]) -> TreeStart:
+        """`compared`: by path, what is known from earlier turns; it is brought up to date."""
+        commit = git_head.commit(tree.folder)
+        head = git_head.head(tree.folder, commit.id) if commit else {}
+        began = file_time()
+        there = folder_files.entries(tree.folder, tree.names)
+        commit_id, git_dir = ("", "") if commit is None else commit
+        start = cls(tree.folder, commit_id, git_dir, head, there.stats, there.modes, there.links, began)
+        if len(tree.names) <= MAX_WITH_FOLDERS:
+            start.folders = folder_files.folders(tree.folder)
+        with Roots([tree.folder]) as roots:
+            for name, stat in start.stats.items():
+                start._note(name, stat, roots, left, compared)
+        return start
+
+    def _note(self, name: str, stat: Stat, roots: Roots, left: Left, compared: dict[str, Compared]) -> None:
+        path, blob = os.path.join(self.folder, name), self.head.get(name)
+        known = compared.get(path)
+        data: bytes | None = None
+        if blob is not None and line_ends.may_be_same(blob.size, stat.size):
+            if (known is None or known.stat != stat) and stat.size <= min(left.compared, MAX_TEXT):
+                left.compared -= stat.size
+                data = _read(roots, path, stat)
+                if data is not None:
+                    known = compared[path] = _compare(data, stat, blob)
+            if known is not None and known.stat == stat and known.object_id == blob.object_id:
+                self.same.add(name)
+                if known.crlf:
+                    self.crlf.add(name)
+                return
+        if stat.size > min(MAX_TEXT, left.texts) or not left.kept:
+            return
+        if data is None:
+            data = _read(roots, path, stat)
+        if data is not None:
+            self.kept[name] = data
+            left.texts -= len(data)
+            left.kept -= 1
+
+    def saved(self, name: str, data: bytes, stat: Stat) -> None:
+        """The user saved a file: what is done to it now begins from there."""
+        self.stats[name], self.kept[name] = stat, data
+        self.modes.setdefault(name, 0o644)
+        self.same.discard(name)
+        self.links.pop(name, None)
+
+    def name(self, path: str) -> str | None:
+        """Relative to the folder, when it is beneath it."""
+        prefix = os.path.join(self.folder, "")
+        return path[len(prefix) :] if path.startswith(prefix) else None
+
+    def has(self, name: str) -> bool:
+        return name in self.stats or name in self.links
+
+    def held(self, names: Iterable[str]) -> dict[str, bytes]:
+        """What the last commit holds of those of these files that are as in it, by object id."""
+        ids = {self.head[name].object_id for name in names if name in self.same}
+        return git_head.contents(self.folder, ids, self.git_dir)
+
+    def before(self, name: str, held: Mapping[str, bytes]) -> Before:
+        """`held`: what the last commit holds of it."""
+        target, stat = self.links.get(name), self.stats.get(name)
+        if target is not None:
+            return Before(link(target))
+        if stat is None:
+            return Before(None)
+        if name in self.same:
+            data = held.get(self.head[name].object_id)
+            if data is None:
+                return Before(None, stat, "the commit that holds its text is gone")
+            data = line_ends.to_crlf(data) if name in self.crlf else data
+        else:
+            data = self.kept.get(name)
+            if data is None:
+                return Before(
+                    None, stat, "it was too large to keep, or too many files differed from the last commit"
+                )
+        return Before(FileState(data, self.modes.get(name, 0o644)), stat)
+
+    def for_journal(self) -> FolderStart:
+        texts: dict[str, PreImage] = {}
+        unknown: list[str] = []
+        for name in self.stats:
+            if name in self.same:
+                continue
+            data = self.kept.get(name)
+            image = None if data is None else decode(data)
+            if isinstance(image, Decoded):
+                texts[name] = PreImage(image.text, image.encoding, image.bom)
+            else:
+                unknown.append(name)
+        absent = [name for name in self.head if name not in self.stats]
+        return FolderStart(self.folder, self.commit, texts, absent, unknown, sorted(self.crlf))
+
+
+def _compare(data: bytes, stat: Stat, blob: Blob) -> Compared:
+    if len(data) == blob.size:
+        return Compared(stat, git_head.object_id(data, blob.object_id), crlf=False)
+    without = line_ends.from_crlf(data)
+    if without is not None and len(without) == blob.size:
+        return Compared(stat, git_head.object_id(without, blob.object_id), crlf=True)
+    return Compared(stat, "", crlf=False)
+
+
+def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
+    """The file's bytes, if it still is what it was when its stat was taken."""
+    found = resolve(roots, path, access="read")
+    if not isinstance(found, Resolved):
+        return None
+    with found:
+        if found.stat != stat:
+            return None
+        data = found.read_bytes(MAX_TEXT)
+        return None if isinstance(data, Refusal) else bytes(data)

@@ -1,0 +1,287 @@
+"""Unopened: what changed in files that are not open is journalled and put under review. They are compared with what they are known to have said
+(known_before.py), over what they said between acts (glimpses.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Decoded, Missing, Stat, decode
+from sidecar.workspace.behind.accounts import Accounts
+from sidecar.workspace.behind.entering import Entering
+from sidecar.workspace.behind.evidence import Named
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.glimpses import Glimpses, gone_at
+from sidecar.workspace.behind.known_before import KnownBefore, Then
+from sidecar.workspace.behind.legs import changes_of, raw_before
+from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.behind.whole_files import WholeFiles
+from sidecar.workspace.behind.whose import Part, Whose
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.places import locate
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+WAIT_SECONDS = 2.0
+"""How long a look at a file waits for a write of it that is under way."""
+Filled = Callable[[DocumentUri, "str | None", "str | None"], bool]
+"""Whether a file that said this, and now says that, is about to be filled by a command."""
+
+
+class Unopened:
+    """Of one workspace. Looks at nothing by itself."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        recorder: Recorder,
+        starts: TurnStarts,
+        whose: Whose,
+        files: FileReviews,
+        accounts: Accounts,
+        glimpses: Glimpses,
+        known: KnownBefore,
+        entering: Entering,
+        is_being_filled: Filled,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._recorder = recorder
+        self._starts = starts
+        self._whose = whose
+        self._files = files
+        self._accounts = accounts
+        self._glimpses = glimpses
+        self._known = known
+        self._entering = entering
+        self._is_being_filled = is_being_filled
+        self._whole = WholeFiles(state, editor, recorder, whose, files, glimpses)
+        self.whole_rows = self._whole.rows
+        self.left: dict[tuple[str, int], dict[str, str]] = {}
+        """By session and turn: files that changed in it and cannot be taken back, and why."""
+
+    async def look(
+        self,
+        session: Session,
+        path: str,
+        named: Named | None = None,
+        row: Changed | None = None,
+        *,
+        last: bool = False,
+    ) -> str:
+        """Whether a file has changed, how, and whose that is. `named`: by a call of the session's; `row`: what the session's turn began with;
+        `last`: it is not looked at again. In words, why the change cannot be taken back; "" else."""
+        state = self._state
+        if row is None and named is not None and path not in self._glimpses:
+            stat = state.storage.stat(named.path)
+            if stat == named.stat and not (stat is None and named.text is not None):
+                return ""
+        ticket = state.queues.take("", path, state.storage.order_key, "write")
+        try:
+            if not await ticket.turn(WAIT_SECONDS):
+                return ""  # what is being written now is seen by the next look
+            place = locate(state.storage, state.documents, session.roots, path, "read")
+            if isinstance(place, Refusal):
+                return ""
+            with place:
+                uri = place.uri
+                on_disk = place.on_disk
+                is_open = place.tracked is not None
+                stat = None if isinstance(on_disk, Missing) else on_disk.stat
+                mode = None if isinstance(on_disk, Missing) else on_disk.mode
+                data = None if isinstance(on_disk, Missing) else await state.storage.read_bytes(on_disk)
+                path = place.path
+            if is_open and stat is not None:
+                return ""  # the reconciler's
+            return await self.look_at(session, uri, path, stat, mode, data, named, row, last=last)
+        finally:
+            ticket.release()
+
+    async def look_at(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        stat: Stat | None,
+        mode: int | None,
+        data: bytes | Refusal | None,
+        named: Named | None = None,
+        row: Changed | None = None,
+        *,
+        last: bool,
+    ) -> str:
+        """As `look`, for whoever has the file's place in the queue, and has read it: `stat`, `mode`, `data`; None: there is no file."""
+        async with self._entering.one_at_a_time(uri):
+            for seen in self._glimpses.pop(path):
+                if self._accounts.has_newer(uri, seen.at):
+                    continue
+                await self._look(
+                    session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
+                )
+            at = gone_at(path) if stat is None else changed_at(stat)
+            return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
+
+    async def _look(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        named: Named | None,
+        row: Changed | None,
+        stat: Stat | None,
+        mode: int | None,
+        data: bytes | Refusal | None,
+        *,
+        at: int,
+        last: bool,
+    ) -> str:
+        then = await self._known.last(session, uri, path, named, row)
+        if then is None:
+            return ""
+        decoded = decode(data) if isinstance(data, bytes) else None
+        found = decoded if isinstance(decoded, Decoded) else None
+        is_text = (data is None or found is not None) and (then.state is None or then.text is not None)
+        now = None if found is None else found.text
+        if is_text and not last and self._is_being_filled(uri, then.text, now):
+            return ""
+        if named is not None:
+            named.stat = stat
+        why = then.why or (data.message if isinstance(data, Refusal) else "")
+        if why:
+            return self._lost(session, uri, path, named, found, why, gone=stat is None)
+        if not is_text or found is None or now is None or then.text is None:
+            return await self._look_at_bytes(session, uri, path, then, data, decoded, mode, at)
+        if now == then.text or (not then.exact and normal(now) == normal(then.text)):
+            return ""
+        await self._note(session, uri, path, then, found, at)
+        return ""
+
+    def _lost(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        named: Named | None,
+        found: Decoded | None,
+        why: str,
+        *,
+        gone: bool,
+    ) -> str:
+        """It changed, and what it said before nobody knows."""
+        self.left.setdefault((session.id, session.turn), {})[path] = why
+        self._accounts.says(uri, None if found is None else found.text, exact=True)
+        if named is not None and not named.quiet and not gone:
+            words = f"{shorten(escape(path), 300)} was changed by {session.agent} and cannot be taken back: {why}."
+            self._editor.show("warning", words)
+        return why
+
+    async def _look_at_bytes(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        path: str,
+        then: Then,
+        data: bytes | Refusal | None,
+        decoded: Decoded | Refusal | None,
+        mode: int | None,
+        at: int,
+    ) -> str:
+        """A file that came or went, or is or was not text."""
+        assert not isinstance(data, Refusal), "looked at before"
+        is_new = (
+            then.text is None and then.state is None and isinstance(decoded, Decoded) and bool(decoded.text)
+        )
+        if is_new and isinstance(decoded, Decoded) and not self._files.holds_bytes(path):
+            await self._note(session, uri, path, then, decoded, at)
+            return ""
+        state = None if data is None else FileState(data, mode or 0o644)
+        before = then.state
+        if before is None and then.text is not None:
+            encoded = self._state.storage.encode(then.text, then.like, path)
+            if isinstance(encoded, Refusal):
+                return encoded.message
+            before = FileState(encoded, then.mode)
+        if before == state or self._files.says(path, state):
+            return ""
+        if before is None:
+            self._state.made_folders |= self._starts.made_folders(session.id, path)
+        start = await self._known.at_start(uri, path)
+        after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
+        old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
+        parts = await self._whose.parts(
+            uri,
+            path,
+            None if old is None else normal(old),
+            None if after is None else normal(after),
+            at,
+            start,
+        )
+        self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
+        self._files.is_now(path, state)
+        if parts:
+            await self._whole.enter(path, before, state, parts[-1])
+        elif data is None:
+            self._whole.forget_review(uri)
+        return ""
+
+    async def _note(
+        self, session: Session, uri: DocumentUri, path: str, then: Then, found: Decoded, at: int
+    ) -> None:
+        """A text is another one now."""
+        now = found.text
+        before, compared = None if then.text is None else normal(then.text), normal(now)
+        line_ends = before == compared  # it is a change of all of it
+        if line_ends:
+            before, compared = then.text, now
+        if then.text is None:
+            self._state.made_folders |= self._starts.made_folders(session.id, path)
+        start = await self._known.at_start(uri, path, exact=line_ends)
+        parts = await self._whose.parts(uri, path, before, compared, at, start)
+        self._accounts.says(uri, now, exact=True, at=at)
+        gone = self._files.came(path)
+        if not parts:
+            self._is_nobodys(uri, now)
+            return
+        raw = then.text if then.exact or then.text is None else raw_before(then.text, now)
+        for part in parts:
+            after = now if part.after == compared else raw_before(part.after or "", now)
+            author = await self._entering.begin(part, path, raw, after, found.encoding, found.bom)
+            if author is not None:
+                if gone is not None:
+                    raw, author = gone.old_text, replace(author, created=gone.before is None)
+                self._enter_text(uri, part, author, raw, after)
+                await self._recorder.finish(author, "done")
+            raw, gone = after, None
+        if raw is not None:
+            self._state.documents.disk.seen(uri, normal(raw))
+
+    def _enter_text(
+        self, uri: DocumentUri, part: Part, author: Author, before: str | None, after: str
+    ) -> None:
+        tracked = self._state.documents.get(uri)
+        if tracked is not None:  # it was opened while this was journalled
+            self._entering.enter_opened(
+                tracked, part, author, None if before is None else normal(before), normal(after)
+            )
+            return
+        self._recorder.disk_edit(part.session, uri, author, before or "", changes_of(before or "", after))
+
+    def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
+        """The file's text came from the user, or is as it was when the turn began: so is what was under review in it."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None and not reviewed.live:
+            hunks = reviewed.ledger.hunks
+            reviewed.seen(Text.of(now))
+            if reviewed.ledger.hunks != hunks:
+                self._state.ledgers.moved(reviewed)

@@ -1,0 +1,92 @@
+"""WholeFiles: changes of files that are not changes of their text: symbolic links, modes, and files that came or went or are not text. Each is
+journalled and put under review as a row of its own (file_reviews.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sidecar.core.file_state import FileState
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import DocumentUri, from_path
+from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.glimpses import Glimpses
+from sidecar.workspace.behind.turn_starts import Changed
+from sidecar.workspace.behind.whose import Part, Whose
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.state import State
+
+
+class WholeFiles:
+    """Of one workspace."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        recorder: Recorder,
+        whose: Whose,
+        files: FileReviews,
+        glimpses: Glimpses,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._recorder = recorder
+        self._whose = whose
+        self._files = files
+        self._glimpses = glimpses
+
+    async def rows(self, rows: Sequence[Changed]) -> list[Changed]:
+        """Enters what of these changes is not of texts: symbolic links, modes, and files that were moved. → the others."""
+        left: list[Changed] = []
+        for row in rows:
+            was, old = row.before.state, row.path
+            if row.link is not None or (was is not None and was.is_link):
+                now = await self._files.found(old)
+                if not isinstance(now, Refusal) and was != now and not self._files.says(old, now):
+                    await self._enter_row(row, was, now)
+                continue
+            if was is not None and row.mode is not None and was.mode != row.mode:
+                now = FileState(was.data, row.mode)
+                if not self._files.says_mode(old, row.mode):
+                    await self._enter_row(row, was, now)
+            left.append(row)
+        return left
+
+    async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
+        uri = from_path(row.path)
+        at = self._glimpses.link_changed_at(row.path)
+        parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
+        self._files.is_now(row.path, now)
+        if parts:
+            await self.enter(row.path, was, now, parts[-1])
+
+    async def enter(
+        self, path: str, before: FileState | None, after: FileState | None, part: Part, moved_from: str = ""
+    ) -> None:
+        """Journals a change of a whole file, and puts it under review."""
+        author = await self._recorder.begin_file(part.session, path, before, after, call=part.call)
+        if isinstance(author, Refusal):
+            self._editor.show("warning", author.message)
+            return
+        uri = from_path(path)
+        if after is None:
+            self.forget_review(uri)
+        self._files.enter(path, before, after, author, moved_from)
+        if part.session is not None:
+            lines = before.data.count(b"\n") if before is not None and after is None else 0
+            part.session.touch(uri, 0, lines)
+        await self._recorder.finish(author, "done")
+
+    def forget_review(self, uri: DocumentUri) -> None:
+        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back."""
+        reviewed = self._state.ledgers.get(uri)
+        if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
+            reviewed.gone()
+            self._state.ledgers.moved(reviewed)
+
+
+def _shown(state: FileState | None) -> str | None:
+    """As a text that tells it from others."""
+    return None if state is None else f"{state.kind} {state.mode:o} {state.data.hex()}"

@@ -1,0 +1,78 @@
+"""Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
+
+1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
+   removed and is back with a text that it had before an agent changed it; that it is removed again, is a change. A text with which the user closed the file is the user's:
+   a save that was on its way.
+2. What tool calls that name the file say they made of it is that agent's.
+3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
+4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.behind.evidence import Evidence
+from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.state.disk_texts import DiskTexts
+from sidecar.workspace.state.sessions import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A change, or the part of it that led to `after` (compared form; None: the file is gone)."""
+
+    after: str | None
+    session: Session | None
+    """None: it is not known whose it is."""
+    call: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a file said at some time (compared form; None: there was no file)."""
+
+    text: str | None
+
+
+class Whose:
+    """Of one workspace."""
+
+    def __init__(self, evidence: Evidence, journal: Journal, disk: DiskTexts) -> None:
+        self._evidence = evidence
+        self._disk = disk
+        self._journal = journal
+
+    async def parts(
+        self, uri: DocumentUri, path: str, before: str | None, after: str | None, at: int, start: Known | None
+    ) -> list[Part]:
+        """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
+
+        `start`: what the file said when the turn began, where that is known."""
+        if not self._evidence.is_acting():
+            return []
+        if start is not None and start.text == after and not await self._was_back(path, before, after):
+            return []
+        if after is not None and self._disk.was_closed_with(uri, after, at):
+            return []
+        if await self._journal.put_back(path, after):
+            return []
+        if before is None and after is not None and await self._journal.held(path, after):
+            return []
+        found: list[Part] = []
+        if after is not None and (told := self._evidence.explained(uri, before, after)) is not None:
+            session, text, call = told
+            found.append(Part(text, session, call))
+            if text == after:
+                return found
+        whose = self._evidence.whose(uri, path, at, at)
+        if whose is not None:
+            return [Part(after, *whose)]
+        if self._evidence.during(path) is not None:
+            return [*found, Part(after, None)]
+        return found
+
+    async def _was_back(self, path: str, before: str | None, after: str | None) -> bool:
+        """Whether a file is removed that somebody had brought back."""
+        return after is None and before is not None and await self._journal.held(path, before)

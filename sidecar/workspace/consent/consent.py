@@ -1,0 +1,327 @@
+"""Consent: decides what is allowed without asking, and asks the user about the rest.
+
+The policy (`core.policy`) decides; the user answers what it leaves open. A question is built from the request that will be
+executed: the canonical path or the argv, never the agent's description of it. "Always" means this path, or exactly this command
+line in this folder, for this session.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Literal
+
+import anyio
+
+from sidecar.config import AgentCommand
+from sidecar.core.escape import escape, shorten
+from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import Missing
+from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Json, Option, Question
+from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.queues import Access
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+_REASONS = {
+    "secret": "it looks like a file with secrets",
+    "protected": "programs run what this file says",
+    "hard link": "the file has another name, perhaps outside the workspace",
+}
+
+SHOWN_WHOLE = 600
+"""Characters of a command that a question shows whole. VS Code cuts a message at 1,000, and folder and reason stand there too."""
+
+MOST_DECIDED = 1024
+"""How many decisions are cached: agents read the same files repeatedly."""
+
+OPTIONS = (
+    Option("reject", "reject_once", "Reject"),
+    Option("allow", "allow_once", "Allow once"),
+    Option("always", "allow_always", "Allow this file for this session"),
+)
+
+
+START_OPTIONS = (
+    Option("reject", "reject_once", "Do not start it"),
+    Option("allow", "allow_once", "Start it this once"),
+    Option("always", "allow_always", "Start it, and do not ask again"),
+)
+
+
+OFFER_OPTIONS = (
+    Option("reject", "reject_once", "Do not offer it"),
+    Option("allow", "allow_once", "Offer it this once"),
+    Option("always", "allow_always", "Offer it, and do not ask again"),
+)
+
+
+ADMIT_OPTIONS = (
+    Option("reject", "reject_once", "Do not allow it"),
+    Option("allow", "allow_once", "Allow it until it ends"),
+    Option("always", "allow_always", "Allow it, and do not ask again for this folder"),
+)
+
+
+ENTER_OPTIONS = (
+    Option("reject", "reject_once", "Leave this folder out"),
+    Option("allow", "allow_once", "Allow this folder for this session"),
+)
+
+
+RUN_OPTIONS = (
+    Option("reject", "reject_once", "Do not run it"),
+    Option("allow", "allow_once", "Run it this once"),
+    Option("always", "allow_always", "Allow exactly this command for this session"),
+)
+"""The last choice is omitted if the command sets variables: the question does not show their values."""
+
+
+class Consent:
+    """Asks the user through the editor. Every question can be withdrawn by its session."""
+
+    def __init__(
+        self, state: State, editor: Editor, matchers: Matchers, approvals: Approvals, audit: Audit
+    ) -> None:
+        self._approvals = approvals
+        self._audit = audit
+        self._starting: dict[str, anyio.Lock] = {}
+        self._state = state
+        self._editor = editor
+        self._matchers = matchers
+        self._decided: dict[tuple[str, str, Access, tuple[str, ...], int], Decision] = {}
+        """The policy's cached decisions; they depend only on the key."""
+        self._numbers = itertools.count(1)
+
+    async def to_read(self, session: Session, place: Place) -> Refusal | None:
+        """None when the place may be read."""
+        return await self._check(session, place, "read", "")
+
+    async def to_write(self, session: Session, place: Place) -> Refusal | None:
+        """None when the place may be written."""
+        match self._state.settings.writes:
+            case "deny":
+                return Refusal(Kind.DENIED_BY_POLICY, "writing is switched off by the user's settings")
+            case "ask":
+                return await self._check(session, place, "write", "the settings ask before every write")
+            case "review":
+                return await self._check(session, place, "write", "")
+
+    async def to_write_behind(self, session: Session, place: Place, reason: str) -> Refusal | None:
+        """None when the file of a clean open document may be written without the editor, which accepts no edits."""
+        words = f"the editor did not accept the edit ({reason or 'no reason given'}), so the file would be written on disk"
+        return await self._check(session, place, "write", words)
+
+    async def to_start(self, session: Session, command: AgentCommand) -> bool:
+        """Whether the agent may be started: its command was approved on this machine, or the user says so now."""
+        async with self._starting.setdefault(session.agent, anyio.Lock()):
+            if self._approvals.knows(command):
+                return True
+            argv = [command.command, *command.args]
+            words = (
+                f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
+            )
+            line = " ".join(map(_quoted, argv))
+            words += shorten(line, SHOWN_WHOLE) + "."
+            if command.env:
+                words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
+            details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
+            question = self._question(
+                session, "start", words, START_OPTIONS, "never started before", details, line
+            )
+            answer = await self.ask(question)
+            if answer == "always":
+                self._approvals.remember(command)
+            self._audit.record("start", session=session.id, agent=session.agent, argv=argv, answer=answer)
+            return answer in ("allow", "always")
+
+    async def to_offer(self, session: Session, name: str, server: AgentCommand, url: str) -> bool:
+        """Whether the agent may be given this MCP server: it was approved on this machine, or the user says so now."""
+        async with self._starting.setdefault("mcp", anyio.Lock()):
+            if self._approvals.knows(server):
+                return True
+            argv = [server.command, *server.args]
+            what = escape(url) if url else " ".join(map(_quoted, argv))
+            words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
+            words += f"{shorten(what, SHOWN_WHOLE)}."
+            if server.env:
+                words += f" It sets {shorten(', '.join(map(_quoted, sorted(server.env))), 300)}."
+            details: dict[str, object] = {"env": sorted(server.env), "cwd": session.cwd}
+            details |= {"target": url} if url else {"argv": argv}
+            question = self._question(
+                session, "start", words, OFFER_OPTIONS, "never offered from here before", details, what
+            )
+            answer = await self.ask(question)
+            if answer == "always":
+                self._approvals.remember(server)
+            self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
+            return answer in ("allow", "always")
+
+    async def to_admit(self, session: Session, *, again: bool) -> bool | None:
+        """Whether a guest may work in its folders; None when the user gave no answer. `again`: they stopped it, so that an earlier yes
+        does not count."""
+        folders = tuple(dict.fromkeys(root.path for root in session.roots.roots))
+        subject = _admission(session.agent, folders)
+        if not again and self._approvals.knows(subject):
+            return True
+        does = "read files" if self._state.settings.writes == "deny" else "read and change files"
+        where = shorten(", ".join(map(_quoted, folders)), SHOWN_WHOLE)
+        words = f"{escape(session.agent)} wants to {does} in {where}."
+        why = "you stopped it" if again else "it was not started from here"
+        options = ADMIT_OPTIONS[:-1] if again or len(where) > SHOWN_WHOLE else ADMIT_OPTIONS
+        details = {"target": folders[0]}
+        answer = await self.ask(self._question(session, "other", words, options, why, details))
+        if answer == "always":
+            self._approvals.remember(subject)
+        self._audit.record("guest", session=session.id, agent=session.agent, folders=folders, answer=answer)
+        return None if answer is None else answer in ("allow", "always")
+
+    async def to_sign_in(
+        self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
+    ) -> bool:
+        """Whether a command that an agent names may be run in a terminal, for the user to log in. `env`: names of what it sets."""
+        line = " ".join(map(_quoted, argv))
+        words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
+        words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
+        if env:
+            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
+        details = {"argv": list(argv), "cwd": folder, "env": list(env)}
+        why = "it is not the command you configured" if not env else "it sets variables"
+        question = self._question(session, "execute", words, RUN_OPTIONS[:-1], why, details, line)
+        answer = await self.ask(question)
+        self._audit.record("sign in", session=session.id, agent=session.agent, argv=list(argv), answer=answer)
+        return answer == "allow"
+
+    async def to_enter(self, session: Session, folder: str) -> bool:
+        """Whether a conversation that its agent offers may work in a folder (canonical) that the user did not open."""
+        name = _quoted(folder)
+        words = f"{escape(session.agent)} offers a conversation that reads and changes files in {shorten(name, SHOWN_WHOLE)},"
+        words += " which you have not opened."
+        details = {"target": folder}
+        why = "the agent named this folder, not you"
+        question = self._question(session, "other", words, ENTER_OPTIONS, why, details, name)
+        answer = await self.ask(question)
+        self._audit.record("folder", session=session.id, agent=session.agent, path=folder, answer=answer)
+        return answer == "allow"
+
+    async def to_run(
+        self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
+    ) -> Refusal | None:
+        """None when the command may be run in that folder (canonical). `env`: names of the variables that it sets."""
+        if self._state.settings.writes == "deny":
+            return Refusal(Kind.DENIED_BY_POLICY, "running commands is switched off by the user's settings")
+        command = (folder, *argv)
+        if not env and command in session.commands:
+            return None
+        line = " ".join(map(_quoted, argv))
+        shown = shorten(line, SHOWN_WHOLE)
+        words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
+        if env:
+            words += f" — it sets {shorten(', '.join(map(_quoted, env)), 300)}"
+        details = {"argv": list(argv), "cwd": folder, "env": list(env)}
+        options = RUN_OPTIONS[:-1] if env else RUN_OPTIONS
+        why = "it sets variables" if env else "not yet allowed in this session"
+        answer = await self.ask(self._question(session, "execute", words, options, why, details, line))
+        if answer == "always":
+            session.commands.add(command)
+        if answer in ("allow", "always"):
+            return None
+        return Refusal(Kind.DENIED_BY_USER, "the user did not allow this command")
+
+    async def ask(self, question: Question) -> str | None:
+        """The id of the chosen option; None when dismissed or withdrawn."""
+        session = self._state.sessions.get(question.session_id)
+        if session is None or not session.alive:
+            return None
+        answer: str | None = None
+        with anyio.CancelScope() as scope:
+            session.questions.add(scope)
+            try:
+                answer = await self._editor.ask(question)
+            finally:
+                session.questions.discard(scope)
+        if scope.cancelled_caught or not session.alive or all(o.id != answer for o in question.options):
+            answer = None
+        self._audit.record(
+            "question", session=session.id, action=question.action, text=question.text, answer=answer
+        )
+        return answer
+
+    def needs_no_question(self, path: str, roots: tuple[str, ...]) -> bool:
+        """Whether a file of this canonical path may be read without asking; `roots`: spellings of the root it is beneath. Any thread."""
+        return isinstance(decide(path, path, "read", self._matchers, roots=roots), Allow)
+
+    def must_ask(self, place: Place, access: Access) -> bool:
+        """Whether the policy leaves anything open about this place."""
+        return not isinstance(self._decide(place, access), Allow)
+
+    def _decide(self, place: Place, access: Access) -> Decision:
+        links = 1 if isinstance(place.on_disk, Missing) else place.on_disk.links
+        roots = place.on_disk.root.spellings
+        asked = place.requested, place.path, access, roots, links
+        decision = self._decided.get(asked)
+        if decision is None:
+            if len(self._decided) >= MOST_DECIDED:
+                self._decided.clear()
+            decision = decide(place.requested, place.path, access, self._matchers, roots=roots, links=links)
+            self._decided[asked] = decision
+        return decision
+
+    async def _check(self, session: Session, place: Place, access: Access, always: str) -> Refusal | None:
+        match self._decide(place, access):
+            case Deny():
+                return Refusal(
+                    Kind.DENIED_BY_POLICY, f"{place.requested} belongs to the system and is never served"
+                )
+            case Ask(reason=reason):
+                why = _REASONS[reason]
+            case Allow():
+                if not always:
+                    return None
+                why = always
+        if (access, place.path) in session.grants:
+            return None
+        verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
+        if not session.may_ask:
+            words = f"{place.requested} needs the user's permission, and agents ask only while a turn runs"
+            return Refusal(Kind.WITHDRAWN, words)
+        words = f"{escape(session.agent)} wants to {verb} {shorten(_quoted(place.path), 600)}: {why}."
+        answer = await self.ask(self._question(session, access, words, OPTIONS, why, {"target": place.path}))
+        if answer == "always":
+            session.grants.add((access, place.path))
+        if answer in ("allow", "always"):
+            return None
+        return Refusal(Kind.DENIED_BY_USER, f"the user did not allow to {verb} {place.requested}")
+
+    def _question(
+        self,
+        session: Session,
+        action: Literal["read", "write", "start", "execute", "other"],
+        words: str,
+        options: tuple[Option, ...],
+        why: str,
+        details: Json,
+        line: str = "",
+    ) -> Question:
+        """`line`: the command, escaped, that `words` show whole only up to SHOWN_WHOLE."""
+        number = f"{session.id}-{next(self._numbers)}"
+        whole = line if len(line) > SHOWN_WHOLE else ""
+        return Question(
+            number, session.id, action, words, options, why, details, guest=session.guest, whole=whole
+        )
+
+
+def _quoted(word: str) -> str:
+    """One word of a command line, or a name, clearly separated from its neighbours: blanks in it must not look like its end."""
+    shown = escape(word)
+    return (
+        shown
+        if shown and not any(c in shown for c in " '\"\\")
+        else "'" + shown.replace("'", "'\"'\"'") + "'"
+    )
+
+
+def _admission(agent: str, folders: Sequence[str]) -> AgentCommand:
+    """The subject of an approval. No program's name has a NUL in it, so this is never taken for the approval to start one."""
+    return AgentCommand("guest\0", (agent, *sorted(folders)))

@@ -1,0 +1,10 @@
+"""One door for every edit: journalled, sent, watched, judged, noted in the ledger.
+
+conflicts.py   Conflicts: places where an agent and the user changed the same lines, until somebody decides
+door.py        Door: the only way an edit reaches a document that is open in the editor, whoever requests it
+exact.py       Exact: whether an editor puts exactly a text on the disk that it is given for a file that nobody has open
+keeper.py      Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar
+recording.py   Recorder: enters an agent's change in the journal before it is made, and in the ledger afterwards
+sending.py     Sender: one edit on its way to the editor, and what became of it
+write_task.py  WriteTask, Replacing, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share
+"""

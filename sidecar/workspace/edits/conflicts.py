@@ -1,0 +1,200 @@
+"""Conflicts: places where an agent and the user changed the same lines, until somebody decides.
+
+There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes; the buffer stays, and the
+file differs. `write`: an agent's write through us was refused for that reason, and the agent was told. Each conflict stores the common
+base text and the text that the agent wants. The user's text is the document's current text, so the places are computed on request.
+A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when the texts no longer conflict.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sidecar.core.hunks import lines_of
+from sidecar.core.ledger import Author
+from sidecar.core.merge import Conflict, merge
+from sidecar.core.normal import Normal
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.ports.ports import EditorCapabilities, Json
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.sessions import Session
+
+Origin = Literal["disk", "write"]
+Outcome = Literal["mine", "agent", "saved", "closed", "gone"]
+"""How a conflict ended: decided for one side; saved over or closed by the user; or both sides fit together again."""
+
+MAX_OPEN = 200
+"""How many conflicts are kept: the newest ones."""
+
+
+@dataclass(slots=True)
+class Open:
+    """One document's conflict with one session, or with nobody known. Texts are in the compared form."""
+
+    id: str
+    tracked: Tracked
+    origin: Origin
+    base: str
+    theirs: str
+    """The text that the agent wants."""
+    session: Session | None
+    author: Author | None = None
+    """The author of the change on disk, which is already journalled."""
+    asked: bool = False
+    """The agent was asked to make its change again."""
+    on_its_way: bool = False
+    """It is decided, and the editor has not answered yet whether it did what that takes."""
+
+
+class Conflicts:
+    """All open conflicts of a workspace. Synchronous."""
+
+    def __init__(self, capabilities: Callable[[], EditorCapabilities]) -> None:
+        self._capabilities = capabilities
+        self._open: dict[str, Open] = {}
+        self._ids = itertools.count(1)
+        self.fits_again: Callable[[Tracked], None] = lambda tracked: None
+        """Requests that a document and its file are reconciled."""
+        self.moved: Callable[[Json], None] = lambda row: None
+        """Called for each conflict that is found, changes or ends, in the form of `rows`; with `outcome` when it ends."""
+
+    def __iter__(self) -> Iterator[Open]:
+        return iter(list(self._open.values()))
+
+    def get(self, conflict_id: str) -> Open | None:
+        return self._open.get(conflict_id)
+
+    def on_disk(self, tracked: Tracked) -> Open | None:
+        """The document's conflict with its file."""
+        return next((c for c in self if c.tracked is tracked and c.origin == "disk"), None)
+
+    def found(
+        self,
+        tracked: Tracked,
+        origin: Origin,
+        base: str,
+        theirs: str,
+        session: Session | None,
+        author: Author | None = None,
+    ) -> Open:
+        """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
+        us is one conflict, with the disk (opencode does both)."""
+        known = self.on_disk(tracked) if origin == "disk" else self._of_write(tracked, session)
+        twin = self._twin(tracked, origin, theirs)
+        if twin is not None:
+            if origin == "write":
+                return twin
+            if known is not None:
+                self.end(twin, "gone")
+            else:
+                known, twin.origin = twin, "disk"
+        if known is None:
+            known = Open(f"c{next(self._ids)}", tracked, origin, base, theirs, session, author)
+            self._open[known.id] = known
+            while len(self._open) > MAX_OPEN:
+                self.end(next(iter(self._open.values())), "gone")
+        else:
+            known.base, known.theirs, known.asked = base, theirs, False
+            if session is not None:
+                known.session, known.author = session, author or known.author
+        self.moved(self.row(known))
+        return known
+
+    def written(self, session: Session, uri: DocumentUri) -> None:
+        """This session's write to this document succeeded: its earlier refused write no longer matters."""
+        for conflict in self:
+            if (
+                conflict.origin == "write"
+                and conflict.session is session
+                and conflict.tracked.document.uri == uri
+            ):
+                self.end(conflict, "gone")
+
+    def ended(self, tracked: Tracked, outcome: Outcome) -> None:
+        """Ends every conflict of this document with its file; if the document was closed, also those about writes. What is being decided
+        about the file is not ended by that: editors tell a reload as closing and opening (Neovim, eglot)."""
+        for conflict in self:
+            if outcome == "closed" and conflict.origin == "disk" and conflict.on_its_way:
+                continue
+            if conflict.tracked is tracked and (conflict.origin == "disk" or outcome == "closed"):
+                self.end(conflict, outcome)
+
+    def end(self, conflict: Open, outcome: Outcome) -> None:
+        if self._open.pop(conflict.id, None) is not None:
+            self.moved({**self.row(conflict), "state": "closed", "outcome": outcome})
+
+    def rows(self, uri: DocumentUri | None = None) -> list[Json]:
+        """Open conflicts, with their current places in the documents. Those that are no longer conflicts end here."""
+        found: list[Json] = []
+        for conflict in self:
+            if uri is not None and conflict.tracked.document.uri != uri:
+                continue
+            row = self.row(conflict)
+            if row["hunks"] or conflict.tracked.looking.locked():
+                found.append(row)  # or the document is being reconciled with its file: its text is on its way
+            else:
+                self.end(conflict, "gone")
+                if conflict.origin == "disk":  # mirror and disk can be merged, and still differ
+                    conflict.tracked.apart = False
+                    conflict.tracked.saved, conflict.tracked.stat = conflict.base, None
+                    self.fits_again(conflict.tracked)
+        return found
+
+    def row(self, conflict: Open) -> dict[str, object]:
+        """`{conflictId, uri, version, state, origin, sessionId?, agent?, asked, hunks: [{range, base, mine, agent}]}`."""
+        document = conflict.tracked.document
+        snapshot = document.snapshot()
+        row: dict[str, object] = {
+            "conflictId": conflict.id,
+            "uri": document.client_uri or document.uri,
+            "version": document.version,
+            "state": "open",
+            "origin": conflict.origin,
+            "asked": conflict.asked,
+        }
+        if conflict.session is not None:
+            row |= {"sessionId": conflict.session.id, "agent": conflict.session.agent}
+        now = Normal(str(snapshot))
+        merged = merge(conflict.base, now.text, conflict.theirs)
+        hunks = merged.hunks if isinstance(merged, Conflict) else ()
+        can = self._capabilities()
+        place = can.coordinates.places(snapshot)
+        starts = list(itertools.accumulate(map(len, lines_of(now.text)), initial=0)) if hunks else []
+        shown: list[Json] = []
+        for hunk in hunks:
+            start = starts[hunk.start_line]
+            first = place(now.offset_in_raw(start))
+            last = place(now.offset_in_raw(start + len(hunk.ours)))
+            shown.append(
+                {
+                    "range": {
+                        "start": {"line": first.line, "character": first.character},
+                        "end": {"line": last.line, "character": last.character},
+                    },
+                    "base": hunk.base,
+                    "mine": hunk.ours,
+                    "agent": hunk.theirs,
+                }
+            )
+        row["hunks"] = shown
+        return row
+
+    def _twin(self, tracked: Tracked, origin: Origin, theirs: str) -> Open | None:
+        """The same change, arriving the other way. Editors and agents differ in the final line end."""
+        wish = theirs.rstrip("\n")
+        return next(
+            (
+                c
+                for c in self
+                if c.tracked is tracked and c.origin != origin and c.theirs.rstrip("\n") == wish
+            ),
+            None,
+        )
+
+    def _of_write(self, tracked: Tracked, session: Session | None) -> Open | None:
+        return next(
+            (c for c in self if c.tracked is tracked and c.origin == "write" and c.session is session), None
+        )

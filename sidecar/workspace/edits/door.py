@@ -1,0 +1,327 @@
+"""Door: the only way an edit reaches a document that is open in the editor, whoever requests it.
+
+    plan ─▶ journal ─▶ has the document changed? ─▶ send ─▶ judge ─▶ finish in the journal
+      ▲                        │ yes                          │ refused, or applied at a wrong place and taken out again
+      └────────────────────────┴──────────────────────────────┘
+
+An *intent* describes the edit: the plan for the current text, the journal entry, and what to do if the editor applies
+the edit at a wrong place. An agent's write (buffer_writes.py), a rejection (rejecting.py), a revert (applying.py) and a
+decided conflict (resolving.py) are intents. They differ only in plan, author and wording.
+
+The edit sent is always the plan for the exact current text. If the document changes while the journal is written, the
+edit is planned and journalled again. Nothing is planned while an edit of the document is unanswered.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.final_end import keep_final_end
+from sidecar.core.inflight import Phase
+from sidecar.core.misapplied import Separated
+from sidecar.core.normal import normal
+from sidecar.journal.entry import EntryState
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
+from sidecar.workspace.edits.write_task import Misplaced
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.queues import Queues, Ticket
+
+MAX_ATTEMPTS = 5
+"""How often one edit may be refused before it is given up."""
+MAX_MOVES = 50
+"""How often a document may change while the journal is written before the edit is given up."""
+
+End = TypeVar("End")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An edit planned for the current text. All texts are raw, as the editor has them."""
+
+    before: str
+    changes: ChangeSet
+    """Changes to `before`."""
+    after: str
+    """The text after the changes."""
+
+    @staticmethod
+    def of(before: str, changes: ChangeSet) -> Planned:
+        return Planned(before, changes, changes.apply(before))
+
+
+@dataclass(frozen=True, slots=True)
+class Right(Generic[End]):
+    """What a document is to say in which an edit came to a wrong place."""
+
+    wanted: str
+    landing: Landing | None = None
+    end: Stop[End] | None = None
+    """The answer then; None: plan again."""
+    journal: EntryState = "failed"
+    """What becomes of the edit's entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Generic[End]):
+    """Send nothing more. `end` is the intent's answer."""
+
+    end: End
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The document has the planned text."""
+
+    tracked: Tracked
+    """The document at the end. It is a different one if it was closed and opened again meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """The editor refused every attempt; nothing was changed."""
+
+    tracked: Tracked
+    reason: str
+    """The editor's reason, or "" if it gives none."""
+    stood_still: bool = False
+    """The document did not change either, so nothing explains the refusals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The editor has not said whether it applied an edit to the document. It may still apply it."""
+
+    sent: Sent | None = None
+    """This edit; None if it was not sent because an earlier one is unanswered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The document was closed, or the editor has disconnected."""
+
+    tracked: Tracked
+    reason: str = ""
+    is_unseen: bool = False
+    """The edit may be in a buffer that nobody sees."""
+    misplaced: Misplaced | None = None
+    """The edit had come to it before, at a wrong place, and may have been saved there."""
+
+
+Result: TypeAlias = Stop[End] | Landed | NotTaken | Unanswered | Gone
+
+
+class Intent(ABC, Generic[End]):
+    """An edit that somebody wants made to one document."""
+
+    label: str
+    """The editor's name for the undo step."""
+    path: str
+    """The file, as it is named to the user."""
+    goes_on_on_disk = False
+    """A document that is closed meanwhile is changed on the disk instead, and an edit at a wrong place taken out there."""
+
+    async def prepare(self, tracked: Tracked) -> None:
+        """May do the work of `plan` in advance, in a thread, as far as it depends on the texts only."""
+        return
+
+    @abstractmethod
+    def plan(self, tracked: Tracked) -> Planned | Stop[End]:
+        """Plans the edit for the document's current text. Synchronous."""
+
+    @abstractmethod
+    async def journal(self, planned: Planned) -> str | Stop[End]:
+        """Journals the edit; durable when this returns. Returns the entry's id."""
+
+    @abstractmethod
+    def already(self, tracked: Tracked, planned: Planned) -> End:
+        """The answer when nothing is left of the plan to be sent."""
+
+    @abstractmethod
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
+        """What to call when the planned change was seen in the document. Asked for right before sending."""
+
+    @abstractmethod
+    def what(self) -> str:
+        """What came to a wrong place, in words for the user: "Claude's edit"."""
+
+    @abstractmethod
+    def left_there(self) -> End:
+        """The answer if the edit is at a wrong place and cannot reliably be taken out."""
+
+    def withdrawn(self) -> Stop[End] | None:
+        """Returns an answer if the requester is gone. Called after journalling, right before sending."""
+        return None
+
+    def right(self, found: Separated) -> Right[End]:
+        """What the document is to say when the editor made the edit at a wrong place: the text without it, and then it is planned again."""
+        return Right(found.without)
+
+    def taken_out(self, sent: Sent) -> None:
+        """Called when an edit at a wrong place has been taken out again."""
+
+    def undone(self) -> Stop[End] | None:
+        """The user took an edit at a wrong place back themselves. None: plan again."""
+        return None
+
+    async def ended_late(self, landed: Landed | None) -> None:
+        """Called with the edit's result after the caller stopped waiting. `landed`: None if the edit was not applied."""
+
+
+class Door:
+    """Carries intents out."""
+
+    def __init__(
+        self, editor: Editor, sender: Sender, journal: Journal, queues: Queues, tasks: Background
+    ) -> None:
+        self._editor = editor
+        self._sender = sender
+        self._journal = journal
+        self._queues = queues
+        self._tasks = tasks
+
+    async def edit(self, tracked: Tracked, intent: Intent[End], ticket: Ticket | None = None) -> Result[End]:
+        """Carries out an intent. `ticket`: its place in the document's queue, which stays shut until the editor
+        answers.
+        """
+        can = self._editor.capabilities
+        refusals = moves = stood_still = 0
+        reason = "it does not offer versioned workspace edits"
+        while refusals < MAX_ATTEMPTS and moves < MAX_MOVES:
+            if not tracked.closed:
+                await intent.prepare(tracked)
+            if not await tracked.rest(ANSWER_SECONDS):
+                return Unanswered()
+            if tracked.closed:
+                return Gone(tracked, "the document was closed")
+            planned = intent.plan(tracked)
+            if isinstance(planned, Stop):
+                return planned
+            planned = self._fitted(planned)
+            if planned.changes.is_empty:
+                return Stop(intent.already(tracked, planned))
+            if not (can.apply_edit and can.document_changes):
+                return NotTaken(tracked, reason, stood_still=True)
+            moment = _moment(tracked)
+            entry = await intent.journal(planned)
+            if isinstance(entry, Stop):
+                return entry
+            if _moment(tracked) != moment or tracked.flight is not None:
+                moves += 1
+                await self._journal.finish(entry, "failed")
+                continue
+            withdrawn = intent.withdrawn()
+            if withdrawn is not None:
+                await self._journal.finish(entry, "failed")
+                return withdrawn
+            landing = intent.landing(tracked, planned)
+            sent = await self._sender.send(tracked, planned.changes, intent.label, landing)
+            tracked = sent.tracked
+            if not sent.flight.has_ended:
+                self.hold(ticket, partial(self._late, intent, sent, entry))
+                return Unanswered(sent)
+            ended = await self._ended(intent, sent, entry)
+            if ended is not None:
+                return ended
+            refusals += 1
+            stood_still += not sent.watch.edits
+            reason = sent.reason
+        return NotTaken(tracked, reason, stood_still == refusals and not moves)
+
+    def _fitted(self, planned: Planned) -> Planned:
+        """For an editor of lines, without what it does to the final line end."""
+        if not self._editor.capabilities.keeps_lines:
+            return planned
+        changes = keep_final_end(planned.before, planned.changes)
+        return planned if changes is planned.changes else Planned.of(planned.before, changes)
+
+    async def _ended(
+        self, intent: Intent[End], sent: Sent, entry: str, *, late: bool = False
+    ) -> Stop[End] | Landed | Gone | None:
+        """Does what the end of an edit asks for (`core.inflight.ACTIONS`). None: plan it again. `late`: there is nobody to plan it for."""
+        match sent.flight.phase:
+            case Phase.EXACT | Phase.THERE:
+                await self._journal.finish(entry, "done")
+                return Landed(sent.tracked)
+            case Phase.DISPLACED:
+                return await self._put_right(intent, sent, entry, late=late)
+            case Phase.REFUSED:
+                await self._journal.finish(entry, "failed")
+                return None
+            case _:
+                await self._journal.finish(entry, "unknown")
+                return self._gone(intent, sent)
+
+    def _gone(self, intent: Intent[End], sent: Sent) -> Gone:
+        tracked, without = sent.tracked, sent.flight.without() if sent.tracked.closed else None
+        if without is None:
+            return Gone(tracked, sent.reason, sent.flight.is_unseen)
+        if sent.watch.saved_over and not intent.goes_on_on_disk:
+            self._editor.show(
+                "warning",
+                f"The editor applied {intent.what()} in the wrong place in {intent.path}, which was saved and closed. "
+                "Compare the file with what you had.",
+            )
+        return Gone(tracked, sent.reason, misplaced=Misplaced(tracked.text(), normal(without)))
+
+    async def _put_right(
+        self, intent: Intent[End], sent: Sent, entry: str, *, late: bool
+    ) -> Stop[End] | None:
+        """The editor made it at a wrong place, or nobody can say where."""
+
+        def right(found: Separated) -> Right[End]:
+            to_say: Right[End] = Right(found.without) if late else intent.right(found)
+            fitted = self._fitted(Planned.of(found.without, diff(found.without, to_say.wanted)))
+            return replace(to_say, wanted=fitted.after)
+
+        label, what = f"{intent.label}, put right", intent.what()
+        corrected = await self._sender.correct(sent, label, what, intent.path, right)
+        if corrected.left:
+            await self._journal.finish(entry, "unknown")
+            return Stop(intent.left_there())
+        said = corrected.right
+        await self._journal.finish(entry, "failed" if said is None else said.journal)
+        if corrected.reached_into:
+            self._editor.show(
+                "info",
+                f"The editor put {what} where you were typing in {intent.path}. "
+                "The text that it replaced is restored. Check the lines around it.",
+            )
+        if corrected.is_undone:
+            return intent.undone()
+        if said is None:
+            return None
+        intent.taken_out(sent)
+        return said.end
+
+    def hold(self, ticket: Ticket | None, work: Callable[[], Awaitable[None]]) -> None:
+        """Runs `work` in the background. The ticket's document queue stays shut meanwhile."""
+        hold = self._queues.hold(ticket) if ticket is not None else None
+
+        async def held() -> None:
+            try:
+                await work()
+            finally:
+                if hold is not None:
+                    hold.release()
+
+        self._tasks.start_soon(held)
+
+    async def _late(self, intent: Intent[End], sent: Sent, entry: str) -> None:
+        """The answer may still come, and the edit with it."""
+        await sent.settled.wait()
+        ended = await self._ended(intent, sent, entry, late=True)
+        await intent.ended_late(ended if isinstance(ended, Landed) else None)
+
+
+def _moment(tracked: Tracked) -> tuple[int, int, bool]:
+    """A value that stays equal as long as nothing happens to the document."""
+    document = tracked.document
+    return document.incarnation, document.version, tracked.closed

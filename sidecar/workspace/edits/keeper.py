@@ -1,0 +1,147 @@
+"""Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar.
+
+When hunks appear, disappear or are reviewed, the document's ledger is stored with the text that contains its hunks. When the
+document is opened again, even after a crash, the ledger is restored and brought up to the editor's current text. Ledgers of files
+in the workspace's folders that are not open are restored when the sidecar starts, and brought up to the text on disk.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import anyio
+
+from sidecar.core.kept_hunks import from_json, to_json
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Resolved
+from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.state import State
+
+log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """Stores changed ledgers, one document at a time, only their newest state."""
+
+    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
+        self._state = state
+        self._journal = journal
+        self._editor = editor
+        self._tasks = tasks
+        self._moved: dict[DocumentUri, Reviewed] = {}
+        self._storing = False
+        self._stored = anyio.Event()
+        state.ledgers.moved = self.moved
+
+    def moved(self, reviewed: Reviewed) -> None:
+        """Hunks of this document appeared, disappeared or were reviewed."""
+        self._moved[reviewed.uri] = reviewed
+        if not self._storing:
+            self._storing = True
+            self._stored = anyio.Event()
+            self._tasks.start_soon(self._store)
+
+    async def restore(self, tracked: Tracked) -> None:
+        """The document was opened: its stored ledger, if any, is active when this returns."""
+        uri = tracked.document.uri
+        if self._state.ledgers.get(uri) is not None:
+            return
+        kept = await self._journal.load_ledger(uri)
+        if kept is None or tracked.closed or self._state.ledgers.get(uri) is not None:
+            return
+        if tracked.document.desynchronised is not None:
+            return
+        reviewed = self._restored(uri, kept)
+        if reviewed is not None:
+            reviewed.opened(tracked.document.snapshot())
+            self.moved(reviewed)
+
+    async def restore_all(self, folders: Sequence[str]) -> None:
+        """Ledgers of files beneath `folders` (absolute paths) that are not open. Files that are gone or are not text are left alone."""
+        if not folders:
+            return
+        storage = self._state.storage
+        roots = storage.roots(folders)
+        if isinstance(roots, Refusal):
+            return
+        with roots:
+            for uri in map(DocumentUri, await self._journal.ledger_uris()):
+                path = to_path(uri)
+                if path is None or self._is_known(uri):
+                    continue
+                file = storage.resolve(roots, path, "read")
+                if not isinstance(file, Resolved):
+                    continue
+                with file:
+                    kept = await self._journal.load_ledger(uri)
+                    decoded = await storage.read(file)
+                if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
+                    continue
+                reviewed = self._restored(uri, kept)
+                if reviewed is not None:
+                    reviewed.seen(Text.of(decoded.text))
+                    self.moved(reviewed)
+
+    async def stored(self) -> None:
+        """Until the journal has everything that moved."""
+        while self._storing:
+            await self._stored.wait()
+
+    async def renew(self, folders: Sequence[str]) -> None:
+        """For a workspace without an editor: forgets what it knows and restores what the journal has, since another process may have
+        changed or reviewed these files in the meantime."""
+        await self.stored()
+        for reviewed in self._state.ledgers:
+            self._state.ledgers.forget(reviewed.uri)
+        await self.restore_all(folders)
+
+    def _is_known(self, uri: DocumentUri) -> bool:
+        """An open document restores its own ledger."""
+        return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
+
+    def _restored(self, uri: DocumentUri, kept: tuple[str, bytes]) -> Reviewed | None:
+        text, hunks = kept
+        try:
+            found = from_json(hunks)
+        except (ValueError, KeyError, TypeError) as error:
+            log.error("the review of %s cannot be restored: %s", uri, error)
+            return None
+        if any(text[h.start : h.end] != h.text for h in found):
+            log.error("the review of %s does not fit its text; it is dropped", uri)
+            return None
+        return self._state.ledgers.restore(uri, text, found)
+
+    async def _store(self) -> None:
+        await anyio.lowlevel.checkpoint()  # changes at the same moment are stored and shown together
+        try:
+            while self._moved:
+                moved, self._moved = self._moved, {}
+                self._editor.changes_moved([r.uri for r in moved.values()])
+                for reviewed in moved.values():
+                    await self._store_one(reviewed)
+        finally:
+            self._storing = False
+            self._stored.set()
+
+    async def _store_one(self, reviewed: Reviewed) -> None:
+        hunks = reviewed.ledger.hunks
+        if hunks:
+            text = self.text_of(reviewed)
+            raw = await aside(len(text), lambda: to_json(hunks))
+            await self._journal.save_ledger(reviewed.uri, str(text), raw)
+        elif not reviewed.is_gone:  # it may be on another branch
+            await self._journal.forget_ledger(reviewed.uri)
+
+    def text_of(self, reviewed: Reviewed) -> Text:
+        """The text that contains the hunks now. The ledger learns of changes during an edit of ours only afterwards."""
+        tracked = self._state.documents.get(reviewed.uri)
+        if tracked is None or not reviewed.live:
+            return reviewed.text
+        return tracked.settled_text()

@@ -1,0 +1,229 @@
+"""Recorder: enters an agent's change in the journal before it is made, and in the ledger afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import Position, Text
+from sidecar.core.units import Encoding
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Decoded, decode
+from sidecar.journal.entry import UNKNOWN, Entry, EntryState, JournalFailed
+from sidecar.journal.writing import lines_changed as lines_between
+from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.state.ledgers import changes_as_steps
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class DiskChange:
+    """What is noted of a change on the disk, worked out from its texts."""
+
+    before: Text
+    after: Text
+    lines: tuple[int, int]
+    """Added and removed."""
+
+    @staticmethod
+    def of(before: str, changes: ChangeSet) -> DiskChange:
+        text = Text.of(before)
+        return DiskChange(text, Text.of(changes.apply(before)), lines_changed(text, changes))
+
+
+class Recorder:
+    """Joins journal and ledger for everything that changes text on an agent's behalf."""
+
+    def __init__(self, state: State, journal: Journal) -> None:
+        self._state = state
+        self._journal = journal
+
+    async def begin(
+        self,
+        session: Session,
+        path: str,
+        before: str | None,
+        after: str | None,
+        via: str,
+        encoding: str = "utf-8",
+        bom: bytes = b"",
+        call: str | None = None,
+    ) -> Author | Refusal:
+        """Journals a change that is about to be made; durable when this returns. The author names it from now on.
+
+        `call`: the tool call it belongs to, where that is known."""
+        if before is None:
+            self._state.made_folders |= missing_folders(path)
+        entry = Entry(
+            session.id,
+            session.agent,
+            session.turn,
+            call or session.current_tool_call(),
+            session.cwd,
+            path,
+            before,
+            after,
+            encoding,
+            bom,
+            "editor" if via == "editor" else "disk",
+        )
+        return await self._begun(entry, unknown=False)
+
+    async def begin_unknown(
+        self, path: str, before: str | None, after: str | None, encoding: str = "utf-8", bom: bytes = b""
+    ) -> Author | Refusal:
+        """As `begin`, for a change that was found and is not known to be anybody's: it belongs to no session."""
+        entry = Entry("", UNKNOWN, 0, None, os.path.dirname(path), path, before, after, encoding, bom, "disk")
+        return await self._begun(entry, unknown=True)
+
+    async def begin_file(
+        self,
+        session: Session | None,
+        path: str,
+        before: FileState | None,
+        after: FileState | None,
+        call: str | None = None,
+    ) -> Author | Refusal:
+        """As `begin`, for what is under a name as a whole."""
+        texts = [_decoded(state) for state in (before, after)]
+        like = next((text for text in texts if text is not None), None)
+        encoding, bom = ("utf-8", b"") if like is None else (like.encoding, like.bom)
+        entry = Entry(
+            "" if session is None else session.id,
+            UNKNOWN if session is None else session.agent,
+            0 if session is None else session.turn,
+            None if session is None else call or session.current_tool_call(),
+            os.path.dirname(path) if session is None else session.cwd,
+            path,
+            None if texts[0] is None else texts[0].text,
+            None if texts[1] is None else texts[1].text,
+            encoding,
+            bom,
+            "disk",
+            (before, after),
+        )
+        return await self._begun(entry, unknown=session is None)
+
+    async def _begun(self, entry: Entry, *, unknown: bool) -> Author | Refusal:
+        try:
+            entry_id = await self._journal.begin(entry)
+        except JournalFailed as failed:
+            return Refusal(
+                Kind.JOURNAL_FAILED,
+                f"{entry.path} was not written, because it could not be journalled first: {failed}",
+            )
+        agent = "" if unknown else entry.agent
+        created = entry.before is None and (entry.states is None or entry.states[0] is None)
+        return Author(entry.session, entry.turn, entry_id, entry.tool_call, created, agent, unknown=unknown)
+
+    async def finish(self, author: Author, state: EntryState) -> None:
+        await self._journal.finish(author.write, state)
+
+    def live_edit(
+        self,
+        session: Session,
+        uri: DocumentUri,
+        author: Author,
+        counted: tuple[ChangeSet, tuple[int, int]] | None = None,
+    ) -> Callable[[Text, ChangeSet, Text], None]:
+        """Returns the callback for when an open document's text was changed as planned. `counted`: changes, and the `lines_changed` by them."""
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            tracked = self._state.documents.get(uri)
+            is_open = tracked is not None
+            if tracked is not None:
+                tracked.last_author = author
+            reviewed = self._state.ledgers.at(uri, before, live=is_open)
+            reviewed.ledger.agent_edit(before, changes, after, author)
+            if not is_open:  # closed since: reopening it shows whether the disk has it
+                reviewed.text = after
+            as_counted = counted is not None and counted[0] == changes
+            session.touch(
+                uri, *(counted[1] if counted is not None and as_counted else lines_changed(before, changes))
+            )
+            session.changed_at[uri] = first_line(before, changes)
+            self._state.ledgers.moved(reviewed)
+
+        return applied
+
+    def corrected_edit(
+        self, session: Session, uri: DocumentUri, author: Author, without: str
+    ) -> Callable[[Text, ChangeSet, Text], None]:
+        """What to call when an open document's text was changed, and an edit at a wrong place, without which it says `without`, was
+        taken out of it by the same change. Its arrival was noted as the user's; that it goes is theirs too, and only what is
+        changed then is the agent's."""
+
+        def applied(before: Text, changes: ChangeSet, after: Text) -> None:
+            is_open = self._state.documents.get(uri) is not None
+            reviewed = self._state.ledgers.at(uri, before, live=is_open)
+            proper = Text.of(without)
+            for step in changes_as_steps(diff(str(before), without)):
+                reviewed.user_edit(step, len(proper), lambda: proper)
+            if not is_open:
+                reviewed.text = proper
+            self.live_edit(session, uri, author)(proper, diff(without, str(after)), after)
+
+        return applied
+
+    def disk_edit(
+        self,
+        session: Session | None,
+        uri: DocumentUri,
+        author: Author,
+        before: str,
+        changes: ChangeSet,
+        known: DiskChange | None = None,
+    ) -> None:
+        """A file that is not open was changed on the disk; `session`: by whom, where that is known. `known`: of this change."""
+        known = known or DiskChange.of(before, changes)
+        text, after = known.before, known.after
+        reviewed = self._state.ledgers.at(uri, text, live=False)
+        reviewed.ledger.agent_edit(text, changes, after, author)
+        reviewed.text = after
+        if session is not None:
+            session.touch(uri, *known.lines)
+            session.changed_at[uri] = first_line(text, changes)
+        self._state.ledgers.moved(reviewed)
+
+
+def _decoded(state: FileState | None) -> Decoded | None:
+    decoded = None if state is None or state.is_link else decode(state.data)
+    return decoded if isinstance(decoded, Decoded) else None
+
+
+def missing_folders(path: str) -> set[str]:
+    """The folders above it that are not there."""
+    found: set[str] = set()
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        found.add(folder)
+        folder = os.path.dirname(folder)
+    return found
+
+
+def first_line(text: Text, changes: ChangeSet) -> int:
+    """The first line that is changed, from 0."""
+    return text.position_at(changes.edits[0].start, Encoding.UTF_32).line if changes.edits else 0
+
+
+def lines_changed(text: Text, changes: ChangeSet) -> tuple[int, int]:
+    """Lines added and removed, as a diff of whole lines would count them: a word put into a line is one of each."""
+    if not changes.edits:
+        return 0, 0
+    first = text.position_at(changes.edits[0].start, Encoding.UTF_32).line
+    last = text.position_at(changes.edits[-1].end, Encoding.UTF_32).line
+    start = text.offset_at(Position(first, 0), Encoding.UTF_32)
+    before = text.lines(first, last - first + 1)
+    after: list[str] = []
+    at = 0
+    for edit in changes.edits:
+        after += (before[at : edit.start - start], edit.new)
+        at = edit.end - start
+    return lines_between(before, "".join(after) + before[at:])

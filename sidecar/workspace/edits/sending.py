@@ -1,0 +1,376 @@
+"""Sender: one edit on its way to the editor, and what became of it. One attempt; whether to plan again is the door's to decide.
+
+What follows from what is decided in `core/inflight.py`; this hands it the answer, the changes of the document and the time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import anyio
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.coordinates import TextEdit
+from sidecar.core.diff import diff
+from sidecar.core.inflight import (
+    SECONDS,
+    Action,
+    Astray,
+    Event,
+    InFlight,
+    Phase,
+    is_same,
+    led_to,
+    made_untold,
+)
+from sidecar.core.misapplied import Separated
+from sidecar.core.text import Text
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Editor, EditorGone
+from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.watch import News, Watch
+
+ANSWER_SECONDS = SECONDS[Phase.ASKED]
+MIRROR_SECONDS = SECONDS[Phase.GRANTED]
+RELOAD_SECONDS = 0.5
+"""How long an editor gets to reload a changed file by itself."""
+_CORRECTIONS = 5
+"""How often an edit at a wrong place is put right that newer typing keeps there."""
+_MAX_UNSEEN = 8
+"""The newest edits of unknown whereabouts that are remembered."""
+
+
+class Request:
+    """An applyEdit under way; its answer can be awaited several times, by whoever is still interested."""
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.answer: EditAnswer | None = None
+        """None once answered: the editor is gone."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """An edit that was sent, and what became of it: `flight` says."""
+
+    flight: InFlight
+    tracked: Tracked
+    """The document it is in: another one when it was closed and opened again on the way."""
+    watch: Watch
+    request: Request
+    landing: Landing | None
+    settled: anyio.Event = field(default_factory=anyio.Event)
+
+    @property
+    def landed(self) -> bool:
+        return self.flight.phase in (Phase.EXACT, Phase.THERE)
+
+    @property
+    def reason(self) -> str:
+        """Why it did not, in words."""
+        answer = self.request.answer
+        if answer is None:
+            return "the editor's connection ended"
+        if not answer.applied:
+            return answer.reason
+        if self.flight.closed:
+            return "the document was closed"
+        return "the editor said that it applied the edit, but its text does not show it"
+
+    def event(self) -> Event | None:
+        """The answer, when there is one that the edit has not been told."""
+        if self.flight.phase is not Phase.ASKED or not self.request.answered.is_set():
+            return None
+        answer = self.request.answer
+        if answer is None:
+            return Event.HUNG_UP
+        return Event.YES if answer.applied else Event.NO
+
+    def moves_to(self, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]) -> None:
+        """The document is open again as `tracked`; the rest as in `InFlight.opens_again`."""
+        self.tracked.rests(self.flight)
+        self.watch.close()
+        self.tracked = tracked
+        self.watch = Watch(tracked.document, self.flight.expected, text, edits, self.watch.news)
+        self.flight.opens_again(self.watch, known)
+        tracked.sends(self.flight, self.watch.news)
+
+
+class Reload:
+    """A change on the disk that the editor may take over."""
+
+    def __init__(self, sent: Sent) -> None:
+        self._sent = sent
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether the editor did so, in that time. Ends it."""
+        try:
+            return await self._sent.watch.wait(seconds)
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        self._sent.watch.close()
+        self._sent.tracked.settles(self._sent.flight, self._sent.landing)
+
+
+@dataclass(slots=True)
+class Followed:
+    """A document while something else than an edit is asked of the editor."""
+
+    tracked: Tracked
+    waiting: Watch
+    """Of that document; who waits for it is woken when the document is opened again."""
+    watch: Watch | None = None
+    """Of the document that was opened under the same name since, from its opening on."""
+
+
+class ToSay(Protocol):
+    """What a document is to say in which an edit of ours came to a wrong place."""
+
+    @property
+    def wanted(self) -> str: ...
+    @property
+    def landing(self) -> Landing | None: ...
+
+
+Right = TypeVar("Right", bound=ToSay)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """The text without the edit."""
+
+    wanted: str
+    landing: Landing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(Generic[Right]):
+    """How an edit at a wrong place ended. `left`: how many edits of ours may still be there, with those that were to put it right."""
+
+    left: int = 0
+    is_undone: bool = False
+    """The user took it back."""
+    right: Right | None = None
+    """What the document says now; None when nothing of the edit is in it."""
+    reached_into: bool = False
+    """Somebody typed into it; a person should look at the result."""
+
+
+class Sender:
+    """Sends edits; the editor's answers are collected by tasks of `tasks`."""
+
+    def __init__(self, editor: Editor, tasks: Background) -> None:
+        self._editor = editor
+        self._tasks = tasks
+        self.ever_applied = False
+        """This editor has taken an edit at least once. One that never does (Kate) is told from one that is being typed in."""
+        self._misplaces = False
+        """It has made one at a wrong place."""
+        self._under_way: list[Sent] = []
+        self._unseen: deque[Sent] = deque(maxlen=_MAX_UNSEEN)
+        """Made, says the editor, and nobody has seen where: perhaps in a buffer that it shows later."""
+        self._followed: list[Followed] = []
+
+    async def send(
+        self, tracked: Tracked, changes: ChangeSet, label: str, landing: Landing | None = None
+    ) -> Sent:
+        """Sends `changes` of the document's text as it is in this moment: nothing is awaited before the request is out.
+
+        `landing` is called once the expected text was seen, before anything newer is looked at; also when that is late.
+        Without it the edit is like one of the editor's own. When the answer does not come in time, the edit returned has not ended."""
+        document = tracked.document
+        before = document.snapshot()
+        edits = self._editor.capabilities.coordinates.edits(before, changes)
+        sent = self._begin(tracked, led_to(before, changes), landing, changes, edits)
+        edit = DocumentEdit(document.client_uri, document.version, edits)
+        sent.request = self.dispatch(label, edit, sent.watch.news)
+        self._under_way.append(sent)
+        ended = True
+        try:
+            ended = await self._follow(sent)
+        finally:
+            if ended:
+                self._settle(sent)
+            else:
+                self._tasks.start_soon(self._late, sent)
+        return sent
+
+    def reload(self, tracked: Tracked, text: Text, landing: Landing) -> Reload:
+        """The disk is about to say `text`: when the editor takes that over by itself, `landing` is called as for an edit sent."""
+        return Reload(self._begin(tracked, text, landing, ChangeSet(0)))
+
+    def _begin(
+        self,
+        tracked: Tracked,
+        expected: Text,
+        landing: Landing | None,
+        changes: ChangeSet,
+        edits: Sequence[TextEdit] = (),
+    ) -> Sent:
+        watch = Watch(tracked.document, expected)
+        coordinates = self._editor.capabilities.coordinates
+        is_disks = tracked.is_on_disk(expected)
+        flight = InFlight(watch, edits, changes, coordinates, is_disks=is_disks, misplaces=self._misplaces)
+        tracked.sends(flight, watch.news)
+        return Sent(flight, tracked, watch, Request(), landing)
+
+    def dispatch(self, label: str, edit: DocumentEdit, news: News | None = None) -> Request:
+        """Puts the request on the wire before it returns."""
+        answer = self._editor.apply_edit(label, edit)
+        request = Request()
+
+        async def collect() -> None:
+            try:
+                request.answer = await answer
+            except EditorGone:
+                request.answer = None
+            finally:
+                request.answered.set()
+                if news is not None:
+                    news.ring()
+
+        self._tasks.start_soon(collect)
+        return request
+
+    async def _follow(self, sent: Sent, *, patiently: bool = False) -> bool:
+        """Whether the edit has ended; False when its answer is missing for too long, unless `patiently`."""
+        flight = sent.flight
+        while not flight.has_ended:
+            phase = flight.phase
+            with anyio.move_on_after(None if patiently and phase is Phase.ASKED else SECONDS[phase]):
+                while flight.phase is phase:
+                    if sent.event() is None:
+                        await sent.watch.news.wait()
+                    flight.on(sent.event() or Event.MOVED, sent.tracked)
+            if flight.phase is phase and flight.on(Event.TIME, sent.tracked) is Action.TELL:
+                return False
+        return True
+
+    async def _late(self, sent: Sent) -> None:
+        """An edit whose answer was given up: what it did is noted all the same."""
+        await self._follow(sent, patiently=True)
+        self._settle(sent)
+
+    def _settle(self, sent: Sent) -> None:
+        flight = sent.flight
+        self._under_way.remove(sent)
+        self.ever_applied = self.ever_applied or sent.landed or flight.phase is Phase.DISPLACED
+        self._misplaces = self._misplaces or flight.phase is Phase.DISPLACED
+        sent.watch.close()
+        sent.tracked.settles(flight, sent.landing)
+        if flight.is_unseen:
+            self._unseen.append(sent)
+        sent.settled.set()
+
+    # Documents that are closed and opened again
+
+    def reopened(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
+        """A document was opened, with `text`; `edits` of it were told already."""
+        uri = tracked.document.uri
+        known = tracked.earlier_on_disk(text)
+        for sent in self._under_way:
+            if sent.tracked.closed and sent.tracked.document.uri == uri:
+                sent.moves_to(tracked, text, edits, known)
+        for sent in [s for s in self._unseen if s.tracked.document.uri == uri]:
+            self._unseen.remove(sent)
+            self._seen_at_last(sent, tracked, text, edits, known)
+        for followed in self._followed:
+            if followed.tracked.closed and followed.tracked.document.uri == uri:
+                followed.tracked = tracked
+                followed.watch = Watch(tracked.document, text, text, edits)
+                followed.waiting.news.ring()
+
+    def _seen_at_last(
+        self, sent: Sent, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]
+    ) -> None:
+        """The document is open again, long after an edit of which nobody knew what had become. Made where it was meant, it is the
+        agent's; elsewhere it goes, for the agent was told to read again."""
+        flight, coordinates = sent.flight, self._editor.capabilities.coordinates
+        found = made_untold(text, flight.edits, known, coordinates)
+        if found is None:
+            return
+        there, made = found
+        if is_same(there, flight.made_for):
+            if sent.landing is not None:
+                sent.landing(there, made, text)
+            return
+        sent.tracked = tracked
+        sent.watch = Watch(tracked.document, flight.expected, there, [*reversed(made.edits), *edits])
+        flight.story = sent.watch
+
+        async def take_out() -> None:
+            await tracked.rest(ANSWER_SECONDS)
+            sent.watch.close()
+            await self.take_out(sent, "taken back", "an edit", tracked.name)
+
+        self._tasks.start_soon(take_out)
+
+    @contextmanager
+    def following(self, tracked: Tracked, watch: Watch) -> Generator[Followed]:
+        """`watch` is of the document. Notes whether the document is closed and opened again meanwhile. Its versions then start
+        again and may be equal by chance.
+        """
+        followed = Followed(tracked, watch)
+        self._followed.append(followed)
+        try:
+            yield followed
+        finally:
+            self._followed.remove(followed)
+            if followed.watch is not None:
+                followed.watch.close()
+
+    # Edits at wrong places
+
+    async def take_out(self, sent: Sent, label: str, what: str, path: str) -> None:
+        """Takes an edit that came to a wrong place out again; `what` and `path` as in `correct`."""
+        await self.correct(sent, label, what, path, lambda found: TakenOut(found.without))
+
+    async def correct(
+        self, sent: Sent, label: str, what: str, path: str, right: Callable[[Separated], Right]
+    ) -> Corrected[Right]:
+        """Has the document say what `right` makes of its text without the edit, which came to a wrong place. Where nobody can say what
+        that text is, nothing more is tried, and the user is told that `what` (in words) is in `path`."""
+        astray = Astray(sent.flight.attempt, self._editor.capabilities.coordinates)
+        tracked = sent.tracked
+        for _ in range(_CORRECTIONS):
+            if tracked.closed or tracked.flight is not None:
+                break
+            now = tracked.document.snapshot()
+            found = astray.without(now)
+            if found is None:
+                if len(astray) == 1 and not sent.flight.looks_made:
+                    return Corrected()
+                break
+            if found.is_undone and len(astray) == 1:
+                return Corrected(is_undone=True)
+            to_say = right(found)
+            if to_say.wanted == str(now):
+                if to_say.landing is not None:
+                    to_say.landing(now, ChangeSet(len(now)), now)
+                return Corrected(right=to_say, reached_into=found.reached_into)
+            then = await self.send(tracked, diff(str(now), to_say.wanted), label, to_say.landing)
+            tracked = then.tracked
+            if then.landed:
+                return Corrected(right=to_say, reached_into=found.reached_into)
+            if then.flight.phase not in (Phase.DISPLACED, Phase.REFUSED):
+                break
+            astray.followed_by(then.flight)
+            if not len(astray):
+                return Corrected()
+        self._editor.show("warning", at_a_wrong_place(what, path, len(astray)))
+        return Corrected(len(astray))
+
+
+def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
+    """Tells the user about `edits` of ours that only the user can take out with certainty."""
+    times = "once" if edits == 1 else f"{edits} times"
+    return (
+        f"The editor applied {what} in the wrong place in {path}. "
+        f"Your own text is complete: undo {times} to take the edit back."
+    )

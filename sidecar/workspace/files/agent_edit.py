@@ -1,0 +1,173 @@
+"""AgentEdit: the intent for an agent's write to a document that is open in the editor. See door.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from sidecar.core.belief import Candidate
+from sidecar.core.ledger import Author
+from sidecar.core.merge import Conflict
+from sidecar.core.misapplied import Separated
+from sidecar.core.normal import Normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.core.writes import EditText, NoChange, Plan
+from sidecar.workspace.edits.door import Intent, Landed, Planned, Right, Stop
+from sidecar.workspace.edits.recording import Recorder, lines_changed
+from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changing, misapplied, withdrawn
+from sidecar.workspace.files.reads import desynchronised
+from sidecar.workspace.ports.aside import LARGE, aside
+from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.state import State
+
+Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
+"""Called for a refused write, with the texts that it could have been based on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkedOut:
+    """A plan for these texts."""
+
+    candidates: tuple[Candidate, ...]
+    before: str
+    plan: Plan | Refusal
+    edit: Planned | None
+    lines: tuple[int, int]
+    """Added and removed by the edit."""
+
+
+class AgentEdit(Intent[Refusal | None]):
+    """Makes the document's text what an agent wants, merged with everybody else's work. Its end None means that the
+    document has that text.
+    """
+
+    goes_on_on_disk = True
+
+    def __init__(self, state: State, recorder: Recorder, tell: Tell, task: WriteTask, place: Place) -> None:
+        self.label = task.session.agent
+        self.path = place.path
+        self._state = state
+        self._recorder = recorder
+        self._tell = tell
+        self._task = task
+        self._place = place
+        self._uri = place.uri
+        """Of the document, which may be open by another name."""
+        self._author: Author | None = None
+        """The author of the latest attempt."""
+        self._ahead: _WorkedOut | None = None
+
+    async def prepare(self, tracked: Tracked) -> None:
+        """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
+        snapshot = tracked.document.snapshot()
+        size = len(snapshot) + len(self._task.content)
+        if size > LARGE:
+            before, candidates = str(snapshot), self._candidates(tracked.document.uri)
+            self._ahead = await aside(size, lambda: self._worked_out(candidates, before))
+
+    def _worked_out(self, candidates: tuple[Candidate, ...], before: str) -> _WorkedOut:
+        now = Normal(before)
+        plan = self._task.plan(candidates, now.text)
+        edit, lines = None, (0, 0)
+        if isinstance(plan, EditText):
+            changes = now.changes_in_raw(plan.changes)
+            known = plan.after if changes is plan.changes else None
+            edit = Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
+            lines = lines_changed(Text.of(before), changes) if len(before) > LARGE else (0, 0)
+        return _WorkedOut(candidates, before, plan, edit, lines)
+
+    def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
+        task, place = self._task, self._place
+        if tracked.document.desynchronised is not None:
+            return Stop(desynchronised(place.requested))
+        if task.replacing is None and self._state.came_from_disk(
+            task.session, tracked, task.wanted, task.ticket.moment
+        ):
+            return Stop(None)
+        before = str(tracked.document.snapshot())
+        candidates = self._candidates(tracked.document.uri)
+        ahead = self._ahead
+        if ahead is None or ahead.before != before or ahead.candidates != candidates:
+            ahead = self._ahead = self._worked_out(candidates, before)
+        match ahead.plan:
+            case NoChange():
+                return Stop(None)
+            case Refusal() as refusal:
+                return Stop(refusal)
+            case Conflict() as found:
+                self._tell(task, tracked, candidates, found)
+                return Stop(conflict(place.requested, found))
+            case EditText():
+                assert ahead.edit is not None
+                return ahead.edit
+            case _:
+                assert_never(ahead.plan)
+
+    def already(self, tracked: Tracked, planned: Planned) -> None:
+        return None
+
+    async def journal(self, planned: Planned) -> str | Stop[Refusal | None]:
+        begun = await self._recorder.begin(
+            self._task.session, self.path, planned.before, planned.after, "editor"
+        )
+        if isinstance(begun, Refusal):
+            return Stop(begun)
+        self._author = begun
+        return begun.write
+
+    def withdrawn(self) -> Stop[Refusal | None] | None:
+        return None if self._task.may_begin else Stop(withdrawn(self._place.requested))
+
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
+        assert self._author is not None, "journalled first"
+        self._uri = tracked.document.uri
+        ahead = self._ahead
+        known = (
+            (planned.changes, ahead.lines)
+            if ahead is not None and ahead.edit is planned and len(ahead.before) > LARGE
+            else None
+        )
+        return self._recorder.live_edit(self._task.session, self._uri, self._author, known)
+
+    def what(self) -> str:
+        return f"{self.label}'s edit"
+
+    def left_there(self) -> Refusal:
+        return misapplied(self._place.requested)
+
+    def right(self, found: Separated) -> Right[Refusal | None]:
+        """What an agent was shown is known, so that its edit is not only taken out but made where it belongs."""
+        assert self._author is not None, "journalled first"
+        task, uri = self._task, self._uri
+        landing = self._recorder.corrected_edit(task.session, uri, self._author, found.without)
+        if found.is_undone:  # by the user, who does not want it: the rest only has to go
+            return Right(found.without, landing, self.undone())
+        without = Normal(found.without)
+        plan = task.plan(self._candidates(uri), without.text)
+        match plan:
+            case EditText():
+                wanted = without.changes_in_raw(plan.changes).apply(without.raw)
+                return Right(wanted, landing, Stop(None), "done")
+            case NoChange():
+                return Right(found.without, landing, Stop(None))
+            case Refusal():
+                return Right(found.without, landing, Stop(plan))
+            case Conflict():
+                return Right(found.without, landing, Stop(conflict(self._place.requested, plan)))
+            case _:
+                assert_never(plan)
+
+    def undone(self) -> Stop[Refusal | None]:
+        return Stop(kept_changing(self._place.requested))
+
+    async def ended_late(self, landed: Landed | None) -> None:
+        if landed is not None:
+            self._task.believe(self._state.beliefs, landed.tracked.document.uri)
+
+    def _candidates(self, uri: DocumentUri) -> tuple[Candidate, ...]:
+        """The texts that the write may be based on."""
+        return self._state.candidates(self._task.session, uri, self._task.ticket.moment)

@@ -1,0 +1,287 @@
+"""BufferWriter: writes to documents that the editor has open, or can open: brought together with the disk, edited
+(door.py), saved by policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+
+from sidecar.core.belief import Candidate
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Mark
+from sidecar.core.merge import Conflict
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.writes import conflicting_base
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.edits.conflicts import Conflicts
+from sidecar.workspace.edits.door import Door, Gone, Landed, NotTaken, Stop, Unanswered
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.sending import Sender
+from sidecar.workspace.edits.write_task import (
+    WriteDone,
+    WriteTask,
+    editor_refused,
+    kept_changing,
+    outcome_unknown,
+    unseen,
+)
+from sidecar.workspace.files.agent_edit import AgentEdit
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Saved
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.ledgers import changes_as_steps
+from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+Saving = Literal["agents", "users", "rejection"]
+"""What is saved: an agent's write, the user's own text, or a text that was put back and has to stay as it is."""
+
+LEFT_TO_THE_USER = "this editor leaves saving to the user"
+COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
+OPEN_SECONDS = 5.0
+"""How long an editor may take to open a document it was asked for."""
+_LOOKS = 3
+"""How often a document is looked at that is closed and opened again meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untaken:
+    """The editor takes no edits at all; the document was clean (`clean`) or has unsaved text."""
+
+    clean: bool
+    reason: str
+
+
+class BufferWriter:
+    """Writes through the editor."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        sender: Sender,
+        reconciler: Reconciler,
+        recorder: Recorder,
+        door: Door,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._sender = sender
+        self._door = door
+        self._reconciler = reconciler
+        self._recorder = recorder
+        self.conflicts: Conflicts | None = None
+        """Told of writes that were refused because the user changed the same lines, and of those that were made."""
+
+    async def write(
+        self, task: WriteTask, place: Place, tracked: Tracked
+    ) -> WriteDone | Gone | Untaken | Refusal:
+        """Makes the open document say what the agent wants, and saves it by policy. Gone: it was closed on the way, and the disk is
+        the truth now."""
+        tracked = await self._looked_at(tracked)
+        was_user_dirty = tracked.is_user_dirty()
+        intent = AgentEdit(self._state, self._recorder, self._tell, task, place)
+        result = await self._door.edit(tracked, intent, task.ticket)
+        match result:
+            case Stop():
+                if result.end is not None:
+                    return result.end
+            case Landed():
+                pass
+            case NotTaken():
+                if self._sender.ever_applied and not result.stood_still:
+                    return kept_changing(place.requested)
+                return Untaken(result.tracked.is_clean(), result.reason)
+            case Unanswered():
+                return outcome_unknown(place.requested)
+            case Gone():
+                if result.is_unseen:
+                    return unseen(place.requested)
+                return result if result.tracked.closed else editor_refused(place.requested, result.reason)
+        uri = tracked.document.uri
+        task.believe(self._state.beliefs, uri)
+        if self.conflicts is not None:
+            self.conflicts.written(task.session, uri)
+        now = self._state.documents.get(uri)
+        if now is not None and (snapshot := now.document.snapshot()).says(task.result):
+            snapshot.remember(
+                task.result
+            )  # which is believed now, so it is kept anyway; the next write begins with it
+        done = await self.settle(tracked, was_user_dirty)
+        if done.note == COULD_NOT_SAVE:
+            task.session.unsaved.add(tracked.document.uri)
+        return done
+
+    async def _looked_at(self, tracked: Tracked) -> Tracked:
+        """The document as it is when mirror and disk were brought together. Neovim closes it and opens it again for that."""
+        for _ in range(_LOOKS):
+            await self._reconciler.look(tracked)
+            now = self._state.documents.get(tracked.document.uri)
+            if now is None or now is tracked:
+                break
+            tracked = now
+        return tracked
+
+    async def save_again(self, session: Session) -> None:
+        """Saves what could not be saved after a write, unless the user has worked on it since."""
+        while session.unsaved:
+            tracked = self._state.documents.get(session.unsaved.pop())
+            if tracked is None or tracked.is_clean():
+                continue
+            if not tracked.is_user_dirty() and (await self.save(tracked)).saved:
+                continue
+            path = to_path(tracked.document.uri) or tracked.document.uri
+            self._editor.show(
+                "warning", f"{path} has changes of {session.agent} that could not be saved; save it yourself."
+            )
+
+    async def open(self, uri: DocumentUri) -> Tracked | None:
+        """Has the editor open the file; None when it does not."""
+        try:
+            await self._editor.open(uri)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            return None
+        return await self.appearance(uri)
+
+    async def open_undecodable(self, uri: DocumentUri) -> Tracked | None:
+        """The same for a file whose encoding only the editor may know. None, and closed again, when it reads it with another one."""
+        tracked = await self.open(uri)
+        if tracked is None or tracked.is_clean():
+            return tracked
+        await self.close(tracked)
+        return None
+
+    async def read_undecodable(self, uri: DocumentUri) -> Text | None:
+        """What the editor reads in such a file."""
+        tracked = await self.open_undecodable(uri)
+        if tracked is None:
+            return None
+        text = tracked.document.snapshot()
+        await self.close(tracked)
+        return text
+
+    async def appearance(self, uri: DocumentUri) -> Tracked | None:
+        """The document once the editor has announced it; None when it does not in time."""
+        with anyio.move_on_after(OPEN_SECONDS):
+            tracked = await self._state.documents.appearance(uri)
+            await tracked.observed.wait()
+            return tracked
+        return self._state.documents.get(uri)
+
+    async def close(self, tracked: Tracked) -> None:
+        """Has the editor close what was opened for a write only."""
+        try:
+            await self._editor.close(tracked.document.client_uri)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            pass  # a tab more is no harm
+
+    async def save(self, tracked: Tracked, *, whose: Saving = "agents") -> WriteDone:
+        """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
+        document = tracked.document
+        await self._reconciler.look(tracked)
+        if tracked.apart or not self._reconciler.is_current(tracked):
+            return WriteDone(saved=False, note=COULD_NOT_SAVE)
+        raw = document.snapshot()
+        before = normal(str(raw))
+        reviewed = self._state.ledgers.get(document.uri)
+        mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
+        exact = whose == "rejection"
+        tracked.text_at_save = None
+        tracked.saving = True
+        try:
+            answer = await self._editor.save(document.client_uri, document.version, exact=exact)
+        except (EditorGone, EditorRefused, EditorTimeout):
+            answer = Saved(False)
+        finally:
+            tracked.saving = False
+        if not answer.saved:
+            return WriteDone(saved=False, note=COULD_NOT_SAVE)
+        if exact and not answer.typed:
+            # Perhaps put there behind the document, after a save that formatted it: that is no change from outside
+            moment = self._state.beliefs.moment()
+            self._state.documents.disk.written(document.uri, raw, moment, by_editor=True)
+        if whose == "agents" and mark is not None and not answer.typed:
+            self._aftermath(tracked, mark, raw)
+        await self._reconciler.look(tracked)
+        # At the very save: what the user typed since is nothing the agent could know, nor is what was typed until then.
+        after = before if tracked.text_at_save is None else normal(str(tracked.text_at_save))
+        # One that was closed and opened again has the same version, so that it was saved all the same.
+        by_itself = not answer.typed and not tracked.closed
+        put_back = exact and document.snapshot() == raw
+        if after != before and by_itself and not put_back:
+            self._state.beliefs.formatted(document.uri, before, after)
+        return WriteDone(saved=True)
+
+    def _aftermath(self, tracked: Tracked, since: Mark, before: Text) -> None:
+        """What the save itself changed goes with the agent's work that was saved, and is nobody's."""
+        after, now = tracked.text_at_save, tracked.document.snapshot()
+        reviewed = self._state.ledgers.get(tracked.document.uri)
+        if (
+            after is None
+            or after == before
+            or tracked.last_author is None
+            or reviewed is None
+            or not reviewed.live
+        ):
+            return
+        done = reviewed.ledger.aftermath(
+            since, before, diff(str(before), str(after)), after, tracked.last_author
+        )
+        if done:
+            for step in changes_as_steps(diff(str(after), str(now))):
+                reviewed.ledger.user_edit(step, len(now), lambda: now)
+            self._state.ledgers.moved(reviewed)
+
+    def _tell(
+        self, task: WriteTask, tracked: Tracked, candidates: Sequence[Candidate], found: Conflict
+    ) -> None:
+        """The user hears of a conflict once a turn and document: the agent will read again and retry."""
+        session, uri = task.session, tracked.document.uri
+        if self.conflicts is not None:
+            base = conflicting_base(candidates, tracked.text(), task.wanted)
+            if base is not None:
+                self.conflicts.found(tracked, "write", base, task.wanted, session)
+        if uri in session.told or self._editor.capabilities.conflicts:
+            return
+        session.told.add(uri)
+        line = found.hunks[0].start_line + 1
+        path = to_path(uri) or uri
+        self._editor.show(
+            "info",
+            f"{session.agent} wanted to change {path} near line {line}, where you did. Your text stays; the agent was told.",
+        )
+
+    async def settle(self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents") -> WriteDone:
+        """Saves by policy what an edit of `tracked` led to. Where the user closed the document on the way and the edit opened it
+        again, it is saved and closed, as they left it."""
+        now = self._state.documents.get(tracked.document.uri)
+        if now is None or now is tracked:
+            return await self.save_by_policy(tracked, was_user_dirty, whose=whose)
+        if not self._editor.capabilities.save:
+            return WriteDone(saved=False, note=LEFT_TO_THE_USER)
+        done = await self.save(now, whose=whose)
+        if done.saved:
+            await self.close(now)
+        return done
+
+    async def save_by_policy(
+        self, tracked: Tracked, was_user_dirty: bool, *, whose: Saving = "agents"
+    ) -> WriteDone:
+        """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""
+        policy = self._state.settings.after_write
+        if policy == "never":
+            return WriteDone(saved=False, note="saving after a write is switched off")
+        if policy == "save-if-was-clean" and was_user_dirty:
+            return WriteDone(
+                saved=False, note="the user has unsaved changes in this file, so it was not saved"
+            )
+        if not self._editor.capabilities.save:
+            return WriteDone(saved=False, note=LEFT_TO_THE_USER)
+        return await self.save(tracked, whose=whose)

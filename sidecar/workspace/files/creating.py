@@ -1,0 +1,95 @@
+"""Creator: a new file made in the editor, with its text, as one undoable step; saved, and closed again."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+
+from sidecar.core.coordinates import TextEdit
+from sidecar.core.ledger import Author
+from sidecar.core.normal import BOM
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Position, Text
+from sidecar.workspace.behind.behind import Behind
+from sidecar.workspace.behind.legs import changes_of
+from sidecar.workspace.edits.door import Door
+from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.edits.sending import ANSWER_SECONDS, Request, Sender
+from sidecar.workspace.edits.write_task import WriteDone, WriteTask, kept_changing, outcome_unknown, withdrawn
+from sidecar.workspace.files.buffer_writes import OPEN_SECONDS, BufferWriter
+from sidecar.workspace.ports.ports import DocumentEdit
+from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.state import State
+
+
+class Creator:
+    """For clients that create files and save."""
+
+    def __init__(
+        self,
+        state: State,
+        sender: Sender,
+        door: Door,
+        buffers: BufferWriter,
+        recorder: Recorder,
+        behind: Behind,
+    ) -> None:
+        self._state = state
+        self._door = door
+        self._sender = sender
+        self._buffers = buffers
+        self._recorder = recorder
+        self._behind = behind
+
+    async def create(self, task: WriteTask, place: Place) -> WriteDone | Refusal | None:
+        """None when the editor did not take it: then the file is made on the disk. Never while it may still come to it: the text
+        would be there twice."""
+        text = task.content.removeprefix(BOM)
+        await self._behind.before_write(place.uri, place.path, place.on_disk, None)
+        author = await self._recorder.begin(task.session, place.path, None, text, "editor")
+        if isinstance(author, Refusal):
+            return author
+        if not task.may_begin:
+            await self._recorder.finish(author, "failed")
+            return withdrawn(place.requested)
+        start = Position(0, 0)
+        edits = (TextEdit(start, start, text),) if text else ()
+        edit = DocumentEdit(place.uri, None, edits, create=True)
+        request = self._sender.dispatch(f"{task.session.agent} creates a file", edit)
+        with anyio.move_on_after(ANSWER_SECONDS):
+            await request.answered.wait()
+        if not request.answered.is_set():
+            # what the answer brings is noted and saved all the same
+            self._door.hold(task.ticket, partial(self._late, task, place, request, author))
+            return outcome_unknown(place.requested)
+        return await self._answered(task, place, request, author)
+
+    async def _late(self, task: WriteTask, place: Place, request: Request, author: Author) -> None:
+        await request.answered.wait()
+        await self._answered(task, place, request, author)
+
+    async def _answered(
+        self, task: WriteTask, place: Place, request: Request, author: Author
+    ) -> WriteDone | Refusal | None:
+        session = task.session
+        tracked = None
+        if request.answer is not None and request.answer.applied:
+            tracked = await self._buffers.appearance(place.uri)
+        if tracked is None:
+            await self._recorder.finish(author, "failed")
+            return None
+        if not await tracked.becomes(task.wanted, OPEN_SECONDS):
+            await self._recorder.finish(author, "unknown")
+            return kept_changing(place.requested)
+        now = tracked.document.snapshot()
+        author, before = self._behind.came(place.path, author)
+        applied = self._recorder.live_edit(session, place.uri, author)
+        applied(Text.of(before), changes_of(before, str(now)), now)
+        tracked.user_dirty = False
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+        await self._recorder.finish(author, "done")
+        done = await self._buffers.save(tracked)
+        if done.saved:
+            await self._buffers.close(tracked)
+        return done

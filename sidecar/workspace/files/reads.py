@@ -1,0 +1,182 @@
+"""read: returns the text for a path: the buffer's if the file is open, the disk's if it is not."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sidecar.core.normal import BOM, normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.serve import Served, first_line, serve
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.disk import Missing
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.queues import Ticket
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+
+class Undecodable(Protocol):
+    async def read_undecodable(self, uri: DocumentUri) -> Text | None:
+        """What the editor reads in a file that is not UTF-8; None when it reads something else than its bytes."""
+        ...
+
+
+class Reader:
+    """Serves reads. The ticket is the caller's to release."""
+
+    def __init__(self, state: State, reconciler: Reconciler, consent: Consent, buffers: Undecodable) -> None:
+        self._buffers = buffers
+        self._state = state
+        self._reconciler = reconciler
+        self._consent = consent
+
+    async def read(self, ticket: Ticket, line: int | None, limit: int | None) -> str | Refusal:
+        """`line` from 1 (0 and None mean 1), `limit` in lines. Records what was served as the session's belief."""
+        if isinstance(start := first_line(line, limit), Refusal):
+            return start
+        if not await ticket.turn():
+            return Refusal(
+                Kind.OUTCOME_UNKNOWN,
+                f"your earlier write of {ticket.path} has not ended yet; try again later",
+            )
+        session = self._state.sessions.get(ticket.session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        found = locate(self._state.storage, self._state.documents, session.roots, ticket.path, "read")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            missing = isinstance(place.on_disk, Missing) and place.tracked is None
+            if missing and not self._consent.must_ask(place, "read"):
+                return not_found(ticket.path)
+            # whether a secret exists is told only after a question
+            refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
+            if refused is not None:
+                return refused
+            if place.tracked is not None:
+                return await self._from_buffer(session, place, line, limit, ticket.moment)
+            return await self._from_disk(session, place, line, limit, ticket.moment)
+
+    def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
+        """As `read`, but immediate, for an open document that needs no waiting and no question; None otherwise."""
+        state = self._state
+        session = state.sessions.get(ticket.session_id)
+        if session is None or state.queues.blocked(ticket):
+            return None
+        found = locate(state.storage, state.documents, session.roots, ticket.path, "read")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            tracked = place.tracked
+            if (
+                tracked is None
+                or not self._reconciler.is_current(tracked, place.on_disk)
+                or self._consent.must_ask(place, "read")
+                or state.opaque.refusal(place) is not None
+            ):
+                return None
+            text = tracked.document.snapshot()
+            if line in (None, 0, 1) and limit is None and len(text) <= state.settings.max_file_bytes:
+                state.beliefs.served_whole(
+                    session.id, place.uri, text, by_program=session.reads_by_program(ticket.moment)
+                )
+                session.served(place.uri, ticket.moment)
+                return text if text.slice(0, min(len(text), 1)) != BOM else str(text)[1:]
+            return self._give(session, place, text, tracked.saved, line, limit, ticket.moment)
+
+    async def _from_buffer(
+        self, session: Session, place: Place, line: int | None, limit: int | None, received: int
+    ) -> str | Refusal:
+        tracked = place.tracked
+        assert tracked is not None
+        await self._reconciler.look(tracked)
+        current = self._state.documents.get(tracked.document.uri)
+        if current is None:  # closed meanwhile: the disk is the truth again
+            return await self._from_disk(session, place, line, limit, received)
+        document = current.document
+        if document.desynchronised is not None:
+            return desynchronised(place.requested)
+        text = document.snapshot()
+        if len(text) > self._state.settings.max_file_bytes and line is None and limit is None:
+            return too_large(place.requested, len(text), self._state.settings.max_file_bytes)
+        return self._give(session, place, text, current.saved, line, limit, received)
+
+    async def _from_disk(
+        self, session: Session, place: Place, line: int | None, limit: int | None, received: int
+    ) -> str | Refusal:
+        file = place.on_disk
+        if isinstance(file, Missing):
+            return not_found(place.requested)
+        most = self._state.settings.max_file_bytes
+        if file.size > most:
+            if line is None and limit is None:
+                return too_large(place.requested, file.size, most)
+            # Streamed, and not recorded as a belief: no write can be based on so little.
+            return await self._state.storage.read_lines(file, line, limit)
+        decoded = await self._state.storage.read(file)
+        if isinstance(decoded, Refusal):
+            shown = None
+            if decoded.kind is Kind.UNDECODABLE:
+                shown = await self._buffers.read_undecodable(place.uri)
+            if shown is None:
+                return decoded
+            return self._give(session, place, shown, normal(str(shown)), line, limit, received)
+        text, disk = Text.of(decoded.text), normal(decoded.text)
+        self._state.documents.disk.seen(place.uri, disk)
+        return self._give(session, place, text, disk, line, limit, received)
+
+    def _give(
+        self,
+        session: Session,
+        place: Place,
+        text: Text,
+        disk: str | None,
+        line: int | None,
+        limit: int | None,
+        received: int,
+    ) -> str | Refusal:
+        served = serve(text, line, limit)
+        if isinstance(served, Refusal):
+            return served
+        self._believe(session, place, text, disk, served, received)
+        session.served(place.uri, received)
+        return served.text.removeprefix(BOM) if served.first == 0 else served.text
+
+    def _believe(
+        self,
+        session: Session,
+        place: Place,
+        text: Text,
+        disk: str | None,
+        served: Served,
+        received: int,
+    ) -> None:
+        beliefs, by_program = self._state.beliefs, session.reads_by_program(received)
+        if served.whole:
+            beliefs.served_whole(session.id, place.uri, text, by_program=by_program)
+        elif served.count:
+            beliefs.served_slice(
+                session.id, place.uri, text, disk, served.first, served.count, by_program=by_program
+            )
+
+
+def not_found(path: str) -> Refusal:
+    return Refusal(Kind.NOT_FOUND, "Resource not found", {"path": path})
+
+
+def desynchronised(path: str) -> Refusal:
+    return Refusal(
+        Kind.DESYNCHRONISED,
+        f"the editor's text of {path} is not known for certain; it will be once the user saves or reopens the file",
+    )
+
+
+def too_large(path: str, size: int, most: int) -> Refusal:
+    return Refusal(
+        Kind.TOO_LARGE,
+        f"{path} has {size} bytes, the limit is {most}; read it in parts with line and limit",
+        {"size": size, "limit": most},
+    )

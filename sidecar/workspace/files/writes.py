@@ -1,0 +1,224 @@
+"""Writer: an agent's whole-file write, from its ticket to its answer. What it means is `core.writes`; which way it takes is here.
+
+| the file is                | way                                                                                   |
+|----------------------------|---------------------------------------------------------------------------------------|
+| open                       | through the editor, versioned; saved by policy                                        |
+| on the disk, not open      | opened in the editor, written, saved and closed again where it can; else on the disk  |
+| not there                  | made in the editor as one undoable step and saved where it can; else on the disk      |
+| not there any more         | refused: an agent that read it does not know                                          |
+"""
+
+from __future__ import annotations
+
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import Missing, Resolved
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.edits.door import Gone
+from sidecar.workspace.edits.exact import keeps
+from sidecar.workspace.edits.write_task import (
+    Replacing,
+    WriteDone,
+    WriteTask,
+    deleted,
+    editor_refused,
+    kept_changing,
+    withdrawn,
+)
+from sidecar.workspace.files.buffer_writes import BufferWriter, Untaken
+from sidecar.workspace.files.creating import Creator
+from sidecar.workspace.files.disk_writes import DiskWriter
+from sidecar.workspace.files.reads import not_found
+from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.queues import Ticket
+from sidecar.workspace.state.state import State
+
+
+class Writer:
+    """Routes writes. The ticket stays with the write, also when its answer had to be given before its end."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        creator: Creator,
+        consent: Consent,
+        buffers: BufferWriter,
+        files: DiskWriter,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._consent = consent
+        self._buffers = buffers
+        self._files = files
+        self._creator = creator
+
+    async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
+        """Makes the file say `content`, keeping what others changed since the agent saw it."""
+        return await self._in_turn(ticket, content, None)
+
+    async def edit(self, ticket: Ticket, replacing: Replacing) -> WriteDone | Refusal:
+        """Makes the change in the text as it is in the moment in which it is sent."""
+        return await self._in_turn(ticket, "", replacing)
+
+    async def _in_turn(
+        self, ticket: Ticket, content: str, replacing: Replacing | None
+    ) -> WriteDone | Refusal:
+        try:
+            session = self._state.sessions.get(ticket.session_id)
+            if session is None:
+                return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+            if not session.may_act(ticket.asked_in):
+                return withdrawn(ticket.path)
+            session.came_to_us(ticket.moment)
+            most = self._state.settings.max_file_bytes
+            if size_of(content) > most:
+                return Refusal(Kind.TOO_LARGE, f"the new text has more than {most} bytes", {"limit": most})
+            if not await ticket.turn():
+                return Refusal(
+                    Kind.OUTCOME_UNKNOWN,
+                    f"an earlier edit of {ticket.path} is still waiting for the editor's answer; try again later",
+                )
+            if not session.may_act(ticket.asked_in):
+                return withdrawn(ticket.path)
+            wanted = await aside(len(content), lambda: normal(content))
+            return await self._located(WriteTask(session, ticket, content, wanted, replacing))
+        finally:
+            ticket.release()
+
+    async def _located(self, task: WriteTask) -> WriteDone | Refusal:
+        session = task.session
+        found = locate(self._state.storage, self._state.documents, session.roots, task.ticket.path, "write")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            refused = self._state.opaque.refusal(place) or await self._consent.to_write(session, place)
+            if refused is not None:
+                return refused
+            if not task.may_begin:
+                return withdrawn(place.requested)
+            refused = self._state.opaque.refusal(place)  # it may have been edited while the user was asked
+            if refused is not None:
+                return refused
+            if place.tracked is not None:
+                return await self._open_document(task, place, place.tracked)
+            if isinstance(place.on_disk, Missing):
+                if task.replacing is not None:
+                    return not_found(place.requested)
+                return await self._missing(task, place, place.on_disk)
+            return await self._file(task, place, place.on_disk)
+
+    async def _open_document(self, task: WriteTask, place: Place, tracked: Tracked) -> WriteDone | Refusal:
+        gone = isinstance(place.on_disk, Missing) and tracked.saved is not None
+        if gone and self._state.beliefs.served(task.session.id, place.uri):
+            return deleted(place.requested)
+        if self._will_save(tracked):
+            unwritable = self._state.storage.check_writable(place.on_disk, len(task.content))
+            if unwritable is not None:
+                return unwritable
+        done = await self._buffers.write(task, place, tracked)
+        match done:
+            case Gone():
+                return await self._after_close(task, place, done)
+            case Untaken(clean=True, reason=reason) if isinstance(place.on_disk, Resolved):
+                refused = await self._consent.to_write_behind(task.session, place, reason)
+                return refused or await self._files.write(task, place, place.on_disk)
+            case Untaken(reason=reason):
+                return editor_refused(place.requested, reason)
+            case _:
+                return done
+
+    async def _after_close(self, task: WriteTask, place: Place, gone: Gone) -> WriteDone | Refusal:
+        """The document was closed between plan and apply: the disk is the truth now."""
+        found = locate(
+            self._state.storage, self._state.documents, task.session.roots, place.requested, "write"
+        )
+        if isinstance(found, Refusal):
+            return found
+        with found as now:
+            if now.tracked is not None:  # and opened again
+                return kept_changing(place.requested)
+            if isinstance(now.on_disk, Missing):
+                return deleted(place.requested)
+            return await self._files.write(task, now, now.on_disk, gone.misplaced)
+
+    async def _file(self, task: WriteTask, place: Place, file: Resolved) -> WriteDone | Refusal:
+        can = self._editor.capabilities
+        if can.apply_edit and can.document_changes and can.open and can.save:
+            decoded = await self._state.storage.read(file)
+            undecodable = isinstance(decoded, Refusal)
+            content = task.content
+            if isinstance(decoded, Refusal):
+                if decoded.kind is not Kind.UNDECODABLE:
+                    return decoded
+            else:
+                after = task.content_in(decoded.text)
+                if isinstance(after, Refusal):
+                    return after
+                content = after
+                if decoded.encoding != "utf-8" or not keeps(can, decoded.text, content):
+                    return await self._files.write(task, place, file)
+            unwritable = self._state.storage.check_writable(file, len(content))
+            if unwritable is not None:
+                return unwritable
+            open_it = self._buffers.open_undecodable if undecodable else self._buffers.open
+            tracked = await open_it(place.uri)
+            if tracked is not None:
+                done = await self._buffers.write(task, place, tracked)
+                if isinstance(done, WriteDone):
+                    # Opened for this only, so nothing of it is the user's: the disk has it when the answer is sent.
+                    if not done.saved:
+                        done = await self._buffers.save(tracked)
+                    if done.saved:
+                        await self._buffers.close(tracked)
+                    return done
+                if isinstance(done, Refusal):
+                    if tracked.is_clean():
+                        await self._buffers.close(tracked)
+                    return done
+                if isinstance(done, Gone):
+                    return await self._after_close(task, place, done)
+                if tracked.is_clean():
+                    await self._buffers.close(tracked)
+        return await self._files.write(task, place, file)
+
+    async def _missing(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
+        if self._state.beliefs.served(task.session.id, place.uri):
+            return deleted(place.requested)
+        can = self._editor.capabilities
+        if can.apply_edit and can.create_files and can.save and keeps(can, None, task.content):
+            unwritable = self._state.storage.check_writable(missing, len(task.content))
+            if unwritable is not None:
+                return unwritable
+            done = await self._creator.create(task, place)
+            if done is not None:
+                return done
+            return await self._created_untold(task, place)
+        return await self._files.create(task, place, missing)
+
+    async def _created_untold(self, task: WriteTask, place: Place) -> WriteDone | Refusal:
+        """The editor was asked to make the file and did not announce it; some make an empty one without a word (lsp-mode)."""
+        storage, documents = self._state.storage, self._state.documents
+        found = locate(storage, documents, task.session.roots, place.requested, "write")
+        if isinstance(found, Refusal):
+            return found
+        with found as now:
+            if now.tracked is not None:
+                return await self._open_document(task, now, now.tracked)
+            if isinstance(now.on_disk, Missing):
+                return await self._files.create(task, now, now.on_disk)
+            return await self._files.write(task, now, now.on_disk)
+
+    def _will_save(self, tracked: Tracked) -> bool:
+        policy = self._state.settings.after_write
+        if policy == "never" or not self._editor.capabilities.save:
+            return False
+        return policy == "always" or not tracked.is_user_dirty()
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text as UTF-8; a lone surrogate counts as three."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

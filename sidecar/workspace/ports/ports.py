@@ -1,0 +1,423 @@
+"""What the workspace needs from outside, as Protocols. lsp/, acp/ and the journal implement them; connection.py connects them.
+
+Positions are `core.text.Position`: line from 0, character from 0 in units of the encoding negotiated with the editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from sidecar.config import AgentCommand
+from sidecar.core.coordinates import Coordinates, TextEdit
+from sidecar.core.text import Encoding
+from sidecar.journal.entry import Entry, EntryState
+from sidecar.journal.turns import PreImage, TurnStart
+from sidecar.workspace.ports.prompt_context import Mention
+from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class EditorCapabilities:
+    """What the client announced at `initialize`. The defaults assume the least."""
+
+    name: str = ""
+    version: str = ""
+    encoding: Encoding = Encoding.UTF_16
+    apply_edit: bool = False
+    document_changes: bool = False
+    create_files: bool = False
+    delete_files: bool = False
+    change_annotations: bool = False
+    show_message_request: bool = False
+    show_document: bool = False
+    work_done_progress: bool = False
+    watched_files: bool = False
+    """`workspace/didChangeWatchedFiles` may be registered dynamically."""
+    code_lens_refresh: bool = False
+    diagnostics_refresh: bool = False
+    save: bool = False
+    """This and the following: custom methods announced under `initializationOptions.client`."""
+    open: bool = False
+    reload: bool = False
+    session_updates: bool = False
+    permissions: bool = False
+    changes: bool = False
+    conflicts: bool = False
+    agent_state: bool = False
+    activity: bool = False
+    context: bool = False
+    elicitation: bool = False
+    terminal_login: bool = False
+    lf_lines: bool = False
+    """This and the following are known by the editor's name. Only "\\n" ends a line (core/lf_lines.py)."""
+    in_any_order: bool = False
+    """It numbers its changes one by one and may send them out of order (core/overlay.py)."""
+    keeps_lines: bool = False
+    """A buffer is a list of lines: edits cannot change whether the last one has a line end (core/final_end.py)."""
+    adds_final_end: bool = False
+    """Files that it saves always have a final line end."""
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """How this editor counts."""
+        return Coordinates(self.encoding, self.lf_lines)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentEdit:
+    """One document's edits. `version` is the one they were computed for; None only together with `create` or `delete`."""
+
+    client_uri: str
+    version: int | None
+    edits: tuple[TextEdit, ...]
+    create: bool = False
+    """Put a CreateFile before the edits (the file does not exist)."""
+    delete: bool = False
+    """Nothing but a DeleteFile."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditAnswer:
+    """The editor's answer to applyEdit. Do not trust it; look at the mirror (docs/clients.md: `true`, and nothing applied)."""
+
+    applied: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The editor's answer to a request to save."""
+
+    saved: bool
+    typed: bool = False
+    """The user typed while the save was prepared: not every change during that time was made by the save."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """A document has the text on disk, with the edits on top."""
+
+    version: int
+    """The document's, with both."""
+    taken: int | None = None
+    """The version with which it had the text on disk. What was typed between the request and this version is gone from the document. None:
+    the editor does it all at once."""
+
+
+class EditorGone(Exception):
+    """The editor's connection ended while a request to it was open."""
+
+
+class EditorTimeout(Exception):
+    """The editor did not answer within the bound that the caller gave."""
+
+
+class EditorRefused(Exception):
+    """The editor answered a request with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer a person can choose. `kind` is ACP's: allow_once, allow_always, reject_once, reject_always."""
+
+    id: str
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question built from the request that will be executed, never from an agent's title."""
+
+    id: str
+    session_id: str
+    action: Literal["read", "write", "execute", "start", "other"]
+    text: str
+    """Plain text for a message box; control, bidi and zero-width characters already escaped."""
+    options: tuple[Option, ...]
+    reason: str = ""
+    details: Json = field(default_factory=dict[str, object])
+    """target | argv, cwd, env (names), diff: for clients that announced `permissions`."""
+    guest: bool = False
+    """It is a guest's: no conversation is shown in which it could be asked."""
+    behind: bool = False
+    """The agent does the allowed action itself, where we cannot check it."""
+    whole: str = ""
+    """The command, escaped, where `text` leaves part of it out. Whoever asks lets the user see it before the answer, and offers what allows
+    it for good only where it was shown whole."""
+
+
+Level = Literal["error", "warning", "info", "log"]
+
+
+class Progress(Protocol):
+    """A `window/workDoneProgress` begun; all methods are synchronous and never block."""
+
+    def report(self, message: str) -> None: ...
+    def end(self, message: str) -> None: ...
+
+
+class Editor(Protocol):
+    """The one editor of a connection. Methods without `async` enqueue at once and never block the loop."""
+
+    @property
+    def capabilities(self) -> EditorCapabilities: ...
+
+    def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
+        """Enqueues the request before it returns, so nothing can happen between plan and send; awaiting gives the answer.
+
+        Raises EditorGone. It has no time limit: the caller decides how long to wait."""
+        ...
+
+    async def save(self, client_uri: str, version: int, *, exact: bool = False) -> Saved: ...
+    async def open(self, client_uri: str) -> int: ...
+    async def close(self, client_uri: str) -> None: ...
+    async def reload(
+        self, client_uri: str, version: int, edits: Sequence[TextEdit], changes: Sequence[TextEdit] = ()
+    ) -> Reloaded | str:
+        """`edits` on the disk's text; `changes`: what they make of the text of `version`. A refusal is "version" or "not-active"."""
+        ...
+
+    async def context(self, uris: Sequence[str] | None) -> Sequence[Mention]:
+        """The problems that it shows in these documents (its own URIs); None: of the active one, with what is selected there, or nothing.
+        Only where the capability is announced."""
+        ...
+
+    async def ask(self, question: Question) -> str | None:
+        """The id of the chosen option; None when dismissed. Cancelling the call withdraws the question."""
+        ...
+
+    def show(self, level: Level, message: str) -> None: ...
+    def log(self, level: Level, message: str) -> None: ...
+    def session_update(self, session_id: str, update: Json) -> None:
+        """`update` in ACP's own shape; coalescible towards a slow editor."""
+        ...
+
+    def session_history(self, session_id: str, update: Json) -> None:
+        """As `session_update`, but for history: shown only where sessions are shown."""
+        ...
+
+    def history_shown(self) -> None:
+        """When this returns, all of it is queued for the editor, ahead of anything later."""
+        ...
+
+    def agent_state(self, state: AgentState) -> None:
+        """Only for clients that announced it, as the next one."""
+        ...
+
+    def activity(self, activity: Activity) -> None: ...
+    async def elicit(self, elicitation: Elicitation) -> Elicited:
+        """Only where the capability is announced. Cancelling the call withdraws it."""
+        ...
+
+    def elicitation_complete(self, agent: str, elicitation_id: str) -> None: ...
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        """Output of an agent's command since the last call; coalescible, and only for clients that show it."""
+        ...
+
+    def turn_ended(self, outcome: Json) -> None: ...
+    def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Progress: ...
+    async def show_document(self, client_uri: str, *, take_focus: bool) -> bool: ...
+    def changes_moved(self, client_uris: Sequence[str]) -> None:
+        """Hunks under review changed in these documents: refresh lenses, hints, or send `sidecar/changes`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """One row of `sidecar.listAgents`."""
+
+    id: str
+    name: str
+    source: Literal["configured", "found", "registry", "demo"]
+    installed: bool
+    version: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """What `session/new` needs; paths absolute."""
+
+    session_id: str
+    """The sidecar's own id for it. Agents' ids may collide; only acp/ knows them."""
+    agent: str
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    mcp_servers: tuple[Json, ...] = ()
+    own_server: str = ""
+    """The name of the sidecar's own among them; "" if it is not."""
+    own_beside: bool = False
+    """The sidecar's own is also for an agent whose own tools are not led to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    session_id: str
+    agent: str
+    modes: Json | None = None
+    config_options: Sequence[Json] | None = None
+    embedded_context: bool = False
+    """The agent accepts `resource` blocks in prompts."""
+    reference: str = ""
+    """The agent's own id for it, which only `acp/` understands; it outlives the process."""
+    replayed: bool = False
+    """A loaded session: the agent sent its history."""
+    images: bool = False
+    """The agent accepts `image` blocks in prompts."""
+    loads: bool = False
+    """The agent can continue earlier conversations."""
+    rereads: bool = False
+    """Its program is known to read files by itself just before it writes them; its model does not see that."""
+    own_tools_live: bool = False
+    """Its own tools are led to ours."""
+
+    @property
+    def prompt_capabilities(self) -> Json | None:
+        """ACP's `promptCapabilities`, as far as a client needs them; None if there are none."""
+        return {"image": True} if self.images else None
+
+
+class AgentFailed(Exception):
+    """An agent could not do what was asked. The message is for a person: what happened, to what, what to do next."""
+
+    def __init__(
+        self,
+        kind: Literal[
+            "unknown_agent",
+            "not_installed",
+            "start_failed",
+            "exited",
+            "protocol_version",
+            "auth_required",
+            "timeout",
+            "refused",
+            "unsupported",
+        ],
+        message: str,
+        data: Json | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.data: Json = data or {}
+
+
+class Agents(Protocol):
+    """The agents' side as the workspace sees it. Every method raises AgentFailed with words for a person."""
+
+    def list(self) -> list[AgentInfo]: ...
+    def found(self, agent: str) -> AgentCommand | None:
+        """The command of an agent that was found on this machine and is not configured."""
+        ...
+
+    async def open_session(self, request: SessionRequest) -> OpenedSession: ...
+    async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
+        """Continues an earlier conversation. Its history arrives as session updates before this returns, unless `replay` is false.
+        "unsupported" if the agent cannot do this; "refused" if it has lost the conversation."""
+        ...
+
+    async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
+        """The agent's stored conversations, in these folders or (if none are given) in all. `cwd`: where the agent is started if
+        necessary, here and below."""
+        ...
+
+    async def delete_session(self, agent: str, reference: str, cwd: str) -> None: ...
+    async def set_mode(self, session_id: str, mode_id: str) -> Json:
+        """ACP's `modes` afterwards."""
+        ...
+
+    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
+        """ACP's `configOptions` afterwards."""
+        ...
+
+    async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
+        """`{agent, state, …}`: what was done, or what a person has to do (docs/reference.md lists the states)."""
+        ...
+
+    async def logout(self, agent: str, cwd: str) -> None: ...
+    async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
+        """Runs one turn; returns ACP's stop reason after every update of the turn was delivered."""
+        ...
+
+    def cancel(self, session_id: str) -> None: ...
+    def reference(self, session_id: str) -> str:
+        """The agent's current id for the conversation: it may change when the agent restarts."""
+        ...
+
+    async def close_session(self, session_id: str) -> None: ...
+    def status(self) -> list[Json]: ...
+
+
+class Audit(Protocol):
+    """Who did what, for a person to read afterwards."""
+
+    def record(self, event: str, **fields: object) -> None: ...
+
+
+class Approvals(Protocol):
+    """The agent commands that the user approved on this machine."""
+
+    def knows(self, command: AgentCommand) -> bool: ...
+    def remember(self, command: AgentCommand) -> None: ...
+
+
+class Journal(Protocol):
+    """Stores the text before everything that an agent changes."""
+
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        """The entry's id; durable when this returns. `takes_back`: entries that are undone once this one is done.
+
+        Raises JournalFailed."""
+        ...
+
+    async def put_back(self, path: str, text: str | None) -> bool:
+        """Whether the newest entry of this file (canonical path) took others back and left it with this text (compared form; None:
+        removed). Never raises."""
+        ...
+
+    async def held(self, path: str, text: str) -> bool:
+        """Whether this file (canonical path) is known to have held this text (compared form) before some change. Never raises."""
+        ...
+
+    async def finish(self, entry_id: str, state: EntryState) -> None:
+        """Records the outcome. Never raises: an entry that stays open is settled at the next start."""
+        ...
+
+    async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
+        """The unreviewed hunks of a document and the text they are in. Never raises."""
+        ...
+
+    async def load_ledger(self, uri: str) -> tuple[str, bytes] | None: ...
+    async def ledger_uris(self) -> Sequence[str]:
+        """The documents that have such hunks, of all workspaces. Never raises."""
+        ...
+
+    async def forget_ledger(self, uri: str) -> None: ...
+
+    # The files at the start of a turn; these never raise. See journal.turns.
+
+    async def turn_began(self, start: TurnStart) -> None:
+        """Durable when this returns; replaces the session's previous turn."""
+        ...
+
+    async def turn_saved(self, session: str, path: str, image: PreImage) -> None:
+        """The user saved a file of the session's running turn."""
+        ...
+
+    async def turns_seen(self) -> None:
+        """The turns of this process run still."""
+        ...
+
+    async def turn_acted(self, session: str) -> None:
+        """The agent of the running turn does something that may change files."""
+        ...
+
+    async def turn_ended(self, session: str) -> None: ...
+    async def last_turn(self, session: str) -> int:
+        """The highest turn of a session that wrote something; 0 when none did."""
+        ...

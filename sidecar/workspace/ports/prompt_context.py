@@ -1,0 +1,104 @@
+"""The context of a prompt, on request: a selection, and its diagnostics, as blocks after the prompt.
+
+The text of a selection is the document's, unsaved changes included; positions are the editor's. Diagnostics come from the client, the
+only one that has them all. Our own hints are left out: they mark agents' changes, and an agent would take them for problems. The size is
+limited; the user is told what was not sent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.text import Encoding, Position, Range, Text
+from sidecar.core.uri import DocumentUri, to_path
+
+if TYPE_CHECKING:  # the answer to `initialize` must not wait for the journal
+    from sidecar.workspace.ports.ports import Json
+
+OWN_SOURCE = "acp-sidecar"
+"""The source of diagnostics that we publish."""
+MAX_SELECTED = 256 * 1024
+"""Code points of a selection."""
+MAX_PROBLEMS = 100
+"""Of one document."""
+_MAX_MESSAGE = 1000
+_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One diagnostic from another program."""
+
+    where: Position
+    """Where it starts."""
+    message: str
+    severity: int | None = None
+    """LSP's: 1 error … 4 hint."""
+    source: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One document that a prompt refers to."""
+
+    uri: DocumentUri
+    selection: Range | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def selected(text: Text, selection: Range, encoding: Encoding) -> str:
+    """The text of a selection; positions outside the text count as the nearest inside it."""
+    start = text.offset_at(selection.start, encoding)
+    return text.slice(start, max(start, text.offset_at(selection.end, encoding)))
+
+
+def selection_block(uri: str, words: str, selection: Range, *, embedded: bool) -> Json:
+    """A block for the agent. Lines are given from 1, as people and agents count them."""
+    first, last = selection.start.line + 1, selection.end.line + 1
+    if selection.end.character == 0 and last > first:
+        last -= 1
+    lines = f"L{first}" if first == last else f"L{first}-L{last}"
+    if embedded:
+        return {
+            "type": "resource",
+            "resource": {"uri": f"{uri}#{lines}", "mimeType": "text/plain", "text": words},
+        }
+    where = f"line {first}" if first == last else f"lines {first} to {last}"
+    return {"type": "text", "text": f"Selected in {_name(uri)}, {where}:\n```\n{words}\n```"}
+
+
+def others_problems(problems: Sequence[Problem]) -> list[Problem]:
+    """Without our own hints, the most severe first; at most MAX_PROBLEMS."""
+    others = [problem for problem in problems if problem.source != OWN_SOURCE]
+    return sorted(others, key=lambda p: (p.severity or 1, p.where))[:MAX_PROBLEMS]
+
+
+def named_severity(problem: Problem) -> str:
+    return _SEVERITIES.get(problem.severity or 1, "error")
+
+
+def problems_block(uri: str, problems: Sequence[Problem]) -> Json:
+    """A block for the agent: a line each."""
+    lines = [f"Diagnostics of {_name(uri)} (line:column, from 1):"]
+    for problem in problems:
+        what = named_severity(problem)
+        by = " ".join(word for word in (problem.source, problem.code) if word)
+        message = shorten(" ".join(problem.message.split()), _MAX_MESSAGE)
+        lines.append(
+            f"{problem.where.line + 1}:{problem.where.character + 1} {what}{f' [{by}]' if by else ''}: {message}"
+        )
+    return {"type": "text", "text": "\n".join(lines)}
+
+
+def _name(uri: str) -> str:
+    return to_path(DocumentUri(uri)) or uri
+
+
+def shown(uri: str) -> str:
+    """For a message to the user."""
+    return shorten(escape(os.path.basename(_name(uri))), 80)

@@ -1,0 +1,263 @@
+"""Applier: a change of text that the user asked for outside the editor (`acp-sidecar revert`), made in the editor.
+
+What is to be done is given as pairs of texts, `base` and `wanted`; each is merged into the text as it is now, so that
+everything else in it stays. It is the user's own edit: journalled before it is made like an agent's, versioned, one undo
+step, and nobody reviews it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import anyio
+
+from sidecar.core.change import ChangeSet
+from sidecar.core.diff import diff
+from sidecar.core.escape import plain
+from sidecar.core.ledger import Hunk
+from sidecar.core.merge import Conflict, merge
+from sidecar.core.normal import Normal, normal
+from sidecar.core.taken_back import joined, still_in
+from sidecar.core.text import Text
+from sidecar.core.uri import from_path, to_path
+from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
+from sidecar.workspace.edits.sending import Sent
+from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.ports.ports import Audit, Editor, Journal
+from sidecar.workspace.state.documents import Landing, Tracked
+from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
+from sidecar.workspace.state.queues import Ticket
+from sidecar.workspace.state.state import State
+
+_LABEL = 80
+"""Characters of a label or name that is shown or journalled."""
+
+
+class Step(NamedTuple):
+    """Applies the change from `base` to `wanted` to the current text, which may differ from `base`. Raw or compared form."""
+
+    base: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One document's change: all of its steps, one after another, or none of them."""
+
+    path: str
+    """Absolute."""
+    steps: tuple[Step, ...]
+    label: str
+    """What the editor calls the undo step, and the journal in the place of an agent."""
+    session: str = ""
+    """What the journal has in the place of a session."""
+    takes_back: tuple[str, ...] = ()
+    """The journal's ids of the writes that this takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The result. `reason` is in words; with `applied` it says why the file was not saved, if it was not."""
+
+    result: Literal["applied", "conflict", "not_open", "refused"]
+    """not_open: the editor does not have the file open, so the file on the disk is the caller's to change."""
+    reason: str = ""
+    saved: bool | None = None
+    """With `applied`: whether the text is also on disk."""
+
+
+class Applier:
+    """Only what the editor has open is changed, through the editor."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        buffers: BufferWriter,
+        reconciler: Reconciler,
+        journal: Journal,
+        audit: Audit,
+        door: Door,
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._buffers = buffers
+        self._reconciler = reconciler
+        self._journal = journal
+        self._audit = audit
+        self._door = door
+
+    def is_open(self, path: str) -> bool:
+        """Whether the file at `path` is open in the editor, under this or another name, even where its text cannot be seen."""
+        if not os.path.isabs(path) or "\0" in path:
+            return False
+        opaque = self._state.opaque.refusal_of(from_path(path))
+        return opaque is not None or self._open_document(path) is not None
+
+    async def apply(self, change: Change) -> ApplyResult:
+        """Once begun it goes to its end: cancelling it does not leave half of it."""
+        path = change.path
+        if not os.path.isabs(path) or "\0" in path:
+            return ApplyResult("refused", "the path should be absolute")
+        ticket = self._state.queues.take("", path, self._state.storage.order_key, "write")
+        try:
+            if not await ticket.turn():
+                return ApplyResult("refused", "an earlier edit of it still waits for the editor's answer")
+            done = ApplyResult("refused", "it was interrupted")
+            with anyio.CancelScope(shield=True):
+                done = await self._apply(ticket, change)
+                self._audit.record("apply", label=change.label, path=path, outcome=done.result)
+            return done
+        finally:
+            ticket.release()
+
+    async def _apply(self, ticket: Ticket, change: Change) -> ApplyResult:
+        opaque = self._state.opaque.refusal_of(from_path(change.path))
+        if opaque is not None:
+            return ApplyResult("refused", opaque.message)
+        found = self._open_document(change.path)
+        if not isinstance(found, Tracked):
+            return found or ApplyResult("not_open")
+        await self._reconciler.look(found)
+        return await self._edit(ticket, found, change)
+
+    def _open_document(self, path: str) -> Tracked | ApplyResult | None:
+        """By its name, else by what the name leads to: it may be open by another (a link, letter case)."""
+        documents, storage = self._state.documents, self._state.storage
+        tracked = documents.get(from_path(path))
+        identity = storage.identity(path)
+        if tracked is not None or identity is None:
+            return tracked
+        same = [
+            t
+            for t in documents
+            if (p := to_path(t.document.uri)) is not None and storage.identity(p) == identity
+        ]
+        if len(same) > 1:
+            return ApplyResult("refused", f"it is open under {len(same)} names; close all but one")
+        return same[0] if same else None
+
+    async def _edit(self, ticket: Ticket, tracked: Tracked, change: Change) -> ApplyResult:
+        was_user_dirty = tracked.is_user_dirty()
+        result = await self._door.edit(tracked, _Revert(self._state, self._journal, change), ticket)
+        match result:
+            case Stop():
+                return result.end
+            case Landed():
+                if result.tracked is tracked:
+                    tracked.user_dirty = was_user_dirty
+                saved = await self._buffers.settle(tracked, was_user_dirty)
+                return ApplyResult("applied", saved.note, saved.saved)
+            case Unanswered():
+                return ApplyResult(
+                    "refused",
+                    "the editor has not answered whether it applied an edit of it; check the file there",
+                )
+            case Gone():
+                return ApplyResult("refused", f"{result.reason}; try again")
+            case NotTaken():
+                why = f": {result.reason}" if result.reason else ""
+                return ApplyResult(
+                    "refused", f"it is open, and the editor did not accept the edit{why}; undo it there"
+                )
+
+
+class _Revert(Intent[ApplyResult]):
+    """The steps of a change are made to an open document."""
+
+    def __init__(self, state: State, journal: Journal, change: Change) -> None:
+        self.label = plain(change.label, _LABEL)
+        self.path = change.path
+        self._state = state
+        self._journal = journal
+        self._change = change
+        self._reviewed: Reviewed | None = None
+        self._hunks: tuple[Hunk, ...] = ()
+        self._text = Text.of("")
+
+    def plan(self, tracked: Tracked) -> Planned | Stop[ApplyResult]:
+        document = tracked.document
+        if document.desynchronised is not None:
+            why = "the editor's text of it is not known for certain; save it or reopen it"
+            return Stop(ApplyResult("refused", why))
+        before = str(document.snapshot())
+        changes = _planned(before, self._change.steps)
+        if isinstance(changes, ApplyResult):
+            return Stop(changes)
+        return Planned.of(before, changes)
+
+    def already(self, tracked: Tracked, planned: Planned) -> ApplyResult:
+        return ApplyResult("applied", saved=tracked.is_clean())
+
+    async def journal(self, planned: Planned) -> str | Stop[ApplyResult]:
+        entry = _entry(self._change, planned.before, planned.after)
+        try:
+            return await self._journal.begin(entry, self._change.takes_back)
+        except JournalFailed as failed:
+            return Stop(ApplyResult("refused", f"it could not be journalled first: {failed}"))
+
+    def landing(self, tracked: Tracked, planned: Planned) -> Landing:
+        uri = tracked.document.uri
+        self._reviewed = self._state.ledgers.get(uri)
+        self._hunks = () if self._reviewed is None else self._reviewed.ledger.hunks
+        self._text = tracked.document.snapshot()
+
+        def landed(before: Text, changes: ChangeSet, after: Text) -> None:
+            reviewed = self._state.ledgers.get(uri)
+            if reviewed is None:
+                return
+            length = len(before)
+            for step in changes_as_steps(changes):
+                length += step.growth
+                reviewed.user_edit(step, length, lambda: after)
+            self._state.ledgers.moved(reviewed)
+
+        return landed
+
+    def what(self) -> str:
+        return f"“{self.label}”"
+
+    def left_there(self) -> ApplyResult:
+        return ApplyResult("refused", "the editor applied the edit in the wrong place; check the file there")
+
+    def taken_out(self, sent: Sent) -> None:
+        if self._reviewed is not None and self._reviewed.live:
+            now = sent.tracked.document.snapshot()
+            self._state.ledgers.back_to(self._reviewed, self._hunks, self._text, now)
+
+
+def _planned(now: str, steps: tuple[Step, ...]) -> ChangeSet | ApplyResult:
+    """The changes for the raw text."""
+    runs = joined(still_in(now, [(step.wanted, step.base) for step in steps]))
+    if len(runs) == 1 and now == runs[0][1]:
+        return diff(now, runs[0][0] or "")  # exact, line ends too
+    compared = Normal(now)
+    text = compared.text
+    changes = ChangeSet(len(text))
+    for wanted, base in runs:
+        merged = merge(normal(base or ""), text, normal(wanted or ""))
+        if isinstance(merged, Conflict):
+            lines = ", ".join(str(hunk.start_line + 1) for hunk in merged.hunks[:5])
+            return ApplyResult("conflict", f"it was changed in the same place since (line {lines})")
+        changes, text = changes.compose(merged.changes), merged.apply(text)
+    return ChangeSet(len(now)) if text == compared.text else compared.changes_in_raw(changes)
+
+
+def _entry(change: Change, before: str, after: str) -> Entry:
+    return Entry(
+        session=plain(change.session, _LABEL),
+        agent=plain(change.label, _LABEL),
+        turn=1,
+        tool_call=None,
+        root=os.path.dirname(change.path),
+        path=change.path,
+        before=before,
+        after=after,
+        encoding="utf-8",
+        bom=b"",
+        via="editor",
+    )

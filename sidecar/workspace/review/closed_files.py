@@ -1,0 +1,67 @@
+"""ClosedFiles: checks files with unreviewed work that are not open, before that work is listed.
+
+Nobody reports what happens to these files: a checkout, another editor or a script may restore lines or remove the file. Changes that
+no longer exist are not listed. The review of a removed file is remembered: if the file returns unchanged, so do its hunks.
+"""
+
+from __future__ import annotations
+
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Stat
+from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.state import State
+
+WAIT_SECONDS = 2.0
+"""How long to wait for a write that is under way. If it takes longer, the file is checked the next time."""
+
+
+class ClosedFiles:
+    """Brings the ledgers of files that are not open up to date with the disk."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
+        """The file at the last check, and the text that its ledger was brought up to."""
+
+    async def look(self, only: DocumentUri | None = None) -> None:
+        """Checks all of them, or one. Not while an agent works: changes at that time may be the agent's, and are recorded as such."""
+        for reviewed in self._state.ledgers:
+            if only is not None and reviewed.uri != only:
+                continue
+            if any(session.running for session in self._state.sessions):
+                return
+            path = to_path(reviewed.uri)
+            if path is not None and not (reviewed.live or reviewed.ledger.is_idle):
+                await self._look(reviewed, path)
+        known = {reviewed.uri for reviewed in self._state.ledgers}
+        self._seen = {uri: seen for uri, seen in self._seen.items() if uri in known}
+
+    async def _look(self, reviewed: Reviewed, path: str) -> None:
+        state = self._state
+        if self._seen.get(reviewed.uri) == (state.storage.stat(path), reviewed.text):
+            return
+        ticket = state.queues.take("", path, state.storage.order_key, "write")
+        try:
+            if not await ticket.turn(WAIT_SECONDS):
+                return
+            stat = state.storage.stat(path)
+            text = await self._text(path)
+            if text is None or reviewed.live or any(session.running for session in state.sessions):
+                return
+            hunks = reviewed.ledger.hunks
+            reviewed.seen(text) if stat is not None else reviewed.gone()
+            self._seen[reviewed.uri] = stat, reviewed.text
+            if reviewed.ledger.hunks != hunks:
+                state.ledgers.moved(reviewed)
+        finally:
+            ticket.release()
+
+    async def _text(self, path: str) -> Text | None:
+        """The file's text; "" if it is gone; None if that cannot be determined."""
+        storage = self._state.storage
+        if storage.stat(path) is None:
+            return Text.of("")
+        decoded = await storage.read_named(path)
+        return None if isinstance(decoded, Refusal) else Text.of(decoded.text)

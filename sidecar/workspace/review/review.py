@@ -1,0 +1,281 @@
+"""Review: lists, keeps and rejects agents' changes that nobody has reviewed, and takes back turns.
+
+Rejecting is an edit like any other: versioned, verified, one undo step; later typing and writes stay. For a file that is not
+open, it is done through the editor if that can open it, otherwise on disk, journalled first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+
+from sidecar.core.ledger import Author, Hunk, Rejection
+from sidecar.core.text import Position
+from sidecar.core.uri import DocumentUri, from_path
+from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
+from sidecar.workspace.edits.keeper import Keeper
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import Editor, Journal, Json
+from sidecar.workspace.review.closed_files import ClosedFiles
+from sidecar.workspace.review.rejecting import Rejecter
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.turns import Turns
+
+CANCEL_SECONDS = 10.0
+"""How long to wait for a running turn to end before its changes are taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Selects hunks: given ones, a document's, a turn's, a session's, or all."""
+
+    change_ids: frozenset[str] | None = None
+    uri: DocumentUri | None = None
+    session_id: str | None = None
+    turn: int | None = None
+    everything: bool = False
+    known_only: bool = False
+    """Without what is not known to be anybody's."""
+
+    def whose(self, author: Author) -> bool:
+        if self.known_only and author.unknown:
+            return False
+        return (self.session_id is None or author.session == self.session_id) and (
+            self.turn is None or author.turn == self.turn
+        )
+
+
+@dataclass(slots=True)
+class Result:
+    """Change ids, and the reason for each that failed."""
+
+    done: list[str] = field(default_factory=list[str])
+    impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+class Review:
+    """Keep, reject, revert, over all documents of a workspace."""
+
+    def __init__(
+        self,
+        state: State,
+        editor: Editor,
+        keeper: Keeper,
+        rejecter: Rejecter,
+        turns: Turns,
+        journal: Journal,
+        tasks: Background,
+        files: FileReviews,
+        left: Mapping[tuple[str, int], Mapping[str, str]],
+    ) -> None:
+        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason."""
+        self.files = files
+        self._left = left
+        self._journal = journal
+        self._tasks = tasks
+        self._state = state
+        self._editor = editor
+        self._keeper = keeper
+        self._rejecter = rejecter
+        self._turns = turns
+        self.closed_files = ClosedFiles(state)
+
+    async def listed(self, selector: Selector) -> list[Json]:
+        """As `changes`, after checking the files that are not open: somebody may have restored them."""
+        await self.closed_files.look(selector.uri)
+        await self.files.look()
+        return self.changes(selector)
+
+    def changes(self, selector: Selector) -> list[Json]:
+        """The hunks under review, in the order of their place."""
+        rows: list[Json] = []
+        for reviewed, hunks in self._selected(selector):
+            text = self._keeper.text_of(reviewed)
+            tracked = self._state.documents.get(reviewed.uri)
+            uri = tracked.document.client_uri if tracked is not None else reviewed.uri
+            place = self._editor.capabilities.coordinates.places(text)
+            version = self._version(tracked) if tracked is not None and reviewed.live else None
+            rows += [_row(reviewed, uri, version, hunk, place) for hunk in hunks]
+        return rows + [row(change, change.uri) for change in self._files_selected(selector)]
+
+    @staticmethod
+    def _version(tracked: Tracked) -> int:
+        """The version of the document whose text contains its hunks; see Keeper.text_of."""
+        return tracked.settled_version()
+
+    def text_before(self, selector: Selector) -> str | None:
+        """The text of the document that `selector` names, without the selected unreviewed work; None if there is none.
+
+        Work that later work depends on stays."""
+        for reviewed, hunks in self._selected(selector):
+            text = str(self._keeper.text_of(reviewed))
+            ids = [hunk.id for hunk in hunks]
+            return reviewed.ledger.reject(len(text), ids, selector.whose).changes.apply(text)
+        return None
+
+    def keep(self, selector: Selector) -> Result:
+        """Takes hunks out of review and leaves their text."""
+        result = Result()
+        before = self._writes()
+        for reviewed, hunks in self._selected(selector):
+            ids = [hunk.id for hunk in hunks]
+            result.done += [change_id(reviewed.uri, i) for i in ids]
+            reviewed.ledger.keep(ids, selector.whose)
+            self._state.ledgers.moved(reviewed)
+        for change in self._files_selected(selector):
+            self.files.keep(change)
+            result.done.append(change.change_id)
+        self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
+        return result
+
+    async def reject(self, selector: Selector) -> Result:
+        """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
+        named."""
+        result = Result()
+        selector = replace(selector, known_only=selector.change_ids is None)
+        before = self._writes()
+        await self._reject_files(selector, result)
+        for reviewed, hunks in self._selected(selector):
+            ids = [hunk.id for hunk in hunks]
+
+            def plan(
+                length: int, reviewed: Reviewed = reviewed, ids: Iterable[int] = tuple(ids)
+            ) -> Rejection:
+                return reviewed.ledger.reject(length, ids, selector.whose)
+
+            rejected = await self._rejecter.reject(reviewed, plan)
+            stuck = {hunk.id for hunk in rejected.impossible}
+            for i in ids:
+                name = change_id(reviewed.uri, i)
+                if rejected.why or i in stuck:
+                    reason = (
+                        rejected.why
+                        or "later work by somebody else changed the same lines; reject that first"
+                    )
+                    result.impossible.append({"changeId": name, "reason": reason})
+                else:
+                    result.done.append(name)
+        await anyio.to_thread.run_sync(self._prune)
+        await self._reviewed(before - self._writes(), "rejected")
+        return result
+
+    def _prune(self) -> None:
+        """The folders that were made for files of agents' go when nothing is in them any more."""
+        made = self._state.made_folders
+        for folder in sorted(made, key=len, reverse=True):
+            with suppress(OSError):
+                os.rmdir(folder)
+                made.discard(folder)
+
+    async def _reject_files(self, selector: Selector, result: Result) -> None:
+        """Newest first: a later change of a file is in the way of an earlier one."""
+        await self.files.look()
+        for change in reversed(self._files_selected(selector)):
+            why = await self._rejecter.reject_file(self.files, change)
+            if why:
+                result.impossible.append({"changeId": change.change_id, "reason": why})
+            else:
+                result.done.append(change.change_id)
+                await self.closed_files.look(change.uri)
+
+    def _files_selected(self, selector: Selector) -> list[FileChange]:
+        return [
+            change
+            for change in self.files
+            if (selector.uri is None or change.uri == selector.uri)
+            and selector.whose(change.author)
+            and (selector.change_ids is None or change.change_id in selector.change_ids)
+        ]
+
+    def _writes(self) -> set[str]:
+        """The writes that have anything under review."""
+        hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
+        of_files = {change.author.write for change in self.files}
+        return {version.author.write for hunk in hunks for version in hunk.versions} | of_files
+
+    async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
+        for write in writes:
+            await self._journal.finish(write, state)
+
+    async def revert_turn(self, session_id: str, turn: int) -> Result:
+        """Takes back the unreviewed changes of one turn; a running turn is cancelled first."""
+        session = self._state.sessions.get(session_id)
+        if session is not None and session.running and session.turn == turn:
+            self._turns.cancel(session)
+            with anyio.move_on_after(CANCEL_SECONDS):
+                await self._turns.end_of(session)
+        result = await self.reject(Selector(session_id=session_id, turn=turn))
+        for path, why in self._left.get((session_id, turn), {}).items():
+            result.impossible.append({"changeId": f"0@{from_path(path)}", "reason": why})
+        return result
+
+    def _selected(self, selector: Selector) -> list[tuple[Reviewed, list[Hunk]]]:
+        found: list[tuple[Reviewed, list[Hunk]]] = []
+        for reviewed in self._state.ledgers:
+            if selector.uri is not None and reviewed.uri != selector.uri:
+                continue
+            hunks = [
+                h
+                for h in reviewed.ledger.hunks
+                if not h.is_aftermath and any(selector.whose(v.author) for v in h.versions)
+            ]
+            if selector.change_ids is not None:
+                hunks = [h for h in hunks if change_id(reviewed.uri, h.id) in selector.change_ids]
+            if hunks:
+                found.append((reviewed, hunks))
+        return found
+
+
+def change_id(uri: DocumentUri, hunk: int) -> str:
+    """Stable while the hunk exists, also over a restart."""
+    return f"{hunk}@{uri}"
+
+
+def _row(
+    reviewed: Reviewed, uri: str, version: int | None, hunk: Hunk, place: Callable[[int], Position]
+) -> Json:
+    start, end = place(hunk.start), place(hunk.end)
+    row: dict[str, object] = {
+        "changeId": change_id(reviewed.uri, hunk.id),
+        "uri": uri,
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+        "oldText": hunk.old,
+        "newText": hunk.text,
+        "sessionId": hunk.author.session,
+        "turn": hunk.author.turn,
+        "agent": hunk.author.agent,
+        "state": "unreviewed",
+    }
+    if hunk.author.unknown:
+        row["unknown"] = True
+    if earlier := _earlier(hunk):
+        row["earlier"] = earlier
+    if version is not None:
+        row["version"] = version
+    if hunk.versions[0].author.created and not hunk.old:
+        row["created"] = True
+    if hunk.author.tool_call is not None:
+        row["toolCallId"] = hunk.author.tool_call
+    return row
+
+
+def _earlier(hunk: Hunk) -> list[Json]:
+    """The other turns that changed the same lines before the last one; oldest first."""
+    found: list[Json] = []
+    for version in hunk.versions[:-1]:
+        author = version.author
+        row = {"sessionId": author.session, "turn": author.turn, "agent": author.agent}
+        if not author.aftermath and not author.same_turn(hunk.author) and row not in found:
+            found.append(row)
+    return found

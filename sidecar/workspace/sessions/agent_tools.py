@@ -1,0 +1,315 @@
+"""AgentTools: what a session's tools ask for beside reads and writes: bytes, folders, which files there are, what is open and under review.
+
+Everything is told of the session's own folders only, and no content without the policy's permission.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+
+import anyio
+import anyio.to_thread
+
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import from_path, to_path
+from sidecar.disk import Decoded, Missing, Resolved, Root
+from sidecar.disk.folder_entries import FolderEntry, entries
+from sidecar.disk.folder_files import names
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.files.file_changes import FileChanges
+from sidecar.workspace.files.reads import desynchronised, not_found
+from sidecar.workspace.ports.ports import Editor, Json
+from sidecar.workspace.review.review import Review, Selector
+from sidecar.workspace.sessions.editor_context import EditorContext
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.queues import Ticket
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+READY_SECONDS = 15.0
+"""How long an agent may take to start the tools that take the place of its own, before it is given its own back."""
+MAX_ENTRIES = 5000
+"""Of one listing."""
+
+
+class ToolSession(NamedTuple):
+    """The session that a caller speaks for."""
+
+    id: str
+    folder: str
+    """Its own, absolute: where relative paths begin."""
+    max_bytes: int
+    """Of a file, by the user's settings."""
+
+
+class Listed(NamedTuple):
+    path: str
+    entries: Sequence[Json]
+    left_out: bool
+    """There are more."""
+
+
+class Files(NamedTuple):
+    """The files of a folder that people work in, and the unsaved texts among them."""
+
+    folder: str
+    """Canonical."""
+    names: Sequence[str]
+    """Relative to it; only those that may be read without a question."""
+    texts: Json
+    """By name, of those that the user has open with unsaved text."""
+    need_permission: int
+    """How many are left out because the user would have to be asked."""
+    too_many: bool
+    """The folder has more files than are looked at; `names` is empty then."""
+
+
+class Reviewed(NamedTuple):
+    """The changes under review in a session's folders."""
+
+    rows: Sequence[Json]
+    need_permission: int
+    """Files left out because the user would have to be asked before they are read."""
+
+
+class AgentTools:
+    def __init__(self, state: State, consent: Consent, review: Callable[[], Review], editor: Editor) -> None:
+        self._state = state
+        self._consent = consent
+        self._review = review
+        self.editor_context = EditorContext(state, consent, editor)
+        self.file_changes = FileChanges(state, consent)
+        self._arrived: dict[str, anyio.Event] = {}
+        self.called: Callable[[str], None] = lambda session_id: None
+        """Told of each call that takes the place of one of an agent's own tools."""
+
+    def arrived(self, session_id: str) -> None:
+        """The session's tools are there: its agent has started them."""
+        if self._state.sessions.get(session_id) is not None:
+            self._event(session_id).set()
+
+    async def ready(self, session_id: str) -> bool:
+        """Whether they are, waiting for them as long as a slow machine may need."""
+        with anyio.move_on_after(READY_SECONDS):
+            await self._event(session_id).wait()
+        return self._arrived.pop(session_id).is_set()
+
+    def _event(self, session_id: str) -> anyio.Event:
+        return self._arrived.setdefault(session_id, anyio.Event())
+
+    def session(self, session_id: str) -> ToolSession | None:
+        """None when it is closed."""
+        session = self._state.sessions.get(session_id)
+        if session is None or not session.alive:
+            return None
+        return ToolSession(session.id, session.cwd, self._state.settings.max_file_bytes)
+
+    async def read_bytes(self, ticket: Ticket, offset: int, length: int) -> tuple[bytes, int] | Refusal:
+        """Up to `length` bytes from byte `offset` of the file on the disk, and its size in bytes. Releases the ticket."""
+        try:
+            if not await ticket.turn():
+                return Refusal(Kind.OUTCOME_UNKNOWN, f"your earlier write of {ticket.path} has not ended yet")
+            session = self._state.sessions.get(ticket.session_id)
+            if session is None:
+                return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+            found = locate(self._state.storage, self._state.documents, session.roots, ticket.path, "read")
+            if isinstance(found, Refusal):
+                return found
+            with found as place:
+                refused = await self._consent.to_read(session, place)
+                if refused is not None:
+                    return refused
+                file = place.on_disk
+                if isinstance(file, Missing):
+                    return not_found(place.requested)
+                return await anyio.to_thread.run_sync(_bytes, file, offset, length)
+        finally:
+            ticket.release()
+
+    async def try_change(
+        self, session_id: str, path: str, change: Callable[[str], str | Refusal]
+    ) -> Refusal | None:
+        """Why a change could not be made in the text of a file as it is now; None when it could. Changes nothing."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        found = locate(self._state.storage, self._state.documents, session.roots, path, "write")
+        if isinstance(found, Refusal):
+            return found
+        with found as place:
+            refused = await self._consent.to_read(session, place)
+            if refused is not None:
+                return refused
+            text = await self._text(place)
+            after = text if isinstance(text, Refusal) else change(text)
+            return after if isinstance(after, Refusal) else None
+
+    async def _text(self, place: Place) -> str | Refusal:
+        """In the compared form. Nobody is shown it."""
+        if place.tracked is not None:
+            if place.tracked.document.desynchronised is not None:
+                return desynchronised(place.requested)
+            return normal(str(place.tracked.document.snapshot()))
+        if isinstance(place.on_disk, Missing):
+            return not_found(place.requested)
+        decoded = await self._state.storage.read(place.on_disk)
+        return normal(decoded.text) if isinstance(decoded, Decoded) else decoded
+
+    async def list_folder(self, session_id: str, path: str, depth: int) -> Listed | Refusal:
+        """`path` absolute. Folders are listed `depth` levels deep; links are not followed."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        folder = self._state.storage.folder(session.roots, path)
+        if isinstance(folder, Refusal):
+            return folder
+        at = session.roots.match(folder)
+        root, relative = (at[0], at[2]) if at is not None else (_root(session, folder), "")
+        try:
+            found, more = await anyio.to_thread.run_sync(entries, root, relative, depth, MAX_ENTRIES)
+        except OSError:
+            return Refusal(Kind.IO_ERROR, f"{path} cannot be listed")
+        unsaved = {path for path, tracked in self._open(session) if not tracked.is_clean()}
+        return Listed(
+            folder, [_row(entry, os.path.join(folder, entry.name) in unsaved) for entry in found], more
+        )
+
+    async def files(self, session_id: str, path: str, texts: bool) -> Files | Refusal:
+        """What can be searched below `path` (absolute), a folder or one file. `texts`: with the unsaved texts."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        folder = self._state.storage.folder(session.roots, path)
+        if isinstance(folder, Refusal):
+            if folder.kind is not Kind.NOT_FOUND:
+                return folder
+            file = self._state.storage.resolve(session.roots, path, "read")
+            if isinstance(file, Refusal):
+                return file
+            if isinstance(file, Resolved):
+                file.close()
+            folder, known = os.path.dirname(file.path), [os.path.basename(file.path)]
+        else:
+            known = await anyio.to_thread.run_sync(names, folder)
+        spellings = _root(session, folder).spellings
+        below = folder.rstrip(os.sep) + os.sep
+        unsaved = {
+            path[len(below) :]: tracked
+            for path, tracked in self._open(session)
+            if path.startswith(below) and not tracked.is_clean() and tracked.document.desynchronised is None
+        }
+        every = dict.fromkeys([*(known or ()), *(unsaved if known is None or len(known) != 1 else ())])
+
+        def allowed() -> list[str]:
+            return [name for name in every if self._consent.needs_no_question(below + name, spellings)]
+
+        found = await anyio.to_thread.run_sync(allowed)
+        kept = frozenset(found)
+        told = {
+            name: normal(str(tracked.document.snapshot()))
+            for name, tracked in unsaved.items()
+            if texts and name in kept
+        }
+        return Files(folder, found, told, len(every) - len(found), known is None)
+
+    def open_documents(self, session_id: str) -> list[Json]:
+        """The open documents in the session's folders."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return []
+        return [
+            {"path": path, "unsaved": not tracked.is_clean(), "lines": tracked.document.snapshot().line_count}
+            for path, tracked in self._open(session)
+        ]
+
+    async def changes(self, session_id: str, path: str | None) -> Reviewed | Refusal:
+        """The changes under review in the session's folders, or of one file (absolute); lines count from 1. They hold the file's text, so
+        they need the same permission as reading it: it is asked for where one file is named, and otherwise the file is left out."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        selector = Selector(everything=True)
+        if path is not None:
+            found = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+            if isinstance(found, Refusal):
+                return found
+            with found as place:
+                refused = await self._consent.to_read(session, place)
+                if refused is not None:
+                    return refused
+                selector = Selector(uri=place.uri)
+        rows: list[Json] = []
+        left_out: set[str] = set()
+        for row in await self._review().listed(selector):
+            file = to_path(from_path(to_path(str(row["uri"])) or "/"))
+            at = session.roots.match(file) if file is not None else None
+            if file is None or at is None:
+                continue
+            if path is None and not self._may_read(session, file, at[0]):
+                left_out.add(file)
+            else:
+                rows.append(_change(file, row))
+        return Reviewed(rows, len(left_out))
+
+    def _may_read(self, session: Session, path: str, root: Root) -> bool:
+        """`path`: canonical, beneath `root`. Whether it may be read without a question, because of the policy or of an earlier answer."""
+        return ("read", path) in session.grants or self._consent.needs_no_question(path, root.spellings)
+
+    def _open(self, session: Session) -> list[tuple[str, Tracked]]:
+        paths = ((to_path(tracked.document.uri), tracked) for tracked in self._state.documents)
+        return sorted(
+            ((path, tracked) for path, tracked in paths if path is not None and session.roots.match(path)),
+            key=lambda pair: pair[0],
+        )
+
+
+def _bytes(file: Resolved, offset: int, length: int) -> tuple[bytes, int] | Refusal:
+    try:
+        size = file.look().size
+        data = b""
+        while len(data) < length and (part := file.read_at(offset + len(data), length - len(data))):
+            data += part
+    except OSError:
+        return Refusal(Kind.IO_ERROR, f"{file.requested} cannot be read")
+    return data, size
+
+
+def _root(session: Session, folder: str) -> Root:
+    """`folder`: canonical, a root or beneath one."""
+    at = session.roots.match(folder)
+    if at is not None:
+        return at[0]
+    return next(root for root in session.roots.roots if folder in root.spellings)
+
+
+def _row(entry: FolderEntry, unsaved: bool) -> Json:
+    changed = datetime.fromtimestamp(entry.changed_ns / 1e9, UTC).isoformat(timespec="seconds")
+    row: dict[str, object] = {
+        "name": entry.name,
+        "kind": entry.kind,
+        "size": entry.size,
+        "changed": changed.replace("+00:00", "Z"),
+        "permissions": modes.filemode(entry.mode)[1:],
+    }
+    if unsaved:
+        row["unsaved"] = True
+    return row
+
+
+def _change(file: str, row: Json) -> Json:
+    where = cast("dict[str, dict[str, int]]", row["range"])
+    return {
+        "file_path": file,
+        "firstLine": where["start"]["line"] + 1,
+        "lastLine": where["end"]["line"] + 1,
+        "before": row["oldText"],
+        "after": row["newText"],
+        "agent": row["agent"],
+        "turn": row["turn"],
+    }

@@ -1,0 +1,87 @@
+"""Commands: whether an agent's command may run now, and what has to be on the disk before it does.
+
+A command sees the disk and nothing else. So what its agent changed and could not be saved is saved first, where that takes nothing of
+the user's with it: text that the user has not saved stays unsaved. What it does once it runs is not ours to say (this is
+no sandbox); it may read and change files behind us, which the session is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sidecar.core.escape import plain
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.ports.ports import Audit
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Storage
+
+
+class Commands:
+    """Asked before every command of every session."""
+
+    def __init__(
+        self, state: State, storage: Storage, consent: Consent, buffers: BufferWriter, audit: Audit
+    ) -> None:
+        self._state = state
+        self._storage = storage
+        self._consent = consent
+        self._buffers = buffers
+        self._audit = audit
+
+    async def may_run(
+        self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
+    ) -> str | Refusal:
+        """The folder to run it in (canonical), or why not. `env`: names of the variables that it sets."""
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "there is no such session")
+        found = await self._check(session, argv, cwd, env)
+        outcome = found.kind.value if isinstance(found, Refusal) else "ok"
+        self._audit.record(
+            "command", session=session.id, argv=list(argv), cwd=cwd, env=list(env), outcome=outcome
+        )
+        return found
+
+    async def _check(
+        self, session: Session, argv: Sequence[str], cwd: str | None, env: Sequence[str]
+    ) -> str | Refusal:
+        if not session.acting:
+            return _withdrawn(argv)
+        turn = session.turn
+        requested = os.path.join(session.cwd, cwd or "")
+        folder = self._storage.folder(session.roots, requested)
+        if isinstance(folder, Refusal):
+            return folder
+        if not self._was_allowed(session, argv, folder, env):
+            refused = await self._consent.to_run(session, argv, folder, env)
+            if refused is not None:
+                return refused
+        await self._save(session)
+        return folder if session.may_act(turn) else _withdrawn(argv)
+
+    def _was_allowed(self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]) -> bool:
+        """When the agent asked about it by itself, a moment ago."""
+        if env or self._state.settings.writes == "deny":
+            return False
+        return folder == self._storage.folder(session.roots, session.cwd) and session.allowed.take(argv)
+
+    async def _save(self, session: Session) -> None:
+        """Saves what this agent changed, except documents that the user has since worked on. Saves nothing if the settings forbid it."""
+        if self._state.settings.after_write == "never":
+            return
+        for uri in [*session.unsaved, *(uri for uri in session.touched if uri not in session.unsaved)]:
+            tracked = self._state.documents.get(uri)
+            if tracked is None or tracked.is_clean() or tracked.is_user_dirty():
+                continue
+            done = await self._buffers.save_by_policy(tracked, was_user_dirty=False)
+            if done.saved:
+                session.unsaved.discard(uri)
+
+
+def _withdrawn(argv: Sequence[str]) -> Refusal:
+    words = f"{plain(argv[0], 60)} was not run: commands run only while a turn does, and it has ended or was stopped"
+    return Refusal(Kind.WITHDRAWN, words)

@@ -1,0 +1,191 @@
+"""Guests: agents that somebody else started (a terminal's `claude`) and that come with their tools' calls only.
+
+A guest has a session like any other, so its reads and writes are like any other agent's. What it lacks are prompts: nothing says what it
+is doing, or when it is done. So a turn of its is what it does until it has been quiet for a while.
+
+Nothing is done for a guest before the user has said yes. Without an answer, a call waits for a while and is refused then; the question
+stays open. After a stop, the user is asked again, also where they had said yes for good.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from sidecar.core.escape import escape
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import AgentFailed, OpenedSession, SessionRequest
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Storage
+
+QUIET_SECONDS = 60.0
+"""Without a call for this long, a guest's turn is over."""
+PATIENCE_SECONDS = 50.0
+"""How long a call waits for the user's answer: clients give up on it after a minute, and nothing may be done after that."""
+
+
+@dataclass(slots=True)
+class _Guest:
+    session: Session
+    allowed: bool | None
+    """None: the next call asks."""
+    line: anyio.Lock = field(default_factory=anyio.Lock)
+    """In which calls wait for the user's answer: they are carried out in the order in which they came."""
+    came: int = 0
+    """How many calls have come."""
+    dismissed: int = 0
+    """Of these, the last one that an unanswered question was for."""
+    answered: anyio.Event | None = None
+    """Of the question that is open."""
+    stopped: bool = False
+    calls: int = 0
+    """Under way."""
+    quiet_since: float = 0.0
+
+
+class Guests:
+    def __init__(
+        self,
+        state: State,
+        storage: Storage,
+        consent: Consent,
+        tasks: Background,
+        folders: Callable[[], Sequence[str]],
+    ) -> None:
+        """`folders`: the editor's; absolute."""
+        self._state = state
+        self._storage = storage
+        self._consent = consent
+        self._tasks = tasks
+        self._folders = folders
+        self._guests: dict[str, _Guest] = {}
+
+    def open(self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False) -> str:
+        """The id of a new session. `agent`: the name it is shown by. `folder`: where it works, absolute; if that is in none of the editor's
+        folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. Raises AgentFailed."""
+        folders = [*self._folders()]
+        if not folders:
+            raise AgentFailed("refused", "the editor has no folder open")
+        roots = self._storage.roots((*folders, *self._state.settings.allowed_roots))
+        if isinstance(roots, Refusal):
+            raise AgentFailed("refused", roots.message)
+        real = os.path.realpath(folder)
+        cwd = real if roots.is_root(real) or roots.match(real) is not None else folders[0]
+        session_id = uuid.uuid4().hex[:12]
+        request = SessionRequest(session_id, agent, cwd)
+        session = Session(
+            session_id,
+            agent,
+            cwd,
+            roots,
+            request,
+            opened=OpenedSession(session_id, agent, rereads=rereads),
+            moment=self._state.beliefs.moment,
+            guest=True,
+        )
+        self._state.sessions.add(session)
+        self._guests[session_id] = _Guest(session, allowed)
+        return session_id
+
+    def session(self, session_id: str) -> Session:
+        """The open session of a guest."""
+        return self._guests[session_id].session
+
+    async def admitted(self, session_id: str) -> Refusal | None:
+        """Why nothing is done for a guest; None once the user has let it in. They are asked, and waited for, as in `call`; those that wait go on
+        in their order."""
+        guest = self._guests.get(session_id)
+        if guest is None:
+            return Refusal(Kind.UNKNOWN_SESSION, "this session was closed")
+        return await self._admitted(guest)
+
+    def close(self, session_id: str) -> None:
+        """It is gone. An open question is withdrawn."""
+        if self._guests.pop(session_id, None) is not None:
+            self._state.sessions.remove(session_id)
+            self._state.beliefs.forget_session(session_id)
+
+    def stop(self, session: Session) -> None:
+        """What it asked for is not begun any more, and the user is asked before anything else is done for it."""
+        guest = self._guests[session.id]
+        guest.allowed, guest.stopped = None, True
+        session.stop()
+        session.withdraw_questions()
+
+    @asynccontextmanager
+    async def call(self, session_id: str) -> AsyncGenerator[Refusal | None]:
+        """Around each call of a tool: why it is not carried out; None if it may be, and for every session that is not a guest's, for which
+        this does not wait."""
+        guest = self._guests.get(session_id)
+        if guest is None:
+            yield None
+            return
+        refused = await self._admitted(guest)
+        if refused is not None:
+            yield refused
+            return
+        now = anyio.current_time()
+        if not guest.session.acting or (not guest.calls and now - guest.quiet_since > QUIET_SECONDS):
+            guest.session.begin_guest_turn()
+        guest.calls += 1
+        try:
+            yield None
+        finally:
+            guest.calls -= 1
+            guest.quiet_since = anyio.current_time()
+
+    async def _admitted(self, guest: _Guest) -> Refusal | None:
+        name, folder = guest.session.agent, guest.session.cwd
+        guest.came += 1
+        number = guest.came
+        if guest.allowed is None:
+            self._question(guest)
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            async with guest.line:
+                if guest.allowed is None and number > guest.dismissed:
+                    await self._question(guest).wait()
+                if guest.allowed and guest.session.alive:
+                    return None
+                if guest.allowed is None:
+                    return _denied(
+                        f"The user gave no answer to whether {name} may read and change files in {folder}. Nothing was done; "
+                        "the next call asks again"
+                    )
+                return _denied(
+                    f"The user did not allow {name} to read and change files in {folder}. Do not try again; the user is asked "
+                    f"again when {name} is started anew"
+                )
+        return _denied(
+            f"The user has not answered yet: the editor asks whether {name} may read and change files in {folder}. Ask the user "
+            "to answer there, and try again"
+        )
+
+    def _question(self, guest: _Guest) -> anyio.Event:
+        """Opens it unless it is open. Set when the user has answered or closed it."""
+        if guest.answered is None:
+            guest.answered = anyio.Event()
+            self._tasks.start_soon(self._ask, guest, guest.answered)
+        return guest.answered
+
+    async def _ask(self, guest: _Guest, answered: anyio.Event) -> None:
+        try:
+            allowed = await self._consent.to_admit(guest.session, again=guest.stopped)
+            guest.allowed = allowed
+            guest.stopped = guest.stopped and allowed is None
+        finally:
+            if guest.allowed is None:
+                guest.dismissed = guest.came
+            guest.answered = None
+            answered.set()
+
+
+def _denied(words: str) -> Refusal:
+    return Refusal(Kind.DENIED_BY_USER, escape(words))

@@ -1,0 +1,164 @@
+"""Opening: creates a session: its agent, its folders, what it is offered, and whether its agent may be started."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sidecar.core.refusal import Refusal
+from sidecar.records import About, Records
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.consent.mcp_offers import McpOffers
+from sidecar.workspace.consent.offered_folders import Granted, OfferedFolders
+from sidecar.workspace.ports.ports import AgentFailed, Agents, Json, OpenedSession, SessionRequest
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+from sidecar.workspace.state.storage import Storage
+
+
+class Opening:
+    """`folders`: the editor's workspace folders, absolute; the first is the default folder of sessions."""
+
+    def __init__(
+        self,
+        state: State,
+        storage: Storage,
+        consent: Consent,
+        offers: McpOffers,
+        agents: Agents,
+        records: Records,
+    ) -> None:
+        self._state = state
+        self._storage = storage
+        self._consent = consent
+        self._offers = offers
+        self._agents = agents
+        self._records = records
+        self.folders: list[str] = []
+
+    def prepare(
+        self,
+        agent: str | None,
+        cwd: str | None = None,
+        additional: Sequence[str] = (),
+        mcp_servers: Sequence[Json] = (),
+        *,
+        earlier: About | None = None,
+    ) -> Session:
+        """A session that its agent does not know yet; `earlier`: the session that it continues. Raises AgentFailed."""
+        settings = self._state.settings
+        chosen = agent or settings.default_agent or next(iter(settings.agents), None)
+        if chosen is None:
+            raise AgentFailed("unknown_agent", self._nobody())
+        folder = cwd or next(iter(self.folders), None)
+        if folder is None or not os.path.isabs(folder):
+            raise AgentFailed(
+                "refused",
+                "the editor has no folder open; open one, or give an absolute path as cwd for the session",
+            )
+        more = tuple(dict.fromkeys([*self.folders, *additional]))
+        extra = tuple(path for path in more if path != folder)
+        roots = self._storage.roots((folder, *extra, *settings.allowed_roots))
+        if isinstance(roots, Refusal):
+            raise AgentFailed("refused", roots.message)
+        session_id = earlier.session_id if earlier is not None else uuid.uuid4().hex[:12]
+        request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
+        session = Session(session_id, chosen, folder, roots, request, moment=self._state.beliefs.moment)
+        session.turn = earlier.turn if earlier is not None else 0
+        self._state.sessions.add(session)
+        about = earlier or About(session_id, chosen, folder, tuple(additional))
+        self._records.begin(about, known=earlier is not None and bool(earlier.created))
+        return session
+
+    async def open(self, session: Session, *, again: bool = False) -> OpenedSession:
+        """Opens it with its agent, which is started if necessary and allowed. Raises AgentFailed; the session then does not exist.
+
+        `again`: if the opening is only cancelled, the session stays and can be opened later."""
+        try:
+            await self.allow(session)
+            session.opened = await self._agents.open_session(session.request)
+        except BaseException as error:
+            if not again or isinstance(error, Exception):
+                self._state.sessions.remove(session.id)
+                self._records.abandon(session.id)
+            raise
+        self._records.reference(session.id, session.opened.reference, loads=session.opened.loads)
+        return session.opened
+
+    async def allow(self, session: Session) -> None:
+        """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""
+        await self._may_start(session)
+        servers = await self._offers.to(session)
+        own, request = self._offers.own_for(session), session.request
+        if own is not None:
+            beside = self._offers.own_for_everybody()
+            request = replace(request, own_server=str(own["name"]), own_beside=beside)
+            servers = [own, *servers]
+        session.request = replace(request, mcp_servers=(*request.mcp_servers, *servers))
+
+    async def may_start(self, agent: str) -> str:
+        """Asks whether the agent may be started without a session; returns the folder to start it in. Raises AgentFailed."""
+        session = self.prepare(agent, self._anywhere())
+        try:
+            await self._may_start(session)
+        finally:
+            self.drop(session)
+        return session.cwd
+
+    async def granted(self, about: About) -> Granted:
+        """What the user grants of the folders of a conversation that its agent offers. Raises AgentFailed."""
+        session = self.prepare(about.agent, self._anywhere())
+        users = (*self.folders, *self._state.settings.allowed_roots)
+        try:
+            return await OfferedFolders(self._consent, users).grant(session, about)
+        finally:
+            self.drop(session)
+
+    async def may_sign_in(self, agent: str, terminal: Mapping[str, Any], sets: Sequence[str]) -> None:
+        """Whether a command of the agent's choice may be handed out to log in with; `sets`: names of the variables that the agent sets.
+
+        Raises AgentFailed."""
+        session = self.prepare(agent, self._anywhere())
+        argv, folder = [terminal["command"], *terminal["args"]], terminal.get("cwd") or session.cwd
+        try:
+            if not await self._consent.to_sign_in(session, argv, folder, sets):
+                raise AgentFailed(
+                    "refused",
+                    f"the command with which {agent} logs in was not run, because it was not allowed",
+                )
+        finally:
+            self.drop(session)
+
+    def _anywhere(self) -> str:
+        """A folder for work without a session: logging in works without an open folder too."""
+        return next(iter(self.folders), os.path.expanduser("~"))
+
+    def drop(self, session: Session) -> None:
+        self._state.sessions.remove(session.id)
+        self._records.close(session.id)
+
+    async def _may_start(self, session: Session) -> None:
+        command = self._state.settings.agents.get(session.agent) or self._agents.found(session.agent)
+        if command is None or self.runs(session.agent):
+            return
+        if not await self._consent.to_start(session, command):
+            raise AgentFailed(
+                "refused",
+                f"{session.agent} was not started, because you did not allow it; try again to be asked again",
+            )
+
+    def runs(self, agent: str) -> bool:
+        """Whether its process is already running."""
+        return any(
+            row.get("agent") == agent and row.get("state") == "running" for row in self._agents.status()
+        )
+
+    def _nobody(self) -> str:
+        found = [agent.id for agent in self._agents.list() if agent.source == "found"]
+        words = 'no agent is configured; add one under "agents" in the settings of acp-sidecar'
+        if found:
+            words += f", or open a session with one that is on PATH: {', '.join(found)}"
+        return f'{words}, or use the agent "demo"'

@@ -1,0 +1,219 @@
+"""Prompting: sends the user's unsaved text with a prompt, because many agents read only the disk.
+
+`beforePrompt`: embed (the texts as `resource` blocks, if the agent accepts them) · save (in the editor; embed what could not be
+saved) · nothing. Only documents in the session's folders, never files that the policy would ask about, and limited in size. One line
+tells the user what was sent and what was not. An agent's question about a file that it is going to change itself is treated
+likewise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sidecar.core.escape import escape, shorten
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.uri import to_path
+from sidecar.disk import Roots
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.ports.ports import Editor, Json, Question
+from sidecar.workspace.ports.prompt_context import (
+    MAX_SELECTED,
+    Mention,
+    others_problems,
+    problems_block,
+    selected,
+    selection_block,
+    shown,
+)
+from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.places import locate
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+MAX_TEXT = 256 * 1024
+"""Bytes of one embedded text: more would fill the agent's context with one file."""
+MAX_TOGETHER = 1024 * 1024
+"""Bytes of all embedded texts of one prompt."""
+MAX_MENTIONS = 32
+"""How many documents a prompt may refer to."""
+UNTITLED = "untitled:"
+"""How the URI of a document without a file begins."""
+_NAMED = 5
+"""How many documents a message names; the rest are counted."""
+
+
+class Prompting:
+    """Unsaved text on its way to an agent."""
+
+    def __init__(
+        self, state: State, editor: Editor, consent: Consent, buffers: BufferWriter, reconciler: Reconciler
+    ) -> None:
+        self._state = state
+        self._editor = editor
+        self._consent = consent
+        self._buffers = buffers
+        self._reconciler = reconciler
+
+    async def blocks(
+        self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
+    ) -> list[Json]:
+        """The prompt as sent: followed by its context and the user's unsaved texts."""
+        blocks = [*blocks, *self._mentioned(session, context)]
+        policy = self._state.settings.before_prompt
+        unsaved = [] if policy == "nothing" else await self._unsaved(session)
+        if policy == "save":
+            unsaved = [t for t in unsaved if to_path(t.document.uri) is None or not await self._save(t)]
+        if not unsaved or session.opened is None or not session.opened.embedded_context:
+            return list(blocks)
+        return [*blocks, *self._embedded(session, unsaved)]
+
+    def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
+        """Selections and diagnostics from files that this session may see."""
+        sent: list[Json] = []
+        left_out: list[str] = []
+        embedded = session.opened is not None and session.opened.embedded_context
+        for mention in context[:MAX_MENTIONS]:
+            tracked, path = self._state.documents.get(mention.uri), to_path(mention.uri)
+            if path is not None and not self._may_be_told(session.roots, path):
+                left_out.append(shown(mention.uri))
+                continue
+            if mention.selection is not None:
+                if tracked is None or tracked.document.desynchronised is not None:
+                    left_out.append(shown(mention.uri))
+                    continue
+                document = tracked.document
+                words = selected(document.snapshot(), mention.selection, self._state.overlay.encoding)
+                if len(words) > MAX_SELECTED:
+                    left_out.append(shown(mention.uri))
+                    continue
+                uri = document.client_uri or document.uri
+                sent.append(selection_block(uri, words, mention.selection, embedded=embedded))
+            problems = others_problems(mention.problems)
+            if problems:
+                sent.append(problems_block(mention.uri, problems))
+        if left_out:
+            words = "not open, too large, or not for this session"
+            self._editor.show("warning", f"{_list(left_out)} could not be sent with the prompt: {words}.")
+        return sent
+
+    async def question(self, question: Question) -> Question:
+        """A question about files that the agent will change itself: their unsaved changes are saved if the settings say so; otherwise
+        the user is told that the agent works on the older text."""
+        session = self._state.sessions.get(question.session_id)
+        paths = question.details.get("paths")
+        if session is None or not isinstance(paths, (list, tuple)):
+            return question
+        if question.action == "read" or not question.behind:
+            return question
+        named = [p for p in paths if isinstance(p, str)]  # pyright: ignore[reportUnknownVariableType]  # from the wire
+        settings = self._state.settings
+        older: list[str] = []
+        for tracked in self._open_documents(session, named):
+            await self._reconciler.look(tracked)
+            if not tracked.is_user_dirty():
+                continue
+            by_policy = settings.before_prompt == "save" or settings.after_write == "always"
+            if not (by_policy and await self._save(tracked)):
+                older.append(_shown(tracked))
+        if not older:
+            return question
+        words = f"{_list(older)}: you have unsaved changes there; the agent works on the older text on disk."
+        return replace(question, text=f"{question.text}\n{words}")
+
+    async def _unsaved(self, session: Session) -> list[Tracked]:
+        """Documents with unsaved text of the user's that this session may be told about, and what the user wrote into documents
+        without a file.
+        """
+        found: list[Tracked] = []
+        for tracked in self._state.documents:
+            path = to_path(tracked.document.uri)
+            if tracked.document.uri.startswith(UNTITLED) and len(tracked.document.snapshot()):
+                found.append(tracked)
+            if path is None or tracked.is_clean():
+                continue
+            await self._reconciler.look(tracked)
+            if not tracked.closed and tracked.is_user_dirty() and self._may_be_told(session.roots, path):
+                found.append(tracked)
+        return found
+
+    def _may_be_told(self, roots: Roots, path: str) -> bool:
+        """In the session's folders, and readable without a question."""
+        place = locate(self._state.storage, self._state.documents, roots, path, "read")
+        if isinstance(place, Refusal):
+            return False
+        with place:
+            return not self._consent.must_ask(place, "read")
+
+    async def _save(self, tracked: Tracked) -> bool:
+        return bool((await self._buffers.save(tracked, whose="users")).saved)
+
+    def _embedded(self, session: Session, unsaved: Iterable[Tracked]) -> list[Json]:
+        sent: list[Json] = []
+        told: list[str] = []
+        left_out: list[str] = []
+        news = False
+        room = MAX_TOGETHER
+        for tracked in unsaved:
+            document = tracked.document
+            if tracked.closed or document.desynchronised is not None:
+                continue
+            text = str(document.snapshot())
+            size = len(text.encode(errors="surrogatepass"))
+            if size > MAX_TEXT or size > room:
+                left_out.append(_shown(tracked))
+                continue
+            room -= size
+            resource = {"uri": document.client_uri or document.uri, "mimeType": "text/plain", "text": text}
+            sent.append({"type": "resource", "resource": resource})
+            self._state.beliefs.mentioned(session.id, document.uri, normal(text))
+            told.append(_shown(tracked))
+            news = news or document.uri not in session.went_along
+            session.went_along.add(document.uri)
+        words: list[str] = []
+        if told:
+            words.append(f"Your unsaved text of {_list(told)} was sent with the prompt.")
+        if left_out:
+            words.append(
+                f"{_list(left_out)}: too large to send with the prompt; save it if {session.agent} should see it."
+            )
+        if left_out:
+            self._editor.show("warning", " ".join(words))
+        elif news:
+            self._editor.show("info", " ".join(words))
+        elif words:  # told before: a message at every prompt would annoy
+            self._editor.log("info", " ".join(words))
+        return sent
+
+    def _open_documents(self, session: Session, paths: Iterable[str]) -> list[Tracked]:
+        """The open documents that an agent's paths name, which may be relative (qwen) or lead there by a link."""
+        found: dict[str, Tracked] = {}
+        for path in paths:
+            if "\0" in path:
+                continue
+            place = locate(
+                self._state.storage,
+                self._state.documents,
+                session.roots,
+                os.path.join(session.cwd, path),
+                "read",
+            )
+            if isinstance(place, Refusal):
+                continue
+            with place:
+                if place.tracked is not None:
+                    found[place.tracked.document.uri] = place.tracked
+        return list(found.values())
+
+
+def _shown(tracked: Tracked) -> str:
+    return shorten(escape(os.path.basename(to_path(tracked.document.uri) or tracked.document.uri)), 80)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

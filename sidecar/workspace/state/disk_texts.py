@@ -1,0 +1,226 @@
+"""DiskTexts: the current and earlier texts of files on disk, as far as known. An agent may have read any of them itself.
+
+A write cannot be based on a text that reached the disk after the write was sent, so the moment of each save is kept if known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sidecar.core.belief import Candidate
+from sidecar.core.normal import normal, says
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.state.acts import is_before
+
+T = TypeVar("T")
+
+MAX_TEXTS = 8
+"""Texts kept per file: the newest ones; an agent does not remember for long."""
+MAX_FILES = 64
+MAX_PASTS = 8
+"""Documents that were closed, of which it is known what they said before."""
+MAX_CLOSED = 1000
+"""Documents that were closed with unsaved changes, of which 32 bytes each are kept."""
+
+
+@dataclass(slots=True)
+class _DiskText:
+    text: Text | str
+    """A Text is raw; a str is in the compared form of `core.normal`."""
+    since: int
+    """The text was not there before this moment (of `core.belief`); 0 if unknown."""
+    noticed: int = 0
+    """The latest moment at which it was found there: the text before it was gone by then."""
+    is_guess: bool = False
+    """Known only because the editor opened the file with it; it may have been unsaved text."""
+    by_us: bool = False
+    """The last writer of this text was the editor or the sidecar."""
+    by_editor: bool = False
+    """The last writer was the editor."""
+    found: bool = False
+    """Some program wrote it, before the editor or the sidecar did."""
+
+    def compared(self) -> str:
+        if isinstance(self.text, Text):
+            self.text = normal(str(self.text))
+        return self.text
+
+
+def _digest(text: str) -> bytes:
+    """Of a text in the compared form, but for its final line end, which some editors add to the file only."""
+    return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
+
+
+def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: int) -> None:
+    kept[uri] = value
+    kept.move_to_end(uri)
+    if len(kept) > most:
+        kept.popitem(last=False)
+
+
+class DiskTexts:
+    """By document, oldest first; the last one is the current text."""
+
+    def __init__(self, moment: Callable[[], int] = lambda: 0) -> None:
+        """`moment`: a new point in time, as `core.belief` counts it."""
+        self._texts: OrderedDict[DocumentUri, list[_DiskText]] = OrderedDict()
+        self._closed_with: OrderedDict[DocumentUri, tuple[bytes, int]] = OrderedDict()
+        """A digest of what a document said when it was closed with unsaved changes, and since when it did."""
+        self._pasts: OrderedDict[DocumentUri, Callable[[str], int | None]] = OrderedDict()
+        """When a document that was closed began to say a text."""
+        self.moment = moment
+        self.wrote: Callable[[DocumentUri, Text | str | None], None] = lambda uri, text: None
+        """Called with what the editor or we wrote; None: we removed the file."""
+
+    def seen(self, uri: DocumentUri, text: str) -> None:
+        """The disk holds `text` (compared form), possibly since another text was last found there."""
+        texts, newest = self._of(uri), self._newest(uri)
+        since = 0 if newest is None else newest.noticed
+        self._add(texts, _DiskText(text, since, self.moment(), found=True))
+
+    def guessed(self, uri: DocumentUri, text: Text) -> None:
+        """The editor opened the file with `text` (raw), which it most likely read there."""
+        texts, guess = self._of(uri), _DiskText(text, 0, self.moment(), is_guess=True)
+        if all(known.compared() != guess.compared() for known in texts):
+            self._add(texts, guess)
+
+    def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
+        """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
+        self.wrote(uri, text)
+        self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
+
+    def taken_back(self, uri: DocumentUri, text: str | None) -> None:
+        """We put this text (raw; None: we removed the file) on the disk for the user."""
+        self.wrote(uri, text)
+        if text is not None:
+            moment = self.moment()
+            self._add(self._of(uri), _DiskText(normal(text), moment, moment, by_us=True))
+
+    def closed(self, uri: DocumentUri, said_at: Callable[[str], int | None]) -> None:
+        """The document was closed; `said_at` gives when it began to say a text (compared form; see acts.py), None if it did not since it was
+        last known to be saved. A save of that may have been on its way, whatever was typed or undone since."""
+        _keep(self._pasts, uri, said_at, MAX_PASTS)
+
+    def closed_with(self, uri: DocumentUri, text: str, at: int) -> None:
+        """The document was closed with unsaved changes and said `text` (compared form), since `at` (acts.py). A save may have been on its
+        way, of which the editor then tells nothing."""
+        _keep(self._closed_with, uri, (_digest(text), at), MAX_CLOSED)
+
+    def was_closed_with(self, uri: DocumentUri, text: str, at: int) -> bool:
+        """Whether `text` (compared form), which the disk holds since `at` (acts.py), is the user's save: the document said it when it was
+        last closed with unsaved changes, or before, and the disk did not say it first."""
+        digest, said = self._closed_with.get(uri, (b"", 0))
+        if digest == _digest(text):
+            return not is_before(at, said)
+        past = self._pasts.get(uri)
+        said_at = None if past is None else past(text)
+        return said_at is not None and not is_before(at, said_at)
+
+    def saved_was(self, uri: DocumentUri, text: str) -> None:
+        """What the editor saved last is `text` (compared form): what was noted when it told so may be newer than what it wrote."""
+        self.wrote(uri, text)
+        texts, newest = self._of(uri), self._newest(uri)
+        since = 0 if newest is None else newest.since
+        if newest is not None and newest.by_editor and not newest.found and newest.compared() != text:
+            texts.remove(newest)
+        self._add(texts, _DiskText(text, since, self.moment(), by_us=True, by_editor=True))
+
+    def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
+        """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
+        (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them."""
+        texts = self._texts.get(uri, [])
+        if own is not None:
+            put = (
+                i
+                for i, known in enumerate(texts)
+                if (known.by_us or (known.found and known.noticed <= own.serial))
+                and known.compared() == own.text
+            )
+            texts = texts[max(put, default=0) :]
+        gone = [later.noticed for later in texts[1:]]
+        return [
+            known.compared()
+            for i, known in enumerate(texts)
+            if known.since <= moment and (i == len(gone) or gone[i] > since)
+        ]
+
+    def was_put_after(self, uri: DocumentUri, text: str, moment: int) -> bool:
+        """Whether `text` (compared form) is the newest text, was written by some program other than the editor and the sidecar, and was
+        found after `moment`."""
+        newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None
+        return (
+            newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
+        )
+
+    def known(self, uri: DocumentUri) -> list[str]:
+        """Every text the file is known to have held (compared form), the newest first."""
+        return [known.compared() for known in reversed(self._texts.get(uri, ()))]
+
+    def was_ours(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the editor or the sidecar is known to have written `text` (compared form) at some time."""
+        return any(known.by_us and known.compared() == text for known in self._texts.get(uri, ()))
+
+    def is_editors(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is `text` (compared form) and was saved by the editor, which then knows it. Some editors add a final
+        line end without reporting it."""
+        newest = self._newest(uri)
+        return newest is not None and newest.by_editor and newest.compared().rstrip("\n") == text.rstrip("\n")
+
+    def saved(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is this very `text` (compared form), as the editor had it when it saved it."""
+        newest = self._newest(uri)
+        return newest is not None and newest.by_editor and newest.compared() == text
+
+    def is_ours(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the newest text is `text` (compared form) and was written by the editor or the sidecar. Editors add a final line end."""
+        newest = self._newest(uri)
+        return newest is not None and newest.by_us and newest.compared().rstrip("\n") == text.rstrip("\n")
+
+    def says(self, uri: DocumentUri, text: str) -> bool:
+        """Whether `text` (compared form) is the text last found on disk."""
+        newest = self._newest(uri)
+        return newest is not None and newest.compared() == text
+
+    def is_text(self, uri: DocumentUri, text: Text) -> bool:
+        """The same of a raw text."""
+        newest = self._newest(uri)
+        return newest is not None and says(text, newest.compared())
+
+    def knows(self, uri: DocumentUri, text: str) -> bool:
+        """Whether the disk held `text` (compared form) once."""
+        return any(t.compared() == text for t in self._texts.get(uri, ()) if not t.is_guess)
+
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+        if old in self._texts:
+            self._texts[new] = self._texts.pop(old)
+        if old in self._closed_with:
+            self._closed_with[new] = self._closed_with.pop(old)
+        if old in self._pasts:
+            self._pasts[new] = self._pasts.pop(old)
+
+    def _newest(self, uri: DocumentUri) -> _DiskText | None:
+        """The number of one of the texts that are known to have been there."""
+        return next((known for known in reversed(self._texts.get(uri, ())) if not known.is_guess), None)
+
+    def _of(self, uri: DocumentUri) -> list[_DiskText]:
+        texts = self._texts.setdefault(uri, [])
+        self._texts.move_to_end(uri)
+        while len(self._texts) > MAX_FILES:
+            self._texts.popitem(last=False)
+        return texts
+
+    def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
+        if texts and texts[-1].compared() == new.compared():
+            texts[-1].by_us = texts[-1].by_us or new.by_us
+            texts[-1].by_editor = texts[-1].by_editor or new.by_editor
+            texts[-1].is_guess = texts[-1].is_guess and new.is_guess
+            return  # written once more
+        for known in texts:
+            if known.compared() == new.compared():
+                new.since = min(known.since, new.since)
+        texts[:] = [*[t for t in texts if t.compared() != new.compared()][-(MAX_TEXTS - 1) :], new]

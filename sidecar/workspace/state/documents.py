@@ -1,0 +1,275 @@
+"""Tracked: what the workspace knows about an open document beyond its text: the text on disk, and who made the unsaved edits.
+
+LSP has no dirty bit. Clean means: equal to the disk at didOpen or didSave, with no edit since. User-dirty means: the user made
+some of the edits since then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from sidecar.core.change import ChangeSet, Edit
+from sidecar.core.inflight import InFlight, Others, Ours, Phase
+from sidecar.core.ledger import Author, Hunk
+from sidecar.core.normal import normal, says
+from sidecar.core.overlay import Document
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Stat
+from sidecar.workspace.state.disk_texts import DiskTexts
+from sidecar.workspace.state.save_history import SaveHistory
+from sidecar.workspace.state.watch import News, Watch
+
+Landing = Callable[[Text, ChangeSet, Text], None]
+"""What to call when an edit was seen in its document: (the text before, the changes, the text after)."""
+
+
+@dataclass(slots=True)
+class Tracked:
+    """One open document. Texts are in the compared form of `core.normal`."""
+
+    document: Document
+    history: SaveHistory
+    saved: str | None = None
+    """The text on disk when mirror and disk were last compared; None if there is no file or it cannot be decoded."""
+    stat: Stat | None = None
+    """The file's state when `saved` was read."""
+    user_dirty: bool = False
+    edited: bool = False
+    """There were edits since the text equalled the disk's."""
+    flight: InFlight | None = None
+    """The edit of ours that is on its way."""
+    quiet: bool = False
+    """Changes that arrive now are neither the user's nor an agent's (the editor's reload, its save participants)."""
+    text_at_save: Text | None = None
+    """The mirror at the last didSave, raw."""
+    saves: int = 0
+    """The number of didSave received, to notice another one."""
+    looking: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held while mirror and disk are reconciled."""
+    news: News = field(default_factory=News)
+    """Of that edit: it is settled, or the document is closed."""
+    closed: bool = False
+    observed: anyio.Event = field(default_factory=anyio.Event)
+    """Set when the disk was checked after didOpen."""
+
+    saving: bool = False
+    """The editor was asked to save it: the text on disk is about to change."""
+    apart: bool = False
+    """The disk changed in the same place as the mirror: only the user may save over that."""
+    together: str | None = None
+    """The whole text on disk that was last merged into the document."""
+    disk: DiskTexts | None = None
+    """Called with the text found on disk."""
+    not_an_agents: Callable[[Tracked, Edit, int, Callable[[], Text] | None], None] | None = None
+    """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the text before it where
+    that is known."""
+
+    first_edit: Callable[[Tracked], None] | None = None
+    """Called when a clean document was edited."""
+    hunks: Callable[[], tuple[Hunk, ...]] = tuple
+    """The ledger's current hunks."""
+    hunks_when_clean: tuple[Hunk, ...] | None = None
+    """The ledger's hunks when text and disk were last equal; None if an agent edited since."""
+    length_when_clean: int = 0
+    """Length of the text that contains those hunks, in code points."""
+    last_author: Author | None = None
+    """The author of the newest write for an agent."""
+    review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
+    """The hunks under review when the document was opened, and the text they were in."""
+    counted: str | None = None
+    """What its file said when it was opened (compared form), once it is counted whose that is."""
+    agents_edits: int = 0
+    """The number of edits for agents, to notice another one."""
+
+    def on_edit(self, document: Document, edit: Edit) -> None:
+        self.history.edited(document.rope, edit)
+        if not self.edited:
+            if self.flight is None:
+                self.hunks_when_clean = self.hunks()
+                self.length_when_clean = len(document.rope) - edit.growth
+            if self.first_edit is not None:
+                self.first_edit(self)
+        self.edited = True
+        if self.flight is None:
+            self.others_edit(edit, len(document.rope), self.history.before_newest)
+
+    def others_edit(
+        self, edit: Edit, length: int, before: Callable[[], Text] | None = None, *, is_users: bool = True
+    ) -> None:
+        """An edit by the user or by the editor itself; `length` is that of the resulting text. `before`: the text before it, if that is
+        known."""
+        if is_users and not self.quiet:
+            self.user_dirty = True
+            self.history.users_edit()
+        if self.not_an_agents is not None:
+            self.not_an_agents(self, edit, length, before)
+
+    def closes(self) -> None:
+        """The editor closed it."""
+        self.closed = True
+        self.observed.set()
+        if self.flight is not None:
+            self.flight.closes()
+            self.news.ring()
+
+    @property
+    def name(self) -> str:
+        """What the user is told it is called."""
+        return to_path(self.document.uri) or self.document.uri
+
+    def text(self) -> str:
+        return normal(str(self.document.snapshot()))
+
+    def says(self, text: str) -> bool:
+        """Whether its compared form is `text`."""
+        return says(self.document.snapshot(), text)
+
+    async def becomes(self, text: str, seconds: float) -> bool:
+        """Whether the document's text is `text` (compared form), after waiting for it at most that long."""
+        watch = Watch(self.document, Text.of(text))
+        try:
+            return self.says(text) or await watch.wait(seconds)
+        finally:
+            watch.close()
+
+    # An edit of ours on its way
+
+    def sends(self, flight: InFlight, news: News) -> None:
+        """From now on nothing is planned for the document."""
+        self.flight, self.news = flight, news
+
+    def rests(self, flight: InFlight) -> None:
+        """It is not on its way to this document any more."""
+        if self.flight is flight:
+            self.flight = None
+            self.news.ring()
+
+    def settles(self, flight: InFlight, landing: Landing | None) -> None:
+        """Whose everything was that was received since it was sent is known now. Without `landing` the edit is nobody's."""
+        self.rests(flight)
+        for one in flight.account(is_ours=landing is not None and flight.phase is not Phase.THERE):
+            match one:
+                case Ours(before, changes, after):
+                    self.agents_edits += 1
+                    self.hunks_when_clean = None
+                    if landing is not None:
+                        landing(before, changes, after)
+                case Others(edit, length, is_users):
+                    if not self.closed:
+                        self.others_edit(edit, length, is_users=is_users)
+
+    async def rest(self, seconds: float) -> bool:
+        """Whether no edit of ours is on its way, after waiting for that at most that long."""
+        with anyio.move_on_after(seconds):
+            while self.flight is not None:
+                await self.news.wait()
+        return self.flight is None
+
+    def settled_text(self) -> Text:
+        """The text of which everything is known whose it is."""
+        return self.document.snapshot() if self.flight is None else self.flight.story.before
+
+    def settled_version(self) -> int:
+        """Of that text."""
+        return self.document.version if self.flight is None else self.flight.story.version
+
+    # Clean or dirty
+
+    def is_clean(self) -> bool:
+        """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
+        if not self.edited:
+            return self.saved is not None
+        if self.saved is not None and self.says(self.saved):
+            self.edited = self.user_dirty = False
+            return True
+        return False
+
+    def is_user_dirty(self) -> bool:
+        return not self.is_clean() and self.user_dirty
+
+    def on_disk(self, text: str | None, stat: Stat | None) -> None:
+        """The disk was read and holds `text`."""
+        if text is not None and self.disk is not None:
+            self.disk.seen(self.document.uri, text)
+        self.saved, self.stat = text, stat
+
+    def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
+        """The disk was read and holds `text`, which is the document's text with that number; `by_editor`: that was saved. What the document
+        says beyond that is not saved, whatever the editor told."""
+        if by_editor and self.disk is not None:
+            self.disk.saved_was(self.document.uri, text)
+            self.saved, self.stat = text, stat
+        else:
+            self.on_disk(text, stat)
+        self.edited, self.user_dirty = self.history.is_on_disk(number)
+        self.hunks_when_clean = None
+
+    def was_saved(self, text: str) -> bool:
+        """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""
+        return self.disk is not None and self.disk.is_editors(self.document.uri, text)
+
+    def is_on_disk(self, text: Text) -> bool:
+        """Whether `text` is what the disk was last found to say."""
+        return self.disk is not None and self.disk.is_text(self.document.uri, text)
+
+    def earlier_on_disk(self, opened: Text) -> Sequence[str]:
+        """What the disk held (compared form, the newest first), on which the editor may have made an edit before it told the document
+        open with `opened`. Nothing when that is what the disk says: then nothing was made of it."""
+        text = str(opened)
+        if self.disk is None or "\r" in text or self.is_on_disk(opened):
+            return ()
+        return self.disk.known(self.document.uri)
+
+    def was_on_disk(self, text: str) -> bool:
+        """Whether the disk is known to have held `text` (compared form) once."""
+        return self.disk is not None and self.disk.knows(self.document.uri, text)
+
+
+class Documents:
+    """All tracked documents, by normalised URI."""
+
+    def __init__(self) -> None:
+        self._by_uri: dict[DocumentUri, Tracked] = {}
+        self._awaited: dict[DocumentUri, list[anyio.Event]] = {}
+        self.disk = DiskTexts()
+
+    def __iter__(self) -> Iterator[Tracked]:
+        return iter(list(self._by_uri.values()))
+
+    def get(self, uri: DocumentUri) -> Tracked | None:
+        return self._by_uri.get(uri)
+
+    def opened(self, document: Document) -> Tracked:
+        """The document was opened: nothing is known about the disk yet. If it is opened again, the rest of its state stays."""
+        known = self._by_uri.get(document.uri)
+        if known is not None and known.document is document:
+            known.observed = anyio.Event()
+            return known
+        self.closed(document.uri)
+        tracked = self._by_uri[document.uri] = Tracked(
+            document, SaveHistory(document.snapshot()), disk=self.disk
+        )
+        document.listeners.append(tracked.on_edit)
+        for event in self._awaited.pop(document.uri, ()):
+            event.set()
+        return tracked
+
+    async def appearance(self, uri: DocumentUri) -> Tracked:
+        """The document, once the editor has announced it; the caller bounds the wait."""
+        while (tracked := self._by_uri.get(uri)) is None:
+            event = anyio.Event()
+            self._awaited.setdefault(uri, []).append(event)
+            await event.wait()
+        return tracked
+
+    def closed(self, uri: DocumentUri) -> Tracked | None:
+        tracked = self._by_uri.pop(uri, None)
+        if tracked is not None:
+            tracked.closes()
+            if tracked.on_edit in tracked.document.listeners:
+                tracked.document.listeners.remove(tracked.on_edit)
+        return tracked

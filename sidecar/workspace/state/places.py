@@ -1,0 +1,80 @@
+"""Places: what a requested path refers to: an open document, a file, a file that does not exist yet, or nothing.
+
+First, the path is resolved beneath the session's roots, through one handle. Then the policy checks the requested and the
+resolved name. Only then is anything opened for its content. A document is found by its normalised URI, then by (device,
+inode) from a fresh stat of both sides, because a buffer may have been opened under another name (symlink, letter case). An inode
+is never remembered: saving by rename changes it, and the system reuses it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.uri import DocumentUri, from_path, to_path
+from sidecar.disk import Missing, Resolved, Roots
+from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.queues import Access
+from sidecar.workspace.state.storage import Storage
+
+
+@dataclass(slots=True)
+class Place:
+    """`on_disk` holds an open handle: use a Place as a context manager."""
+
+    requested: str
+    path: str
+    """Canonical."""
+    uri: DocumentUri
+    on_disk: Resolved | Missing
+    tracked: Tracked | None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self.on_disk, Resolved):
+            self.on_disk.close()
+
+
+def locate(
+    storage: Storage, documents: Documents, roots: Roots, path: str, access: Access
+) -> Place | Refusal:
+    """What `path` refers to for a session with these roots."""
+    found = storage.resolve(roots, path, access)
+    if isinstance(found, Refusal):
+        return found
+    uri = from_path(found.path)
+    tracked = _open_document(storage.identity, documents, found, uri)
+    if isinstance(tracked, Refusal):
+        if isinstance(found, Resolved):
+            found.close()
+        return tracked
+    return Place(path, found.path, tracked.document.uri if tracked else uri, found, tracked)
+
+
+def _open_document(
+    identity: Callable[[str], tuple[int, int] | None],
+    documents: Documents,
+    found: Resolved | Missing,
+    uri: DocumentUri,
+) -> Tracked | Refusal | None:
+    for exact in (uri, from_path(found.requested)):
+        tracked = documents.get(exact)
+        if tracked is not None:
+            return tracked
+    if isinstance(found, Missing):
+        return None
+    same: list[Tracked] = []
+    for tracked in documents:
+        path = to_path(tracked.document.uri)
+        if path is not None and identity(path) == found.identity:
+            same.append(tracked)
+    if len(same) > 1:
+        return Refusal(
+            Kind.AMBIGUOUS,
+            f"{found.requested} is open in the editor under {len(same)} names; close all but one and try again",
+        )
+    return same[0] if same else None

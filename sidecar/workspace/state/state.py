@@ -1,0 +1,188 @@
+"""State: everything mutable of one workspace in one place. Nothing here awaits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sidecar.config import Settings
+from sidecar.core.belief import Beliefs, Candidate
+from sidecar.core.change import Edit
+from sidecar.core.ledger import Hunk
+from sidecar.core.normal import normal
+from sidecar.core.overlay import Action, Document, Modification, Overlay
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.ledgers import Ledgers
+from sidecar.workspace.state.opaque import Opaque
+from sidecar.workspace.state.queues import Queues
+from sidecar.workspace.state.sessions import Session, Sessions
+from sidecar.workspace.state.storage import Storage
+
+
+@dataclass(slots=True)
+class State:
+    """Overlay, beliefs, sessions, queues."""
+
+    settings: Settings
+    storage: Storage
+    overlay: Overlay = field(default_factory=Overlay)
+    documents: Documents = field(default_factory=Documents)
+    beliefs: Beliefs = field(default_factory=Beliefs)
+    sessions: Sessions = field(default_factory=Sessions)
+    ledgers: Ledgers = field(default_factory=Ledgers)
+    queues: Queues = field(default_factory=Queues)
+    reopened: Callable[[Tracked, Text, Sequence[Edit]], None] = lambda tracked, text, edits: None
+    """Called for every opened document, with its text and the changes that arrived before the opening."""
+
+    made_folders: set[str] = field(default_factory=set[str])
+    """Folders that were made for agents' files (canonical paths). One that is empty without them goes with them."""
+    gapped: Callable[[Document], None] = lambda document: None
+    """Called for every document with changes that wait for an earlier one."""
+    edited: Callable[[Tracked], None] = lambda tracked: None
+    """Called for every clean document that is edited."""
+
+    opaque: Opaque = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.opaque = Opaque(self.storage)
+        self.documents.disk.moment = self.beliefs.moment
+
+    def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
+        """Applies one change from the editor. Returns the document to check on disk, and an oddity to log."""
+        uri = modification.uri
+        if modification.action is Action.SAVE:
+            modification = self._of_its_own_text(modification)
+        applied = self.overlay.apply(modification)
+        match modification.action:
+            case Action.OPEN if applied.document is not None:
+                if applied.document.early:
+                    self.gapped(applied.document)
+                text = None
+                if applied.early:
+                    text = Text.of(modification.text or "")
+                return self._opened(applied.document, text, applied.early), applied.note
+            case Action.CLOSE:
+                self._closed(uri)
+                return None, applied.note
+            case Action.SAVE:
+                tracked = self.documents.get(uri)
+                if tracked is not None:
+                    tracked.saves += 1
+                    tracked.history.told()
+                    if tracked.flight is not None:
+                        tracked.flight.story.saved(tracked)
+                    text = tracked.document.snapshot()
+                    if tracked.text_at_save is None:  # the user may save once more right after us
+                        tracked.text_at_save = text
+                    self.documents.disk.written(uri, text, self.beliefs.moment(), by_editor=True)
+                return tracked, applied.note
+            case Action.CHANGE if applied.document is not None and self.documents.get(uri) is None:
+                # Changed before it was opened (Helix): known to be open, its text is not.
+                self._opened(applied.document)
+                return None, applied.note
+            case Action.CHANGE if applied.document is not None and applied.document.early:
+                self.gapped(applied.document)
+                return None, applied.note
+            case _:
+                return None, applied.note
+
+    def _of_its_own_text(self, save: Modification) -> Modification:
+        """Without its text if the document had that since its last known save: then the mirror is right, and the text only
+        says which one was saved. Helix tells it late, with keys typed since; the disk is looked at, as for every save.
+        """
+        tracked = self.documents.get(save.uri)
+        if tracked is None or save.text is None or tracked.document.desynchronised is not None:
+            return save
+        if tracked.says(normal(save.text)):  # nearly always
+            return save
+        return save._replace(text=None) if tracked.history.had(save.text) else save
+
+    def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
+        """A file or a folder was renamed: what is known about the old names moves to the new ones."""
+        known = self.beliefs.known() | {reviewed.uri for reviewed in self.ledgers}
+        for uri in known:
+            if uri != old and not uri.startswith(old.rstrip("/") + "/"):
+                continue
+            name = DocumentUri(new + uri[len(old) :])
+            self.beliefs.renamed(uri, name)
+            self.documents.disk.renamed(uri, name)
+            reviewed = self.ledgers.renamed(uri, name)
+            if reviewed is not None:
+                tracked = self.documents.get(name)
+                reviewed.live = False
+                if tracked is not None:
+                    reviewed.opened(tracked.document.snapshot())
+                self.ledgers.moved(reviewed)
+
+    def candidates(self, session: Session, uri: DocumentUri, moment: int) -> tuple[Candidate, ...]:
+        """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
+        held then and before, when it may have read that behind us."""
+        since = self.beliefs.believed_since(session.id, uri, moment)
+        texts: list[str] = []
+        if since is None or session.may_have_read_behind(uri, since, moment):
+            own = self.beliefs.own(session.id, uri, moment)
+            texts = self.documents.disk.between(
+                uri, session.behind_since(uri, since or 0, moment), moment, own
+            )
+        return self.beliefs.candidates(session.id, uri, texts, moment)
+
+    def came_from_disk(self, session: Session, tracked: Tracked, wanted: str, moment: int) -> bool:
+        """Whether the document has all of `wanted` already, because this very text was put on the disk since the session last saw the
+        document, and the two were brought together: agents that write there themselves send the same through us."""
+        since = self.beliefs.believed_since(session.id, tracked.document.uri, moment) or 0
+        since = session.behind_since(tracked.document.uri, since, moment)
+        return tracked.saved == tracked.together == wanted and self.documents.disk.was_put_after(
+            tracked.document.uri, wanted, since
+        )
+
+    def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
+        tracked = self.documents.opened(document)
+        tracked.not_an_agents = self._others_edit
+        tracked.first_edit = self.edited
+        if document.desynchronised is None:
+            self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
+        tracked.hunks = lambda: self._hunks(document.uri)
+        if document.desynchronised is None:
+            text = document.snapshot() if text is None else text
+            self.reopened(tracked, text, early)
+            reviewed = self.ledgers.get(document.uri)
+            if reviewed is not None:
+                if not reviewed.live:
+                    tracked.review_when_opened = str(reviewed.text), reviewed.ledger.hunks
+                # What came while an edit of ours is on its way is told to the ledger when that is settled.
+                reviewed.opened(text if tracked.flight is None else tracked.settled_text())
+                if tracked.flight is None:
+                    length = len(text)
+                    for edit in early:
+                        length += edit.growth
+                        reviewed.user_edit(edit, length, document.snapshot)
+                self.ledgers.moved(reviewed)
+        return tracked
+
+    def _closed(self, uri: DocumentUri) -> None:
+        tracked = self.documents.closed(uri)
+        if tracked is not None:
+            self.documents.disk.closed(uri, tracked.history.said_at)
+            if not tracked.is_clean():
+                self.documents.disk.closed_with(uri, tracked.text(), tracked.history.edited_at)
+        reviewed = self.ledgers.get(uri)
+        if tracked is not None and reviewed is not None:
+            # What came while an edit of ours is on its way is told to the ledger when that is settled.
+            reviewed.closed(tracked.settled_text())
+            if not reviewed.ledger.hunks:
+                self.ledgers.forget(uri)
+
+    def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
+        reviewed = self.ledgers.get(uri)
+        return () if reviewed is None else reviewed.ledger.hunks
+
+    def _others_edit(
+        self, tracked: Tracked, edit: Edit, length: int, before: Callable[[], Text] | None
+    ) -> None:
+        reviewed = self.ledgers.get(tracked.document.uri)
+        if reviewed is None or not reviewed.live:
+            return  # it is brought up to the whole text once that is known
+        if reviewed.user_edit(edit, length, tracked.document.snapshot, before):
+            self.ledgers.moved(reviewed)

@@ -1,0 +1,150 @@
+"""Storage: disk access for the workspace. Small operations run at once; slow ones (fsync, large files) run in a thread."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from sidecar import disk
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Kind, Refusal
+from sidecar.disk import Decoded, Missing, Resolved, Roots, Stat
+from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.state.queues import Access
+
+SMALL_BYTES = 256 * 1024
+"""Files up to this size are read at once: a thread's round trip costs more."""
+_AT_ONCE = 4
+"""How many large files are read at the same time: each is in memory several times until it is a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A file's state and text, in the compared form; `text` is None when it cannot be decoded."""
+
+    stat: Stat
+    text: str | None
+    data: bytes | None = None
+    """The file's bytes when they have no mark and are not UTF-8: only an editor may know their encoding."""
+
+
+class Storage:
+    """Stateless but for its limit."""
+
+    def __init__(self, max_file_bytes: int) -> None:
+        self._max_file_bytes = max_file_bytes
+        self._few = anyio.CapacityLimiter(_AT_ONCE)
+        self._few_slices = anyio.CapacityLimiter(_AT_ONCE)
+
+    def roots(self, paths: Sequence[str]) -> Roots | Refusal:
+        """The folders of a session, held open. The first one must be usable; unusable others are left out."""
+        roots = Roots(paths)
+        if paths[0] in roots.unusable:
+            roots.close()
+            return Refusal(Kind.NOT_FOUND, f"the folder {paths[0]} does not exist or cannot be opened")
+        return roots
+
+    def resolve(self, roots: Roots, path: str, access: Access) -> Resolved | Missing | Refusal:
+        return disk.resolve(roots, path, access=access)
+
+    def folder(self, roots: Roots, path: str) -> str | Refusal:
+        """The canonical path of a folder in the session's."""
+        return disk.folder(roots, path)
+
+    def identity(self, path: str) -> tuple[int, int] | None:
+        return disk.identity(path)
+
+    def order_key(self, path: str) -> str:
+        return disk.order_key(path)
+
+    def stat(self, path: str) -> Stat | None:
+        return disk.fresh_stat(path)
+
+    async def read(self, file: Resolved) -> Decoded | Refusal:
+        """The whole text of a file that was resolved and allowed."""
+        if file.size <= SMALL_BYTES:
+            return self._read(file)
+        return await anyio.to_thread.run_sync(self._read, file, limiter=self._few)
+
+    async def read_named(self, path: str) -> Decoded | Refusal:
+        """The whole text of the file with this name, for comparing only."""
+        roots = self.roots([os.path.dirname(path)])
+        if isinstance(roots, Refusal):
+            return roots
+        with roots:
+            file = self.resolve(roots, path, "read")
+            if not isinstance(file, Resolved):
+                return file if isinstance(file, Refusal) else Refusal(Kind.NOT_FOUND, f"{path} is gone")
+            with file:
+                return await self.read(file)
+
+    async def read_bytes(self, file: Resolved) -> bytes | Refusal:
+        """The exact bytes of a file that was resolved."""
+        if file.size <= SMALL_BYTES:
+            return file.read_bytes(self._max_file_bytes)
+        return await anyio.to_thread.run_sync(file.read_bytes, self._max_file_bytes, limiter=self._few)
+
+    async def decode(self, data: bytes, file: Resolved) -> Decoded | Refusal:
+        """The text of these bytes, which were read from the file."""
+        return await aside(len(data), lambda: disk.decode(data, file.requested))
+
+    def read_now(self, file: Resolved) -> Decoded | Refusal:
+        """As `read`, without waiting: for texts that may be gone in a moment."""
+        return self._read(file)
+
+    async def read_lines(self, file: Resolved, line: int | None, limit: int | None) -> str | Refusal:
+        """Lines of a file that is too large to be read whole; the slice itself is bounded by the same limit."""
+        return await anyio.to_thread.run_sync(
+            functools.partial(disk.read_lines, file, line, limit, at_most=self._max_file_bytes),
+            limiter=self._few_slices,  # slices of huge files must leave threads for saves
+        )
+
+    async def peek(self, path: str) -> OnDisk | None:
+        """The text of a file that the editor has open, for comparing only; None when there is no such file."""
+        return await anyio.to_thread.run_sync(self._peek, path)
+
+    async def create(self, file: Missing, data: bytes) -> Stat | Refusal:
+        """Makes the file with these bytes, and the folders above it."""
+        return await anyio.to_thread.run_sync(disk.create, file, data)
+
+    async def save(self, file: Resolved, data: bytes) -> Stat | Refusal:
+        """Replaces the file's bytes unless they changed since it was read."""
+        return await anyio.to_thread.run_sync(disk.save, file, data, file.stat)
+
+    async def remove(self, file: Resolved) -> Refusal | None:
+        """Removes the file unless it changed since it was read; None when it is gone."""
+        return await anyio.to_thread.run_sync(disk.remove, file, file.stat)
+
+    def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
+        """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
+        return disk.check_writable(file, size)
+
+    def encode(self, text: str, like: Decoded | None, requested: str) -> bytes | Refusal:
+        """The bytes of `text`, in the encoding and with the mark that the file has."""
+        if like is None:
+            return disk.encode(text, requested=requested)
+        return disk.encode(text, like.encoding, like.bom, requested)
+
+    def _read(self, file: Resolved) -> Decoded | Refusal:
+        data = file.read_bytes(self._max_file_bytes)
+        return data if isinstance(data, Refusal) else disk.decode(data, file.requested)
+
+    def _peek(self, path: str) -> OnDisk | None:
+        real = os.path.realpath(path)
+        with Roots([os.path.dirname(real)]) as roots:
+            found = disk.resolve(roots, real, access="read")
+            if not isinstance(found, Resolved):
+                return None
+            with found:
+                data = found.read_bytes(self._max_file_bytes)
+                if isinstance(data, Refusal):
+                    return OnDisk(found.stat, None)
+                decoded = disk.decode(data, found.requested)
+                if isinstance(decoded, Refusal):
+                    unknown = decoded.kind is Kind.UNDECODABLE and decoded.data.get("encoding") == "utf-8"
+                    return OnDisk(found.stat, None, data if unknown else None)
+                return OnDisk(found.stat, normal(decoded.text))

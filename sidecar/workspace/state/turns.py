@@ -1,0 +1,179 @@
+"""Turns: prompts on their way to an agent and back, one at a time for each session."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio
+
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor, Json, Progress
+from sidecar.workspace.state.sessions import Session, Sessions
+
+log = logging.getLogger(__name__)
+
+Outcome = dict[str, object]
+"""`{sessionId, turn, stopReason, changes: [{uri, added, removed}]}`, with `error` in words when the turn failed."""
+
+FAILED = "failed"
+"""The stop reason of a turn that ended without one: the agent died, or answered with an error."""
+CANCELLED = "cancelled"
+"""ACP's stop reason."""
+
+
+class Turns:
+    """Runs turns as tasks of their own, so that a prompt returns at once."""
+
+    def __init__(self, agents: Agents, editor: Editor, sessions: Sessions, tasks: Background) -> None:
+        self._agents = agents
+        self._editor = editor
+        self._sessions = sessions
+        self._tasks = tasks
+        self._progress: dict[str, Progress] = {}
+        self._done: dict[str, anyio.Event] = {}
+        self._preparing: dict[str, anyio.CancelScope] = {}
+        """Of turns whose prompt the agent does not have yet: it cannot be asked to stop, so they are stopped here."""
+        self.finishing: list[Callable[[Session], Awaitable[None]]] = []
+        """Awaited once the agent has ended a turn, or failed, as its last part."""
+        self.ended: list[Callable[[Session, Outcome], None]] = []
+        """Called at the end of each turn, before its outcome is published."""
+
+    def start(
+        self,
+        session: Session,
+        before: Callable[[], Awaitable[Sequence[Json]]],
+        work: Callable[[Sequence[Json]], Awaitable[str]] | None = None,
+    ) -> tuple[int, Awaitable[Outcome]]:
+        """Starts a turn; `before` is its first step and gives the prompt as it is sent. `work`: what lasts as long as the turn and gives its stop
+        reason, in place of a prompt to one of our agents. Raises AgentFailed while the session's previous one is running."""
+        if session.running:
+            raise AgentFailed(
+                "refused",
+                f"{session.agent} is still working on the previous prompt; wait for it or cancel it first",
+            )
+        turn = session.begin_turn()
+        self._sessions.used(session)
+        done = self._done[session.id] = anyio.Event()
+        self._preparing[session.id] = anyio.CancelScope()
+        outcome: Outcome = {"sessionId": session.id, "turn": turn}
+        self._progress[session.id] = self._editor.progress(session.agent, lambda: self.cancel(session))
+
+        async def prompt(blocks: Sequence[Json]) -> str:
+            return await self._agents.prompt(session.id, blocks)
+
+        async def run() -> None:
+            try:
+                await self._run(session, outcome, before, work or prompt)
+            finally:
+                done.set()
+                if self._done.get(session.id) is done:
+                    del self._done[session.id]
+
+        async def end() -> Outcome:
+            await done.wait()
+            return outcome
+
+        self._tasks.start_soon(run)
+        return turn, end()
+
+    async def end_of(self, session: Session) -> None:
+        """Waits until the session's running turn has ended."""
+        done = self._done.get(session.id)
+        if done is not None:
+            await done.wait()
+
+    def cancel(self, session: Session) -> None:
+        """Asks the agent to stop; open questions are withdrawn at once. A turn that has not reached the agent ends here."""
+        if session.running:
+            if session.id in self._preparing:
+                self._preparing[session.id].cancel()
+            session.stop()
+            session.withdraw_questions()
+            self._agents.cancel(session.id)
+
+    def update(self, session: Session, update: Json) -> None:
+        """Shows a session update of the agent's."""
+        session.observe(update)
+        progress = self._progress.get(session.id)
+        title = update.get("title")
+        if progress is not None and update.get("sessionUpdate") == "tool_call" and isinstance(title, str):
+            progress.report(title)
+        self._editor.session_update(session.id, update)
+
+    async def _run(
+        self,
+        session: Session,
+        outcome: Outcome,
+        before: Callable[[], Awaitable[Sequence[Json]]],
+        work: Callable[[Sequence[Json]], Awaitable[str]],
+    ) -> None:
+        failure = ""
+        stop_reason, asked = FAILED, False
+        try:
+            try:
+                blocks = await self._prepared(session, before)
+                asked = blocks is not None
+                if blocks is not None:
+                    session.prompted()
+                    stop_reason = await work(blocks)
+                else:
+                    stop_reason = CANCELLED
+            except AgentFailed as failed:
+                failure = failed.message
+                outcome["errorKind"] = failed.kind
+                if "methods" in failed.data:
+                    outcome["methods"] = failed.data["methods"]
+            session.answered()
+            if asked:  # also of a turn that failed: what it changed until then is its work
+                for finish in self.finishing:
+                    await finish(session)
+        except Exception:
+            log.exception("a turn of %s failed", session.agent)
+            failure = f"The turn of {session.agent} failed because of a fault in acp-sidecar; see its log."
+        finally:
+            session.end_turn()
+            outcome["stopReason"] = stop_reason
+            outcome["changes"] = [_change(uri, counts) for uri, counts in session.touched.items()]
+            if failure:
+                outcome["error"] = failure
+                self._editor.show("error", failure)
+            for told in self.ended:
+                told(session, outcome)
+            progress = self._progress.pop(session.id, None)
+            if progress is not None:
+                progress.end(failure or summary(stop_reason, outcome["changes"]))
+            with contextlib.suppress(Exception):
+                self._editor.turn_ended(outcome)
+
+    async def _prepared(
+        self, session: Session, before: Callable[[], Awaitable[Sequence[Json]]]
+    ) -> Sequence[Json] | None:
+        """The prompt as it is sent; None when the turn was cancelled first. Nothing may be awaited between this and sending it."""
+        scope = self._preparing[session.id]
+        blocks = None
+        try:
+            with scope:
+                blocks = await before()
+        except AgentFailed:
+            if not scope.cancel_called:  # else it is about what the cancel took away: a question, a start
+                raise
+        finally:
+            del self._preparing[session.id]
+        return None if scope.cancel_called else blocks
+
+
+def _change(uri: DocumentUri, counts: tuple[int, int]) -> Json:
+    return {"uri": uri, "added": counts[0], "removed": counts[1]}
+
+
+def summary(stop_reason: str, changes: object) -> str:
+    """One line for a progress message."""
+    count = len(changes) if isinstance(changes, list) else 0  # pyright: ignore[reportUnknownArgumentType] - of JSON
+    files = "no file changed" if not count else "1 file changed" if count == 1 else f"{count} files changed"
+    words = {"end_turn": "done", "cancelled": "cancelled", "refusal": "the agent refused"}.get(
+        stop_reason, stop_reason
+    )
+    return f"{words}, {files}"
