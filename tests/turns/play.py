@@ -102,6 +102,7 @@ class _Turn:
         self.agents.work = self._work
         self.editor: FakeEditor
         self.bench: Bench
+        self.makes_anew = Random(f"anew {seed}").random() < 0.5
         self.words = 0
         self.calls = 0
         self.gone: dict[str, bytes] = {}
@@ -226,6 +227,8 @@ class _Turn:
             self._moves,
             self._makes,
         ]
+        if self.makes_anew:
+            acts += [self._makes_anew, self._makes_anew]
         act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
         self.calls += 1
         call = f"c{self.calls}"
@@ -306,6 +309,21 @@ class _Turn:
             if name in self.names:
                 self.gone[name] = (self.folder / name).read_bytes()
             (self.folder / name).unlink()
+
+    async def _makes_anew(self) -> None:
+        """What an agent removed, or removes right now."""
+        names = [n for n in self.gone if not (self.folder / n).exists()]
+        there = [n for n in self._there() if not self._is_unsaved(n)]
+        for name in self.random.sample(names or there, 1) if names or there else ():
+            path = self.folder / name
+            data = self._changed(self.world.wanted[name][1])
+            if path.exists():
+                data = self._changed(path.read_bytes())
+                self.gone[name] = path.read_bytes()
+                path.unlink()
+            self.say(f"agent makes {name} anew: {data!r}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
     async def _moves(self) -> None:
         names = [n for n in self._there() if n not in self._open()]

@@ -11,7 +11,7 @@ import pytest
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play, tick
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
 from tests.workspace.test_whose import apart, reject_all, runs, short
 from tests.workspace.test_writes import done
 
@@ -82,6 +82,35 @@ def test_a_file_that_was_removed_is_made_anew(tmp_path: Path, made_by: str, paus
         assert not listed(bench)
 
     play(tmp_path, VSCODE, script, after=after, custom=made_by != "us, on the disk")
+
+
+def test_an_open_file_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+    """Twice, with what the user typed in between."""
+
+    async def anew(turn: Turn, call: str, text: str) -> None:
+        turn.says("execute", call=call)
+        tick()
+        (tmp_path / "a.txt").unlink()
+        await asyncio.sleep(2)
+        tick()
+        (tmp_path / "a.txt").write_text(text)
+        tick()
+        turn.says("execute", call=call, status="completed")
+        await asyncio.sleep(3)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await anew(turn, "c1", CHANGED)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        tick()
+        await anew(turn, "c2", CHANGED.replace("one", "mine").replace("two", "TWO"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
 def test_an_empty_file_that_the_agent_made_and_fills(tmp_path: Path) -> None:

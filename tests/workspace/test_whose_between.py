@@ -431,6 +431,29 @@ def test_the_agent_sends_a_file_right_after_the_users_shell(tmp_path: Path) -> N
     play(tmp_path, VSCODE, script, after=after, custom=False, journal=Slow())
 
 
+@either
+def test_the_user_saves_on_top_while_the_change_is_noted(tmp_path: Path, custom: bool) -> None:
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def meanwhile() -> None:
+            await asyncio.sleep(0.2)
+            editor.replaces("a.txt", "one", "mine")
+            assert editor.saves("a.txt")
+
+        journal.then = meanwhile
+        await runs(turn, "a.txt", CHANGED)
+        editor.looks_at_disk()
+        await asyncio.sleep(6)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
 def test_the_user_closes_while_the_change_is_noted(tmp_path: Path) -> None:
     """Then it is one of the file that is not open."""
     journal = Slow()

@@ -136,6 +136,18 @@ class Behind:
         since = self._empty.setdefault(uri, anyio.current_time())
         return anyio.current_time() - since < EMPTY_SECONDS
 
+    async def before_it_was_gone(self, tracked: Tracked, path: str) -> str | None:
+        """What the file of a document, which is back, said before it was removed (compared form): what is new in it begins with that."""
+        gone, session = self._files.came(path), self._evidence.during(path)
+        if gone is not None:
+            return None if gone.old_text is None else normal(gone.old_text)
+        then = (
+            None
+            if session is None
+            else await self._known.last(session, tracked.document.uri, path, None, None)
+        )
+        return None if then is None or then.text is None else normal(then.text)
+
     async def seen(
         self,
         tracked: Tracked,
@@ -150,7 +162,7 @@ class Behind:
         """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
         and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
         taken that from there."""
-        uri = tracked.document.uri
+        uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
         if self._state.documents.disk.is_ours(uri, disk):
@@ -179,9 +191,9 @@ class Behind:
             legs = [as_one(legs)]
             changes = on_top(raw, before, legs)
         if not any(leg.is_somebodys for leg in legs):
-            return None if changes is None else Seen(legs, before, raw, hunks, changes, writes)
+            return None if changes is None else Seen(legs, before, raw, hunks, changes, writes, saves)
         begun = await self._entering.begin_legs(path, before, legs)
-        return None if begun is None else Seen(begun, before, raw, hunks, changes, writes)
+        return None if begun is None else Seen(begun, before, raw, hunks, changes, writes, saves)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -261,7 +273,7 @@ class Behind:
         reviewed = self._state.ledgers.get(tracked.document.uri)
         hunks = reviewed.ledger.hunks if reviewed is not None else ()
         leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
-        return Seen([leg], conflict.base, before, hunks, [changes], tracked.agents_edits)
+        return Seen([leg], conflict.base, before, hunks, [changes], tracked.agents_edits, tracked.saves)
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""
@@ -274,7 +286,9 @@ class Behind:
             tracked, writes = again, 0
         # What comes while an edit of ours is on its way is told to the ledger when that is settled; it may be this very change.
         at_rest = seen.changes is None or await tracked.rest(SETTLE_SECONDS)
-        together = tracked.saved == disk and tracked.stat is not None
+        # A save on top of the change leaves of it what the document says.
+        is_there = tracked.saved == disk or (tracked is first and tracked.saves > seen.saves)
+        together = is_there and tracked.stat is not None
         state: EntryState = "done"
         if seen.changes is not None and not (together and at_rest and tracked.agents_edits == writes):
             state = "failed" if tracked.stat is None else "unknown"

@@ -58,6 +58,8 @@ class Seen:
     """A leg's each, the first of `before`; None: they do not go together with what the user has not saved."""
     writes: int
     """Agents' edits through the editor at that time."""
+    saves: int
+    """The document's saves until then."""
 
     @property
     def session(self) -> Session | None:

@@ -169,7 +169,10 @@ class Reconciler:
             if newer is None:
                 break
             on_disk, explained = newer, self._files.explained(tracked, newer)
-        before, known = tracked.saved, tracked.stat
+        was = None
+        if tracked.saved is None and tracked.stat is None and on_disk.text is not None and behind is not None:
+            was = await behind.before_it_was_gone(tracked, path)
+        before, known = was if tracked.saved is None else tracked.saved, tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._emptied.add(tracked.document.uri)
             return
