@@ -14,6 +14,7 @@ legs.py          Legs: a change in pieces, each somebody's or nobody's, and what
 open_files.py    OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that
 reconcile.py     Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat
 reload.py        Reload: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top
+renames.py       Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole
 tree_starts.py   TreeStart: what the files of one repository, or of a folder without git, were when a turn began
 turn_starts.py   TurnStarts: what the files of a session's folders were when its turn began
 unopened.py      Unopened: what changed in files that are not open is journalled and put under review

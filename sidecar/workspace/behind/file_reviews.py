@@ -17,6 +17,7 @@ import anyio.to_thread
 from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Author
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import decode
@@ -41,7 +42,9 @@ class FileChange:
     after: FileState | None
     author: Author
     moved_from: str = ""
-    """Where the file was, when it was renamed."""
+    """Where the file was, when it was renamed; `before` is None then."""
+    removal: str = ""
+    """The journal's id of its going from there."""
 
     @property
     def uri(self) -> DocumentUri:
@@ -115,6 +118,10 @@ class FileReviews:
     def came(self, path: str) -> FileChange | None:
         """There is a text under the path: its changes are hunks from now on. The row that ended in none (the file was removed, or emptied whole)
         goes, and is returned: the hunks begin with what was there before it."""
+        for renamed in [c for c in self if c.moved_from == path]:
+            self._drop(renamed)  # there are two files now: one that is new, and one that is back
+            self.enter(renamed.path, None, renamed.after, renamed.author)
+            self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
         self._now.pop(path, None)
         gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
         if gone is not None:
@@ -124,6 +131,10 @@ class FileReviews:
     def holds_bytes(self, path: str) -> bool:
         """Whether something that was not text was removed from there."""
         return any(c.path == path and c.after is None and not c.begins_with_text for c in self)
+
+    def removal(self, path: str) -> FileChange | None:
+        """The row that says that the file was removed."""
+        return next((c for c in self if c.path == path and c.after is None), None)
 
     def turns_over(self) -> None:
         self._now.clear()
@@ -135,6 +146,7 @@ class FileReviews:
         after: FileState | None,
         author: Author,
         moved_from: str = "",
+        removal: str = "",
     ) -> None:
         """Puts a change under review. One on top of the same turn's is one with it."""
         self._now[path] = after
@@ -144,11 +156,14 @@ class FileReviews:
                 and known.author.same_turn(author)
                 and known.author.unknown == author.unknown
             ):
-                before, moved_from = known.before, known.moved_from or moved_from
+                before = known.before
+                moved_from, removal = (
+                    (known.moved_from, known.removal) if known.moved_from else (moved_from, removal)
+                )
                 self._drop(known)
         if before == after and not moved_from:
             return
-        change = FileChange(self._next_id, path, before, after, author, moved_from)
+        change = FileChange(self._next_id, path, before, after, author, moved_from, removal)
         self._next_id += 1
         self._changes[change.id] = change
         self._tasks.start_soon(self._store, change)
@@ -188,11 +203,21 @@ class FileReviews:
         now = await self.found(change.path)
         if not isinstance(now, FileState):
             return "the file is gone"
-        why = await self._put(change.moved_from, None, now)
-        if why:
-            return f"there is another file at {os.path.basename(change.moved_from)} by now"
-        self._now[change.moved_from] = now
+        if await self._put(change.moved_from, None, now):
+            if now != change.after or not await self._is_back(change):
+                return f"there is another file at {os.path.basename(change.moved_from)} by now"
+        else:
+            self._now[change.moved_from] = now
         return await self._put(change.path, now, None)
+
+    async def _is_back(self, change: FileChange) -> bool:
+        """Whether somebody brought a renamed file back to its old name, so that this one is a copy: as it was moved, or as it was before
+        an agent changed it."""
+        there = await self.found(change.moved_from)
+        decoded = decode(there.data) if isinstance(there, FileState) and not there.is_link else None
+        if there == change.after or not isinstance(decoded, Decoded):
+            return there == change.after
+        return await self._journal.held(change.moved_from, normal(decoded.text))
 
     async def _put_mode(self, change: FileChange) -> str:
         """Whatever the file holds by now."""
@@ -224,6 +249,7 @@ class FileReviews:
         about = {
             "path": change.path.encode("utf-8", "surrogateescape").hex(),
             "from": change.moved_from.encode("utf-8", "surrogateescape").hex(),
+            "removal": change.removal,
             "before": None if change.before is None else [change.before.kind, change.before.mode],
             "after": None if change.after is None else [change.after.kind, change.after.mode],
             "size": 0 if change.before is None else len(change.before.data),
@@ -254,11 +280,15 @@ class FileReviews:
             if change is None or not any(change.path.startswith(os.path.join(f, "")) for f in folders):
                 continue
             await self._journal.forget_ledger(name)
-            self.enter(change.path, change.before, change.after, change.author, change.moved_from)
+            self.enter(
+                change.path, change.before, change.after, change.author, change.moved_from, change.removal
+            )
         self._now.clear()
 
 
 def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:
+    if change.moved_from:  # whatever was changed in it since
+        return isinstance(now, FileState)
     if change.kind == "mode" and isinstance(now, FileState) and change.after is not None:
         return not now.is_link and now.mode == change.after.mode
     return now == change.after
@@ -321,4 +351,4 @@ def _from_journal(text: str, about: bytes) -> FileChange | None:
         )
     except (ValueError, KeyError, TypeError):
         return None
-    return FileChange(0, path, before, after, author, moved_from)
+    return FileChange(0, path, before, after, author, moved_from, row.get("removal", ""))

@@ -98,7 +98,7 @@ class FoundFiles:
             )
             return
         left: dict[str, str] = {}
-        for row in await self._behind.unopened.whole_rows(changed):
+        for row in await self._behind.unopened.whole_rows(session, changed):
             why = await self._behind.unopened.look(session, row.path, row=row, last=last)
             if why:
                 left[row.path] = why

@@ -77,9 +77,9 @@ class Glimpses:
             )
 
     def _brought_back(self) -> Iterator[tuple[str, Stat]]:
-        """Files that agents removed, and that are there again: an agent may change them next."""
-        gone = (change.path for change in self._files if change.after is None)
-        for path in islice(dict.fromkeys(gone), MAX_AT_ONCE):
+        """Files that agents removed or moved, and that are there again: an agent may change them next."""
+        gone = (change.path if change.after is None else change.moved_from for change in self._files)
+        for path in islice(dict.fromkeys(path for path in gone if path), MAX_AT_ONCE):
             stat = self._state.storage.stat(path)
             if stat is not None and self._back.get(path) != stat:
                 self._back[path] = stat

@@ -45,6 +45,12 @@ class Changed:
     """Its permission bits now; None: there is no file."""
     link: str | None
     """Where it leads now; None: it is no link."""
+    stat: Stat | None = None
+    """Its stat now; None: there is no file."""
+
+    @property
+    def is_gone(self) -> bool:
+        return self.mode is None and self.link is None
 
     @property
     def data(self) -> bytes | None:
@@ -265,6 +271,7 @@ class TurnStarts:
                 Before(None) if found is None else found[0].before(found[1], held),
                 now.modes.get(path),
                 now.links.get(path),
+                now.stats.get(path),
             )
             for path, found in moved.items()
         ]

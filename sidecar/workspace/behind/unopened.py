@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
@@ -22,6 +22,7 @@ from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses, gone_at
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
+from sidecar.workspace.behind.renames import Renames
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whole_files import WholeFiles
 from sidecar.workspace.behind.whose import Part, Whose
@@ -67,9 +68,13 @@ class Unopened:
         self._entering = entering
         self._is_being_filled = is_being_filled
         self._whole = WholeFiles(state, editor, recorder, whose, files, glimpses)
-        self.whole_rows = self._whole.rows
+        self._renames = Renames(state, editor, recorder, starts, whose, files, accounts)
         self.left: dict[tuple[str, int], dict[str, str]] = {}
         """By session and turn: files that changed in it and cannot be taken back, and why."""
+
+    async def whole_rows(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
+        """Enters what of these changes is not of texts. → the others, which are to be looked at."""
+        return await self._renames.rows(session, await self._whole.rows(rows))
 
     async def look(
         self,

@@ -38,7 +38,7 @@ class WholeFiles:
         self._glimpses = glimpses
 
     async def rows(self, rows: Sequence[Changed]) -> list[Changed]:
-        """Enters what of these changes is not of texts: symbolic links, modes, and files that were moved. → the others."""
+        """Enters what of these changes is not of texts: symbolic links and modes. → the others."""
         left: list[Changed] = []
         for row in rows:
             was, old = row.before.state, row.path
@@ -62,9 +62,7 @@ class WholeFiles:
         if parts:
             await self.enter(row.path, was, now, parts[-1])
 
-    async def enter(
-        self, path: str, before: FileState | None, after: FileState | None, part: Part, moved_from: str = ""
-    ) -> None:
+    async def enter(self, path: str, before: FileState | None, after: FileState | None, part: Part) -> None:
         """Journals a change of a whole file, and puts it under review."""
         author = await self._recorder.begin_file(part.session, path, before, after, call=part.call)
         if isinstance(author, Refusal):
@@ -73,7 +71,7 @@ class WholeFiles:
         uri = from_path(path)
         if after is None:
             self.forget_review(uri)
-        self._files.enter(path, before, after, author, moved_from)
+        self._files.enter(path, before, after, author)
         if part.session is not None:
             lines = before.data.count(b"\n") if before is not None and after is None else 0
             part.session.touch(uri, 0, lines)

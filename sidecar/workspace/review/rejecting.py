@@ -103,17 +103,24 @@ class Rejecter:
         """Puts back what was under a path as a whole. In words, why not; "" when it is done."""
         if self._is_open_and_unsaved(change.path) or self._is_open_and_unsaved(change.moved_from):
             return "the file is open with unsaved changes; save it or discard them first"
-        path = change.path
-        entry_id = await self._begin(path, None, None, "disk", states=(change.after, change.before))
-        if isinstance(entry_id, Rejected):
-            return entry_id.why
+        states = [(change.path, change.after, change.before)]
+        if change.moved_from:
+            states.append((change.moved_from, None, change.after))
+        begun: list[str] = []
+        for path, now, wanted in states:
+            entry_id = await self._begin(path, None, None, "disk", states=(now, wanted))
+            if isinstance(entry_id, Rejected):
+                for one in begun:
+                    await self._journal.finish(one, "failed")
+                return entry_id.why
+            begun.append(entry_id)
         why = await files.reject(change)
-        await self._journal.finish(entry_id, "failed" if why else "done")
-        if not why:
-            data = None if change.before is None or change.before.is_link else decode(change.before.data)
-            self._state.documents.disk.taken_back(
-                change.uri, data.text if isinstance(data, Decoded) else None
-            )
+        for entry_id in begun:
+            await self._journal.finish(entry_id, "failed" if why else "done")
+        for path, _, wanted in states if not why else ():
+            data = None if wanted is None or wanted.is_link else decode(wanted.data)
+            text = data.text if isinstance(data, Decoded) else None
+            self._state.documents.disk.taken_back(from_path(path), text)
         return why
 
     def _is_open_and_unsaved(self, path: str) -> bool:

@@ -143,6 +143,12 @@ class Review:
         selector = replace(selector, known_only=selector.change_ids is None)
         before = self._writes()
         await self._reject_files(selector, result)
+        await self._reject_hunks(selector, result)
+        await anyio.to_thread.run_sync(self._prune)
+        await self._reviewed(before - self._writes(), "rejected")
+        return result
+
+    async def _reject_hunks(self, selector: Selector, result: Result) -> None:
         for reviewed, hunks in self._selected(selector):
             ids = [hunk.id for hunk in hunks]
 
@@ -163,9 +169,6 @@ class Review:
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
                     result.done.append(name)
-        await anyio.to_thread.run_sync(self._prune)
-        await self._reviewed(before - self._writes(), "rejected")
-        return result
 
     def _prune(self) -> None:
         """The folders that were made for files of agents' go when nothing is in them any more."""
@@ -179,12 +182,19 @@ class Review:
         """Newest first: a later change of a file is in the way of an earlier one."""
         await self.files.look()
         for change in reversed(self._files_selected(selector)):
+            if (
+                change.moved_from
+            ):  # its text is taken back where it is now, and what was made in its place goes first
+                for uri in (change.uri, from_path(change.moved_from)):
+                    await self._reject_hunks(replace(selector, uri=uri), result)
             why = await self._rejecter.reject_file(self.files, change)
             if why:
                 result.impossible.append({"changeId": change.change_id, "reason": why})
             else:
                 result.done.append(change.change_id)
-                await self.closed_files.look(change.uri)
+                for path in (change.path, change.moved_from):
+                    if path:
+                        await self.closed_files.look(from_path(path))
 
     def _files_selected(self, selector: Selector) -> list[FileChange]:
         return [
@@ -198,7 +208,9 @@ class Review:
     def _writes(self) -> set[str]:
         """The writes that have anything under review."""
         hunks = [hunk for reviewed in self._state.ledgers for hunk in reviewed.ledger.hunks]
-        of_files = {change.author.write for change in self.files}
+        of_files = {
+            write for change in self.files for write in (change.author.write, change.removal) if write
+        }
         return {version.author.write for hunk in hunks for version in hunk.versions} | of_files
 
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:

@@ -1,0 +1,202 @@
+"""A file that an agent's command moved is one row, and is moved back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sidecar.workspace.review.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, MemoryJournal, QuietEditor, a_workspace
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play, tick
+from tests.workspace.test_found_files import files
+from tests.workspace.test_whose import reject_all, rows, runs, short
+
+either = pytest.mark.parametrize("custom", [True, False], ids=["through the editor", "on the disk"])
+
+
+def moves(folder: Path, *, also: Callable[[], None] = lambda: None) -> None:
+    (folder / "new").mkdir()
+    for name in ("a.txt", "image", "empty"):
+        (folder / "old" / name).rename(folder / "new" / f"moved {name}")
+    also()
+    (folder / "old").rmdir()
+
+
+def start(folder: Path) -> dict[str, bytes]:
+    (folder / "old").mkdir()
+    for name, data in (("a.txt", BASE.encode()), ("image", b"\0\1"), ("empty", b"")):
+        (folder / "old" / name).write_bytes(data)
+    return files(folder)
+
+
+def renamed(bench: Bench) -> list[tuple[str, str]]:
+    """New and old name of each."""
+    found = [(str(row["uri"]), row["file"]) for row in rows(bench) if "file" in row]
+    assert all(file["kind"] == "renamed" for _, file in found), found
+    return sorted((uri.rpartition("/")[2], file["from"].rpartition("/")[2]) for uri, file in found)
+
+
+EVERY = [("moved%20a.txt", "a.txt"), ("moved%20empty", "empty"), ("moved%20image", "image")]
+
+
+@either
+@pytest.mark.parametrize("looked_at", [True, False], ids=["found while the turn runs", "at its end"])
+def test_one_row_each_and_moved_back(tmp_path: Path, custom: bool, looked_at: bool) -> None:
+    before = start(tmp_path)
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        moves(tmp_path)
+        tick()
+        turn.says("execute", status="completed")
+        if looked_at:
+            await asyncio.sleep(4)
+            turn.says("read", call="c2")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert listed(bench) == []
+        assert renamed(bench) == EVERY
+        await reject_all(bench)
+        assert files(tmp_path) == before
+        assert not (tmp_path / "new").exists()
+        assert not rows(bench)
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal, custom=custom)
+    ours = [key for key, entry in journal.entries.items() if entry.agent == "agent"]
+    assert [journal.states[key] for key in ours] == ["rejected"] * 6
+
+
+@either
+@pytest.mark.parametrize("whose", ["the agent's", "the user's"])
+def test_what_is_changed_in_it_since(tmp_path: Path, custom: bool, whose: str) -> None:
+    """The agent's is taken back where it is now; the user's moves back with the file."""
+    before = start(tmp_path)
+    moved = tmp_path / "new" / "moved a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        moves(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        if whose == "the user's":
+            await asyncio.sleep(12)
+            tick()
+            moved.write_text(CHANGED)
+        else:
+            agents = bench.workspace._agents
+            agents.script = lambda turn: runs(turn, str(moved), CHANGED)  # type: ignore[attr-defined]
+            await bench.workspace.start_prompt(bench.session, [])[2]
+            assert short(
+                [(r["uri"], r["oldText"], r["newText"]) for r in rows(bench) if "file" not in r]
+            ) == [("four", "FOUR")]
+        await bench.workspace.review.listed(Selector())
+        assert renamed(bench) == EVERY
+        await reject_all(bench)
+        wanted = before | ({"old/a.txt": CHANGED.encode()} if whose == "the user's" else {})
+        assert files(tmp_path) == wanted
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+def test_what_the_user_moved_back_is_not_listed(tmp_path: Path) -> None:
+    before = start(tmp_path)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        moves(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        (tmp_path / "old").mkdir()
+        (tmp_path / "new" / "moved a.txt").rename(tmp_path / "old" / "a.txt")
+        await bench.workspace.review.listed(Selector())
+        assert renamed(bench) == EVERY[1:]
+        await reject_all(bench)
+        assert files(tmp_path) == before
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_a_name_that_is_taken_again(tmp_path: Path) -> None:
+    """Two files change places: neither is gone."""
+    start(tmp_path)
+    (tmp_path / "b.txt").write_text(CHANGED)
+    before = files(tmp_path)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "b.txt").rename(tmp_path / "c.txt")
+        (tmp_path / "old" / "a.txt").rename(tmp_path / "b.txt")
+        (tmp_path / "c.txt").rename(tmp_path / "old" / "a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(listed(bench)) == 2
+        await reject_all(bench)
+        assert files(tmp_path) == before
+
+    play(tmp_path, VSCODE, script, after=after, custom=False)
+
+
+def test_a_rename_is_listed_after_a_restart(tmp_path: Path) -> None:
+    before = start(tmp_path)
+    journal = MemoryJournal()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        moves(tmp_path)
+
+    play(tmp_path, VSCODE, script, journal=journal)
+
+    async def again() -> None:
+        async with a_workspace(tmp_path, QuietEditor(), journal=journal) as bench:
+            await bench.workspace.restore_reviews()
+            assert renamed(bench) == EVERY
+            await reject_all(bench)
+            assert files(tmp_path) == before
+
+    run(again())
+
+
+@either
+@pytest.mark.parametrize("whose", ["the agent's", "the user's", "the user's, the same"])
+def test_another_file_in_its_place(tmp_path: Path, custom: bool, whose: str) -> None:
+    """The agent's is taken away for it; for the user's, the moved one stays where it is, and that is said, unless it is a copy."""
+    before = start(tmp_path)
+    moved, old = tmp_path / "new" / "moved a.txt", tmp_path / "old" / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        moves(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        tick()
+        old.parent.mkdir()
+        if whose == "the agent's":
+            agents = bench.workspace._agents
+            agents.script = lambda turn: runs(turn, "old/a.txt", "another\n")  # type: ignore[attr-defined]
+            await bench.workspace.start_prompt(bench.session, [])[2]
+        else:
+            old.write_text(BASE if whose.endswith("same") else "mine\n")
+        result = await bench.workspace.review.reject(Selector(everything=True))
+        if whose == "the user's":
+            assert [one["reason"] for one in result.impossible] == ["there is another file at a.txt by now"]
+            assert files(tmp_path) == before | {"old/a.txt": b"mine\n", "new/moved a.txt": moved.read_bytes()}
+        else:
+            assert not result.impossible
+            assert files(tmp_path) == before
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
