@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,14 @@ def program(path: Path) -> Path:
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
     return path
+
+
+@pytest.fixture
+def runtime() -> Generator[Path]:
+    """Sockets need short paths, and pytest's own folders have long ones."""
+    short = "/tmp" if os.path.isdir("/tmp") else None
+    with tempfile.TemporaryDirectory(prefix="d", dir=short) as folder:
+        yield Path(os.path.realpath(folder))
 
 
 def said(found: list[Finding], mark: str) -> str:
@@ -122,12 +130,10 @@ def test_leftovers_of_saves(tmp_path: Path) -> None:
 
 
 @posix
-def test_running_sidecars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_sidecars(tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SYSTEM", "SHORT"):  # this machine may have some of its own
         monkeypatch.setattr(folder, name, str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    runtime = tmp_path / "run"
-    runtime.mkdir(mode=0o700)
     assert "no sidecar is running" in said(
         list(running.look(str(tmp_path), {"XDG_RUNTIME_DIR": str(runtime)})), "ok"
     )
@@ -177,13 +183,11 @@ STATUS: dict[str, Any] = {
     ],
 )
 def test_which_way_the_agents_of_a_running_sidecar_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: Any, mark: str, words: list[str]
+    tmp_path: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch, status: Any, mark: str, words: list[str]
 ) -> None:
     for name in ("SYSTEM", "SHORT"):
         monkeypatch.setattr(folder, name, str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    runtime = tmp_path / "run"
-    runtime.mkdir(mode=0o700)
 
     async def answer(params: object) -> object:
         return status
