@@ -174,10 +174,13 @@ def _cut(line: bytes) -> Message | None:
 def by_head(line: bytes, why: str | Unusable) -> Message | None:
     """A stand-in made from what precedes the first nested value."""
     head = _UP_TO_NESTED.match(line, 1)
-    names = dict(_SCALARS.findall(head[0])) if head is not None else {}
-    if b"id" not in names:
-        return None
-    return stand_in({key.decode(): json.loads(value) for key, value in names.items()}, why)
+    names: Message = {}
+    for key, value in _SCALARS.findall(head[0]) if head is not None else ():
+        try:
+            names[key.decode()] = json.loads(value)
+        except ValueError:  # what looks like a value is none: 01, a control character, no UTF-8
+            continue
+    return stand_in(names, why) if "id" in names else None
 
 
 def _has_too_many_values(line: bytes) -> bool:
