@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidecar.proxy.heads import fields_of
+from sidecar.proxy.heads import fields_of, value_of
 
 _TRUE = msgspec.Raw(b"true")
 VERSION = 1
@@ -46,4 +46,4 @@ def _set(value: msgspec.Raw | msgspec.UnsetType, path: Sequence[str], names: Seq
 
 def _version(params: dict[str, msgspec.Raw]) -> object:
     version = params.get("protocolVersion")
-    return None if version is None else msgspec.json.decode(version)
+    return None if version is None else value_of(version)

@@ -21,7 +21,7 @@ import msgspec
 
 from sidecar.acp.messages import encode
 from sidecar.proxy.announcing import with_mcp
-from sidecar.proxy.heads import Head, Key, fields_of, head_of, raw
+from sidecar.proxy.heads import Head, Key, fields_of, head_of, raw, value_of
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,5 @@ def _refused(head: Head, words: str) -> bytes | None:
 
 
 def _text(value: msgspec.Raw | None) -> str | None:
-    try:
-        return None if value is None else msgspec.json.decode(value, type=str)
-    except msgspec.MsgspecError:
-        return None
+    text = None if value is None else value_of(value)
+    return text if isinstance(text, str) else None

@@ -16,6 +16,7 @@ from sidecar.acp.messages import NotJson, Unusable, encode
 from sidecar.acp.quirks import Quirks
 from sidecar.acp.transport import Sink
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.proxy.heads import value_of
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +78,9 @@ class FileRequests:
             return False
         try:
             meant = msgspec.json.decode(params, type=_Meant).request_id
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return False
-        return any(msgspec.json.decode(request_id) == meant for request_id, _ in self._running.values())
+        return any(value_of(request_id) == meant for request_id, _ in self._running.values())
 
     def _work(self, method: str, params: object) -> Awaitable[Json | Failure]:
         """Begun in the order of the requests: what a coroutine does up to its first `await`."""

@@ -10,8 +10,6 @@ import msgspec
 from sidecar.acp.messages import decode
 from sidecar.acp.noise import Noise
 
-log = logging.getLogger(__name__)
-
 Key = int | str
 
 
@@ -26,7 +24,7 @@ class Head(msgspec.Struct):
         """The id, where it is one by JSON-RPC."""
         if self.id is msgspec.UNSET or len(raw(self.id)) > _LONGEST_ID:
             return None
-        value = msgspec.json.decode(self.id)
+        value = value_of(self.id)
         return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
@@ -56,7 +54,15 @@ def fields_of(value: msgspec.Raw | msgspec.UnsetType) -> dict[str, msgspec.Raw] 
         return None
     try:
         return msgspec.json.decode(value, type=dict[str, msgspec.Raw])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def value_of(value: msgspec.Raw | bytes) -> object:
+    """What it says; None too where that cannot be had: JSON knows numbers that nobody can read."""
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 

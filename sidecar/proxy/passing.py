@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -11,6 +12,8 @@ from sidecar.acp import files
 from sidecar.acp.messages import encode
 from sidecar.proxy.announcing import with_files
 from sidecar.proxy.heads import Head, head_of, raw, read_leniently
+
+log = logging.getLogger(__name__)
 
 UPDATE = "session/update"
 _FILES = (files.READ, files.WRITE)
@@ -39,6 +42,21 @@ class Passing:
 
     async def from_client(self, line: bytes) -> bytes | None:
         """What the agent gets in its place."""
+        try:
+            return await self._from_client(line)
+        except Exception:
+            log.exception("a line of the client is passed on as it is")
+            return line
+
+    async def from_agent(self, line: bytes) -> bytes | None:
+        """What the client gets in its place; None: it is answered here."""
+        try:
+            return await self._from_agent(line)
+        except Exception:
+            log.exception("a line of the agent is passed on as it is")
+            return line
+
+    async def _from_client(self, line: bytes) -> bytes | None:
         head = head_of(line)
         if head is None or head.method is msgspec.UNSET:
             return line
@@ -49,8 +67,7 @@ class Passing:
             await waits
         return line
 
-    async def from_agent(self, line: bytes) -> bytes | None:
-        """What the client gets in its place; None: it is answered here."""
+    async def _from_agent(self, line: bytes) -> bytes | None:
         head = head_of(line)
         if head is None:
             return line if not await self._takes_leniently(line) else None
@@ -79,6 +96,3 @@ class Passing:
         await self._requests.room()
         self._requests.take(encode(request_id), message)
         return True
-
-
-Write = Callable[[bytes], None]

@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from sidecar.acp import process
+from sidecar.acp.limits import Ladder
 from sidecar.acp.pipes import PipeWriter
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import NONE, quirks_of
@@ -96,7 +97,7 @@ async def _agent(
     source, sink = Input(streams[0]), PipeWriter(streams[1])
     quirks = quirks_of(name, AgentCommand(argv[0], tuple(argv[1:])))
     serving = Serving(name or name_of(argv), env, agent.stdin, quirks)
-    stopped = _signals()
+    stopped, ladder = _signals(), Ladder()
     to_agent = asyncio.ensure_future(relay(source, agent.stdin, serving.passing.from_client))
     to_client = asyncio.ensure_future(relay(agent.stdout, sink, serving.passing.from_agent))
     try:
@@ -104,6 +105,7 @@ async def _agent(
         if not stopped.done() and not to_client.done():  # the client has gone
             await _first(agent.stdin.flush(), stopped, seconds=LAST_WORDS)
             agent.stdin.close()
+            ladder = Ladder(close_input=0.0)  # it has had its time
             await _any(to_client, stopped, seconds=LAST_WORDS)
         if to_client.done() and not stopped.done():
             await _any(agent.exited, stopped, seconds=LAST_WORDS)
@@ -114,7 +116,7 @@ async def _agent(
         return too_long if too_long is not None else _code(agent)
     finally:
         await _cancelled(to_agent, to_client)
-        await agent.stop()
+        await agent.stop(ladder)
         await serving.aclose()
         source.close()
         sink.close()

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.acp.messages import encode
+from sidecar.acp.quirks import NONE
 from sidecar.proxy.announcing import with_files
+from sidecar.proxy.conversations import Conversations
+from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.passing import Passing
 from sidecar.proxy.relay import TooLong, relay
 from tests.proxy.talk import Talk, agent, behind_proxy, processes
@@ -80,6 +83,71 @@ def test_a_line_passes_as_it_is(line: bytes) -> None:
     passing = Passing(nobody, nobody)
     assert asyncio.run(_both(passing, line)) == (line, line)
     assert nobody.taken == []
+
+
+ODD_VALUES = st.sampled_from(
+    [
+        b"1e999",
+        b"-1e999",
+        b"9" * 4000,
+        b"9" * 5000,
+        b"1" + b"0" * 400 + b".5",
+        b"1e-999",
+        b"-0",
+        b"1.0",
+        b"null",
+        b"[[]]",
+        b'"\\ud800"',
+        b'"\\u0000"',
+        b"[" * 3000 + b"]" * 3000,
+        b'{"a":1,"a":2}',
+        b"NaN",
+        b"01",
+        b'"' + b"x" * 5000 + b'"',
+    ]
+)
+ODD_LINES = st.tuples(
+    st.sampled_from(
+        [
+            b"session/new",
+            b"session/prompt",
+            b"session/cancel",
+            b"$/cancel_request",
+            b"initialize",
+            b"session/update",
+        ]
+    ),
+    ODD_VALUES,
+    ODD_VALUES,
+    st.sampled_from([b"sessionId", b"requestId", b"protocolVersion", b"cwd", b"update"]),
+)
+
+
+@given(ODD_LINES)
+def test_a_line_with_values_that_nobody_can_read_passes(parts: tuple[bytes, bytes, bytes, bytes]) -> None:
+    """Also through what looks into it, and without a word in the log: nothing has failed."""
+    method, number, value, name = parts
+    line = b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":{"%b":%b,"tool_call":0}}' % (
+        number,
+        method,
+        name,
+        value,
+    )
+
+    async def passed() -> tuple[bytes | None, bytes | None]:
+        conversations = Conversations(lambda place: Guests())
+        requests = FileRequests(conversations.guest, Kept(), NONE)
+        passing = Passing(conversations, requests)
+        answer = line.replace(b'"method"', b'"result"')
+        assert await passing._from_agent(answer) == answer
+        return await passing._from_client(line), await passing._from_agent(line)
+
+    if method != b"initialize" or value != b"1.0":
+        assert asyncio.run(passed()) == (line, line)
+
+
+class Guests:
+    """One that is never told of anything."""
 
 
 async def _both(passing: Passing, line: bytes) -> tuple[bytes | None, bytes | None]:
