@@ -99,9 +99,11 @@ class Conversations:
             return None
         if (key := head.key) is None:
             return None
+        if (earlier := self._asked.pop(key, None)) is not None:  # the same id again
+            self._forgotten(earlier)
         self._asked[key] = _Asked(method, session)
         if len(self._asked) > MOST_ASKED:
-            self._asked.popitem(last=False)
+            self._forgotten(self._asked.popitem(last=False)[1])
         if method in ("session/load", "session/resume"):
             self._opened(session.session_id, session)
         if method != PROMPT or guest is None:
@@ -126,6 +128,12 @@ class Conversations:
                 guest.leave()
         elif result is not None and result.session_id:
             self._opened(result.session_id, asked.session)
+
+    def _forgotten(self, asked: _Asked) -> None:
+        """No answer to it will be known: a turn must not go on for ever."""
+        guest = self._guests.get(asked.session.session_id)
+        if asked.method == PROMPT and guest is not None:
+            guest.turn_ends("")
 
     def told(self, line: bytes) -> None:
         """A `session/update`: what it says of tool calls shows what the agent does behind us."""

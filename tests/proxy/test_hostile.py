@@ -143,9 +143,14 @@ class Counted:
 
     def __init__(self) -> None:
         self.is_in = False
+        self.turns = 0
 
     async def turn_begins(self) -> None:
         self.is_in = True
+        self.turns += 1
+
+    def turn_ends(self, reason: str) -> None:
+        self.turns -= 1
 
     def rest(self) -> None:
         self.is_in = False
@@ -169,6 +174,19 @@ async def test_a_client_with_many_sessions_takes_few_connections() -> None:
     await passing.from_client(b'{"id":2,"method":"session/prompt","params":{"sessionId":"s5"}}')
     assert sum(guest.is_in for guest in guests) == 8
     assert guests[5].is_in
+
+
+async def test_a_prompt_whose_id_is_used_again_leaves_no_turn_open() -> None:
+    guest = Counted()
+    conversations = Conversations(lambda place: guest)  # type: ignore[arg-type, return-value]
+    passing = Passing(conversations, FileRequests(conversations.guest, Kept(), NONE))  # type: ignore[arg-type]
+    await passing.from_client(b'{"id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/"}}')
+    for _ in range(3):
+        await passing.from_client(b'{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}')
+    assert guest.turns == 1
+    await passing.from_agent(b'{"id":2,"result":{"stopReason":"end_turn"}}')
+    await passing.from_agent(b'{"id":2,"result":{"stopReason":"end_turn"}}')
+    assert guest.turns == 0
 
 
 async def test_only_the_connection_that_joined_speaks_for_its_session(tmp_path: Path) -> None:
