@@ -23,6 +23,7 @@ from sidecar.bridge.methods import methods
 from sidecar.bridge.registry import new_id
 from sidecar.bridge.server import BridgeServer
 from sidecar.config import AgentCommand, Settings, parse
+from sidecar.core.json_types import Json
 from sidecar.core.overlay import Document, Modification
 from sidecar.core.uri import DocumentUri, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
@@ -48,7 +49,7 @@ from sidecar.recovery.leftovers import sweep_at_start
 from sidecar.recovery.settle import at_start
 from sidecar.state_folder import state_folder
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Json, OpenedSession
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.review.resolving import Take
 from sidecar.workspace.review.review import Result, Selector

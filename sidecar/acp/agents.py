@@ -27,7 +27,8 @@ from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import way_of
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, Json, OpenedSession, SessionRequest
+from sidecar.core.json_types import Json
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
 from sidecar.workspace.ports.session_ports import AgentState, ListedSession
 
 if TYPE_CHECKING:  # importing it imports the SDK

@@ -33,7 +33,8 @@ from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Sink, Source
 from sidecar.core.escape import plain
-from sidecar.workspace.ports.ports import AgentFailed, Json, SessionRequest
+from sidecar.core.json_types import Json
+from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 
 log = logging.getLogger(__name__)
 

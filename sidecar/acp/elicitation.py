@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 from sidecar.acp.errors import Failure, invalid
 from sidecar.core.escape import escape, plain
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind
-from sidecar.workspace.ports.session_ports import Elicitation, Elicited, Json
+from sidecar.workspace.ports.session_ports import Elicitation, Elicited
 
 CREATE: Final = "elicitation/create"
 COMPLETE: Final = "elicitation/complete"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sidecar.core.escape import plain
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 
 
 @dataclass(frozen=True, slots=True)

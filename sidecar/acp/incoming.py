@@ -30,8 +30,8 @@ from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.ports.ports import Json
 
 log = logging.getLogger(__name__)
 

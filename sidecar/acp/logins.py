@@ -17,8 +17,8 @@ from sidecar.acp.facts import at
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.config import AgentCommand
 from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed
-from sidecar.workspace.ports.session_ports import Json
 
 ASKS: Final = "asks"
 """In the answer of `by_person` where the user has to be asked before anything is handed out: the names of the variables that the agent sets.

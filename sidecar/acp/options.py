@@ -11,8 +11,8 @@ from typing import Final, cast
 
 from sidecar.acp.facts import at
 from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed
-from sidecar.workspace.ports.session_ports import Json
 
 MODEL: Final = "sidecar.model"
 """The config option that stands for `models`."""

@@ -14,7 +14,8 @@ from sys import getsizeof
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, plain
-from sidecar.workspace.ports.ports import Json, Option, Question
+from sidecar.core.json_types import Json
+from sidecar.workspace.ports.ports import Option, Question
 from sidecar.workspace.state.allowed_commands import SHOWN_WHOLE
 
 _REMEMBERED = 256

@@ -14,8 +14,8 @@ from sidecar.acp.command_line import CommandLine
 from sidecar.acp.errors import Failure
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminals import Terminal, Terminals, output_of, status_of
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports.ports import Json
 
 OUTPUT = "terminal/output"
 WAIT = "terminal/wait_for_exit"

@@ -20,7 +20,7 @@ from sidecar.acp.command_line import CommandLine, merged
 from sidecar.acp.limits import Ladder
 from sidecar.acp.output import Output
 from sidecar.acp.process import AgentProcess, Exit
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 
 log = logging.getLogger(__name__)
 

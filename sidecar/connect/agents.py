@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-Json = Mapping[str, object]
+from sidecar.core.json_types import Json
+
 Env = Mapping[str, str]
 
 NAME = "acp-sidecar"

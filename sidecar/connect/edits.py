@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sidecar.connect import json_edit, toml_edit
-from sidecar.connect.agents import NAME, Agent, Json, is_ours
+from sidecar.connect.agents import NAME, Agent, is_ours
 from sidecar.connect.json_spans import NotJson
 from sidecar.connect.notes import Note
 from sidecar.connect.piece import without
 from sidecar.connect.place import Failed
 from sidecar.connect.toml_edit import NotToml
+from sidecar.core.json_types import Json
 
 
 class Connected(NamedTuple):

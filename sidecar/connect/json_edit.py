@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from sidecar.connect.json_spans import Member, Node, NotJson, parse
 from sidecar.connect.piece import Piece
-
-Json = Mapping[str, object]
+from sidecar.core.json_types import Json
 
 
 def find(text: str, container: str, name: str, *, strict: bool) -> object:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
 from sidecar.connect.piece import Piece
-
-Json = Mapping[str, object]
-
+from sidecar.core.json_types import Json
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 

@@ -22,13 +22,13 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from sidecar import __version__
+from sidecar.core.json_types import JsonDict
 from sidecar.core.uri import normalise, to_path
 from sidecar.demo.edits import suggest
 
-Json = dict[str, Any]
 ATTEMPTS = 3
 """How often it reads and writes before it gives up on a file that somebody else is working on."""
 METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, INTERNAL_ERROR = -32601, -32602, -32600, -32603
@@ -44,7 +44,7 @@ class Cancelled(Exception):
 class Refused(Exception):
     """The client answered a request with an error."""
 
-    def __init__(self, error: Json) -> None:
+    def __init__(self, error: JsonDict) -> None:
         super().__init__(str(error.get("message") or "no reason given"))
         match error.get("data"):
             case {"errorKind": str(kind)}:
@@ -57,7 +57,7 @@ class Refused(Exception):
 class Turn:
     session_id: str
     cwd: str
-    inbox: queue.SimpleQueue[Json | None] = field(default_factory=queue.SimpleQueue[Json | None])
+    inbox: queue.SimpleQueue[JsonDict | None] = field(default_factory=queue.SimpleQueue[JsonDict | None])
     """Answers to the one open request; None when the turn was cancelled."""
     cancelled: threading.Event = field(default_factory=threading.Event)
 
@@ -89,19 +89,19 @@ class Agent:
             except (ValueError, RecursionError):
                 continue
             if isinstance(message, dict):
-                self._receive(cast("Json", message))
+                self._receive(cast("JsonDict", message))
         for turn in [*self._turns.values()]:
             turn.cancel()
         for thread in self._threads:
             thread.join(1.0)
 
-    def _receive(self, message: Json) -> None:
+    def _receive(self, message: JsonDict) -> None:
         if "method" not in message:
             turn = self._waiting.pop(message.get("id", 0), None)
             if turn is not None:
                 turn.inbox.put(message)
             return
-        params: Json = message.get("params") or {}
+        params: JsonDict = message.get("params") or {}
         if message["method"] == "session/cancel":
             turn = self._turns.get(params.get("sessionId", ""))
             if turn is not None:
@@ -109,10 +109,10 @@ class Agent:
         elif "id" in message:
             self._answer(message["id"], message["method"], params)
 
-    def _answer(self, number: object, method: str, params: Json) -> None:
+    def _answer(self, number: object, method: str, params: JsonDict) -> None:
         match method:
             case "initialize":
-                fs: Json = params.get("clientCapabilities", {}).get("fs", {})
+                fs: JsonDict = params.get("clientCapabilities", {}).get("fs", {})
                 self._files = bool(fs.get("readTextFile") and fs.get("writeTextFile"))
                 self._send(id=number, result=ABOUT)
             case "session/new":
@@ -140,7 +140,7 @@ class Agent:
 
     # One turn
 
-    def _run(self, number: object, turn: Turn, prompt: list[Json]) -> None:
+    def _run(self, number: object, turn: Turn, prompt: list[JsonDict]) -> None:
         reason = "end_turn"
         try:
             self._script(turn, prompt)
@@ -155,7 +155,7 @@ class Agent:
         del self._turns[turn.session_id]
         self._send(id=number, result={"stopReason": reason})
 
-    def _script(self, turn: Turn, prompt: list[Json]) -> None:
+    def _script(self, turn: Turn, prompt: list[JsonDict]) -> None:
         path = named_file(prompt, turn.cwd)
         if path is None:
             self._say(turn, NO_FILE)
@@ -217,7 +217,7 @@ class Agent:
 
     # Talking to the client
 
-    def _ask(self, turn: Turn, method: str, params: Json) -> Json:
+    def _ask(self, turn: Turn, method: str, params: JsonDict) -> JsonDict:
         if turn.cancelled.is_set():
             raise Cancelled
         number = next(self._ids)
@@ -260,7 +260,7 @@ class Agent:
                 pass  # nobody listens any more; the input will end too
 
 
-ABOUT: Json = {
+ABOUT: JsonDict = {
     "protocolVersion": 1,
     "agentInfo": {"name": "acp-sidecar-demo", "title": "Demo agent (no AI)", "version": __version__},
     "agentCapabilities": {"loadSession": False, "promptCapabilities": {"embeddedContext": True}},
@@ -268,7 +268,7 @@ ABOUT: Json = {
 }
 
 
-def named_file(prompt: Iterable[Json], cwd: str) -> str | None:
+def named_file(prompt: Iterable[JsonDict], cwd: str) -> str | None:
     """The absolute path of the file that a prompt is about: named in its text, or else the first attachment."""
     blocks = list(prompt)
     words = " ".join(block.get("text", "") for block in blocks if block.get("type") == "text")
@@ -285,7 +285,7 @@ def named_file(prompt: Iterable[Json], cwd: str) -> str | None:
     return attached[0] if attached else None
 
 
-def _attached(blocks: Iterable[Json]) -> Iterator[str]:
+def _attached(blocks: Iterable[JsonDict]) -> Iterator[str]:
     for block in blocks:
         match block:
             case {"type": "resource_link", "uri": str(uri)} | {
@@ -308,7 +308,7 @@ def _names(words: str) -> Iterator[str]:
             yield (to_path(normalise(name)) or name) if name.startswith("file:") else name
 
 
-def _saved(answer: Json) -> bool | None:
+def _saved(answer: JsonDict) -> bool | None:
     """Whether the client says that the text is saved on disk (`_meta.saved`)."""
     match answer.get("_meta"):
         case {"saved": bool(value)}:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sidecar.core.diff import diff
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.buffer import Buffer, ContentChange, Encoding, Place, Step
 from sidecar.demo.model import (
     Answer,
@@ -37,7 +38,7 @@ from sidecar.demo.model import (
     WorkspaceEdit,
     uri_of,
 )
-from sidecar.demo.wire import WAIT, Endpoint, ErrorAnswer, Json
+from sidecar.demo.wire import WAIT, Endpoint, ErrorAnswer
 
 Name = str | os.PathLike[str]
 
@@ -74,26 +75,26 @@ class HeadlessEditor(Endpoint):
     ) -> None:
         """`options`: the `initializationOptions`. `answer`: chooses a title for a question; None dismisses it."""
         super().__init__(command, folder, environment)
-        self.options: Json = dict(options or {})
+        self.options: JsonDict = dict(options or {})
         self.encodings = list(encodings)
         self.answer = answer
         self.model = self.make_model()
-        self.server: Json = {}
+        self.server: JsonDict = {}
         """The server's answer to `initialize`."""
         self.messages: list[tuple[int, str]] = []
         """`window/showMessage` and `logMessage`: type (1 error … 4 log) and text."""
         self.questions: list[AskedQuestion] = []
-        self.updates: list[tuple[str, Json]] = []
+        self.updates: list[tuple[str, JsonDict]] = []
         """`sidecar/sessionUpdate`: session id, and update in ACP's shape."""
-        self.turns: list[Json] = []
+        self.turns: list[JsonDict] = []
         """`sidecar/turnEnded`."""
-        self.shown: list[Json] = []
+        self.shown: list[JsonDict] = []
         """`window/showDocument`."""
-        self.progress: list[tuple[str, Json]] = []
+        self.progress: list[tuple[str, JsonDict]] = []
         """`$/progress`: token and value."""
-        self.registered: list[Json] = []
+        self.registered: list[JsonDict] = []
         """`client/registerCapability`."""
-        self.notifications: list[tuple[str, Json]] = []
+        self.notifications: list[tuple[str, JsonDict]] = []
         """All other notifications from the server."""
 
     async def initialize(self) -> None:
@@ -151,7 +152,7 @@ class HeadlessEditor(Endpoint):
     def make_model(self) -> EditorModel:
         return EditorModel(DiskFiles(), self.tell)
 
-    def initialize_params(self) -> Json:
+    def initialize_params(self) -> JsonDict:
         return {
             "processId": os.getpid(),
             "clientInfo": {"name": "acp-sidecar demo editor"},
@@ -161,10 +162,10 @@ class HeadlessEditor(Endpoint):
             "capabilities": self.capabilities(),
         }
 
-    def workspace_folders(self) -> list[Json]:
+    def workspace_folders(self) -> list[JsonDict]:
         return [{"uri": uri_of(self.folder), "name": os.path.basename(self.folder)}]
 
-    def capabilities(self) -> Json:
+    def capabilities(self) -> JsonDict:
         return {
             "general": {"positionEncodings": self.encodings},
             "textDocument": {"synchronization": {"didSave": True}},
@@ -183,7 +184,7 @@ class HeadlessEditor(Endpoint):
         self.notify(*event_to_wire(event))
         self.happened()
 
-    def heard(self, method: str, params: Json) -> None:
+    def heard(self, method: str, params: JsonDict) -> None:
         match method:
             case "window/showMessage" | "window/logMessage":
                 self.messages.append((params["type"], params["message"]))
@@ -196,7 +197,7 @@ class HeadlessEditor(Endpoint):
             case _:
                 self.notifications.append((method, params))
 
-    def handle(self, method: str, params: Json) -> object:
+    def handle(self, method: str, params: JsonDict) -> object:
         match method:
             case "workspace/applyEdit":
                 return self.apply_edit(params)
@@ -236,7 +237,7 @@ class HeadlessEditor(Endpoint):
             case _:
                 return super().handle(method, params)
 
-    def apply_edit(self, params: Json) -> object:
+    def apply_edit(self, params: JsonDict) -> object:
         """The result, or a future of it if the model takes its time."""
         answered: asyncio.Future[object] = asyncio.get_running_loop().create_future()
 
@@ -252,17 +253,17 @@ class HeadlessEditor(Endpoint):
         self.model.request_edit(edit_from_wire(params), reply)
         return answered.result() if answered.done() else answered
 
-    def ask(self, params: Json) -> object:
+    def ask(self, params: JsonDict) -> object:
         titles = tuple(action["title"] for action in params.get("actions") or ())
         chosen = self.answer(params["message"], titles)
         self.questions.append(AskedQuestion(params["message"], titles, chosen))
         return None if chosen is None else {"title": chosen}
 
-    def permit(self, params: Json) -> str | None:
+    def permit(self, params: JsonDict) -> str | None:
         """The id of the option that answers `sidecar/requestPermission`. Only asked if it was announced."""
         return None
 
-    def reload(self, params: Json) -> Json:
+    def reload(self, params: JsonDict) -> JsonDict:
         """Takes the disk's text as one step, then makes the edits (to that text) as another."""
         if not self.at_version(params):
             return {"refused": "version"}
@@ -276,12 +277,12 @@ class HeadlessEditor(Endpoint):
         buffer.caret = diff(before, buffer.text).map_offset(caret, 1)
         return {"version": self.model.documents[uri].version}
 
-    def at_version(self, params: Json) -> bool:
+    def at_version(self, params: JsonDict) -> bool:
         buffer = self.model.documents.get(params["uri"])
         return buffer is not None and buffer.version == params.get("version", buffer.version)
 
 
-def event_to_wire(event: Event) -> tuple[str, Json]:
+def event_to_wire(event: Event) -> tuple[str, JsonDict]:
     """The method and params of the notification."""
     match event:
         case Opened(uri, language, version, text):
@@ -297,24 +298,24 @@ def event_to_wire(event: Event) -> tuple[str, Json]:
             return "textDocument/didClose", {"textDocument": {"uri": uri}}
 
 
-def change_to_wire(change: ContentChange) -> Json:
+def change_to_wire(change: ContentChange) -> JsonDict:
     if change.start is None or change.end is None:
         return {"text": change.text}
     return {"range": {"start": change.start._asdict(), "end": change.end._asdict()}, "text": change.text}
 
 
-def replacement_from_wire(edit: Json) -> Replacement:
+def replacement_from_wire(edit: JsonDict) -> Replacement:
     start, end = (
         Place(edit["range"][side]["line"], edit["range"][side]["character"]) for side in ("start", "end")
     )
     return Replacement(start, end, edit["newText"])
 
 
-def edit_from_wire(params: Json) -> WorkspaceEdit:
+def edit_from_wire(params: JsonDict) -> WorkspaceEdit:
     """Parses ApplyWorkspaceEditParams. Raises ValueError for a kind of change that was not announced."""
-    edit: Json = params["edit"]
+    edit: JsonDict = params["edit"]
     steps: list[CreateFile | DocumentEdits] = []
-    for change in cast("list[Json]", edit.get("documentChanges") or []):
+    for change in cast("list[JsonDict]", edit.get("documentChanges") or []):
         match change.get("kind"):
             case None:
                 edits = tuple(replacement_from_wire(one) for one in change["edits"])
@@ -325,7 +326,7 @@ def edit_from_wire(params: Json) -> WorkspaceEdit:
                 steps.append(CreateFile(change["uri"]))
             case kind:
                 raise ValueError(f"changes of kind {kind!r} were never announced")
-    for uri, edits in cast("dict[str, list[Json]]", edit.get("changes") or {}).items():
+    for uri, edits in cast("dict[str, list[JsonDict]]", edit.get("changes") or {}).items():
         steps.append(DocumentEdits(uri, None, tuple(replacement_from_wire(one) for one in edits)))
     return WorkspaceEdit(tuple(steps), params.get("label") or "")
 

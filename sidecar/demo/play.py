@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.buffer import Buffer, Step, lines_of
 from sidecar.demo.editor import HeadlessEditor, Name
 from sidecar.demo.present import Stage, differences
 from sidecar.demo.story import Story, Typing
-from sidecar.demo.wire import ErrorAnswer, Gone, Json, Silence
+from sidecar.demo.wire import ErrorAnswer, Gone, Silence
 from sidecar.demo.wiretap import Read, Tap
 
 TURN_AT_MOST = 300.0
@@ -33,13 +34,13 @@ class DemoEditor(HeadlessEditor):
     """
 
     def __init__(
-        self, command: Sequence[str], folder: Name, options: Json, environment: Mapping[str, str]
+        self, command: Sequence[str], folder: Name, options: JsonDict, environment: Mapping[str, str]
     ) -> None:
         super().__init__(command, folder, options=options, environment=environment)
         self.answered: list[tuple[str, bool]] = []
         """The agent's questions, and whether they were answered with yes."""
 
-    def permit(self, params: Json) -> str | None:
+    def permit(self, params: JsonDict) -> str | None:
         inside = os.path.realpath(str(params.get("target", "/"))).startswith(
             os.path.realpath(self.folder) + os.sep
         )

@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
 
-Json = dict[str, Any]
+from sidecar.core.json_types import JsonDict
+
 WAIT = 30.0
 """The limit of any single wait in seconds, unless the caller gives another."""
 PATIENCE = 3.0
@@ -69,11 +70,11 @@ class Endpoint:
     async def initialize(self) -> None:
         """The handshake, once the process has started."""
 
-    def handle(self, method: str, params: Json) -> object:
+    def handle(self, method: str, params: JsonDict) -> object:
         """The result of a server's request, or an awaitable of it. Raise ErrorAnswer for an error response."""
         raise ErrorAnswer(METHOD_NOT_FOUND, f"{method} is not handled here")
 
-    def heard(self, method: str, params: Json) -> None:
+    def heard(self, method: str, params: JsonDict) -> None:
         """Called for each notification from the server."""
 
     # Life
@@ -200,7 +201,7 @@ class Endpoint:
             except Exception as error:  # noqa: BLE001 - the error belongs to the author of the condition
                 reached.set_exception(error)
 
-    def send(self, message: Json) -> None:
+    def send(self, message: JsonDict) -> None:
         """Queues a message at once. A server that does not read never blocks this side. Raises Gone."""
         if self._gone is not None:
             raise self._gone
@@ -224,7 +225,7 @@ class Endpoint:
                 head = (await pipe.readuntil(b"\r\n\r\n")).decode("ascii")
                 fields = dict(line.lower().split(":", 1) for line in head.strip().split("\r\n"))
                 body = await pipe.readexactly(int(fields["content-length"]))
-                self._received(cast("Json", json.loads(body)))
+                self._received(cast("JsonDict", json.loads(body)))
         except asyncio.IncompleteReadError as end:
             await asyncio.wait([stderr], timeout=1.0)  # its last words may still be on their way
             junk = f" after {end.partial[:200]!r}" if end.partial else ""
@@ -249,8 +250,8 @@ class Endpoint:
             if not reached.done():
                 reached.set_exception(self._gone)
 
-    def _received(self, message: Json) -> None:
-        params: Json = message.get("params") or {}
+    def _received(self, message: JsonDict) -> None:
+        params: JsonDict = message.get("params") or {}
         if "method" not in message:
             self._settle(message)
         elif "id" in message:
@@ -263,17 +264,17 @@ class Endpoint:
             self.heard(message["method"], params)
         self.happened()
 
-    def _settle(self, message: Json) -> None:
+    def _settle(self, message: JsonDict) -> None:
         answer = self._pending.get(message.get("id") or 0)
         if answer is None or answer.done():
             return
         if "error" in message:
-            error: Json = message["error"]
+            error: JsonDict = message["error"]
             answer.set_exception(ErrorAnswer(error["code"], error["message"], error.get("data")))
         else:
             answer.set_result(message.get("result"))
 
-    def _answer(self, number: object, method: str, params: Json) -> None:
+    def _answer(self, number: object, method: str, params: JsonDict) -> None:
         """Handles a request up to its first wait before anything that arrived later is looked at."""
         try:
             result = self.handle(method, params)
@@ -300,7 +301,7 @@ class Endpoint:
             self._answering.pop(number, None)
 
     def _reply(self, number: object, result: object = None, error: Exception | None = None) -> None:
-        message: Json = {"jsonrpc": "2.0", "id": number}
+        message: JsonDict = {"jsonrpc": "2.0", "id": number}
         if error is None:
             message["result"] = result
         else:
@@ -318,8 +319,8 @@ class Endpoint:
         return task
 
 
-def _message(method: str, params: object, number: int | None = None) -> Json:
-    message: Json = {"jsonrpc": "2.0", "method": method}
+def _message(method: str, params: object, number: int | None = None) -> JsonDict:
+    message: JsonDict = {"jsonrpc": "2.0", "method": method}
     if number is not None:
         message["id"] = number
     if params is not None:

@@ -14,9 +14,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
-Json = dict[str, Any]
+from sidecar.core.json_types import JsonDict
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Tap:
     def poll(self) -> None:
         """Reads what was logged since the last call; nothing if there is no log yet."""
         for mark, message in self._lines():
-            method, params = message.get("method"), cast("Json", message.get("params") or {})
+            method, params = message.get("method"), cast("JsonDict", message.get("params") or {})
             if mark == "<" and method == "fs/read_text_file":
                 read = Read(params.get("path", ""), params.get("line"), params.get("limit"))
                 self.reads.append(read)
@@ -60,26 +60,26 @@ class Tap:
                 self.writes.append(write)
                 self._open[message.get("id")] = write
             elif mark == ">" and method == "session/prompt":
-                blocks: list[Json] = params.get("prompt") or []
+                blocks: list[JsonDict] = params.get("prompt") or []
                 for block in blocks:
                     if block.get("type") == "resource":
                         self.embedded.append((block["resource"]["uri"], block["resource"].get("text", "")))
             elif mark == ">" and method is None:
                 self._answered(message)
 
-    def _answered(self, message: Json) -> None:
+    def _answered(self, message: JsonDict) -> None:
         asked = self._open.pop(message.get("id"), None)
         if asked is None:
             return
         if "error" in message:
             asked.error = str(message["error"].get("message"))
         if isinstance(asked, Read):
-            result: Json = message.get("result") or {}
+            result: JsonDict = message.get("result") or {}
             asked.text = result.get("content")
         else:
             asked.answered = True
 
-    def _lines(self) -> Iterator[tuple[str, Json]]:
+    def _lines(self) -> Iterator[tuple[str, JsonDict]]:
         try:
             with open(self._log, "rb") as log:
                 log.seek(self._offset)
@@ -92,7 +92,7 @@ class Tap:
                     except ValueError:
                         continue
                     if isinstance(message, dict):
-                        yield line[:1].decode(), cast("Json", message)
+                        yield line[:1].decode(), cast("JsonDict", message)
         except FileNotFoundError:
             pass
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from sidecar.config import ClientFlags, parse
+from sidecar.core.json_types import Json
 from sidecar.core.text import Encoding
-from sidecar.workspace.ports.ports import EditorCapabilities, Json
+from sidecar.workspace.ports.ports import EditorCapabilities
 
 _WITHOUT_MESSAGE_REQUESTS = frozenset({"helix", "kate"})
 """Lower-case client names that do not handle `window/showMessageRequest` (observed: Helix 25.01, Kate 22.12)."""

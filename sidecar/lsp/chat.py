@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Literal
 
 from sidecar.core.change import Edit
+from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri
 from sidecar.lsp.narration import Narrator, Piece, one_line, visible
 from sidecar.lsp.questions import rejections_first
 from sidecar.lsp.service import TaskStarter
 from sidecar.lsp.transcript_edit import Plan, TranscriptEditor
 from sidecar.lsp.transcript_text import AGENT, YOU, Stream, appended, question_block, sent
-from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeout, Json, Question
+from sidecar.workspace.ports.ports import EditorGone, EditorRefused, EditorTimeout, Question
 
 _log = logging.getLogger(__name__)
 

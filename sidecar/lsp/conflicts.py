@@ -12,13 +12,13 @@ from typing import Any, Protocol, cast
 from lsprotocol import types
 
 from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.review import SOURCE
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports.ports import Json
 
 _WARNING = 2  # LSP DiagnosticSeverity
 _SHOWN = 300

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar, cast
 import msgspec
 
 from sidecar.core.coordinates import TextEdit
+from sidecar.core.json_types import Json
 from sidecar.lsp import elicitations, ext
 from sidecar.lsp.edits import Unsendable, text_edits, workspace_edit
 from sidecar.lsp.progress import NoProgress, ProgressBoard
@@ -29,7 +30,6 @@ from sidecar.workspace.ports.ports import (
     EditorGone,
     EditorRefused,
     EditorTimeout,
-    Json,
     Level,
     Progress,
     Question,

@@ -16,8 +16,6 @@ from sidecar.core.text import Position, Range
 from sidecar.core.uri import normalise
 from sidecar.workspace.ports.prompt_context import Mention, Problem
 
-Json = Mapping[str, object]
-
 # Commands
 
 NEW_SESSION: Final = "sidecar.newSession"

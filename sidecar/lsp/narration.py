@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from sidecar.core.escape import plain, shorten
+from sidecar.core.json_types import Json
 from sidecar.core.lineends import fold
-
-Json = Mapping[str, object]
 
 _TITLE_LIMIT = 200
 _LONGEST = 64 * 1024

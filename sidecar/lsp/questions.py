@@ -17,10 +17,11 @@ from typing import Protocol, cast
 
 import msgspec
 
+from sidecar.core.json_types import Json
 from sidecar.lsp import ext
 from sidecar.lsp.whole_text import ShowDocument, shows_nothing, whole_text
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused, Json, Option, Question
+from sidecar.workspace.ports.ports import EditorCapabilities, EditorRefused, Option, Question
 
 _log = logging.getLogger(__name__)
 

@@ -13,12 +13,12 @@ from lsprotocol import types
 
 from sidecar.core.chunks import terminators
 from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri, normalise
 from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.wire_port import Wire
-from sidecar.workspace.ports.ports import Json
 from sidecar.workspace.review.review import Result, Selector
 
 SOURCE = "acp-sidecar"

@@ -6,15 +6,14 @@ words that a person can act on.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
+from sidecar.core.json_types import Json
 from sidecar.core.overlay import Document
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, EditorRefused, OpenedSession
 from sidecar.workspace.ports.prompt_context import Mention
-
-Json = Mapping[str, object]
 
 
 class Service(Protocol):

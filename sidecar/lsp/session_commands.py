@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
+from sidecar.core.json_types import Json
 from sidecar.lsp import ext
 from sidecar.lsp.commands import Commands
 from sidecar.lsp.protocol import InvalidParams
-from sidecar.workspace.ports.ports import Json
 
 
 class SessionService(Protocol):

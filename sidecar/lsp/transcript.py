@@ -18,6 +18,7 @@ from typing import Any, Protocol, cast
 
 from lsprotocol import types
 
+from sidecar.core.json_types import Json
 from sidecar.core.text import Position, Text
 from sidecar.core.uri import DocumentUri, from_path, normalise, to_path
 from sidecar.lsp import ext
@@ -28,7 +29,7 @@ from sidecar.lsp.service import Documents, Service, TaskStarter, words_of
 from sidecar.lsp.transcript_edit import TranscriptEditor
 from sidecar.lsp.transcript_folder import TranscriptFolder
 from sidecar.lsp.transcript_text import NEW, prompt_section, question_line, sent
-from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, Json, Option, Question
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, Option, Question
 
 _log = logging.getLogger(__name__)
 

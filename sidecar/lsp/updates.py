@@ -7,14 +7,13 @@ commands) are replaced; the order of what remains is kept. A client without `sid
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import cast
 
+from sidecar.core.json_types import Json
 from sidecar.lsp import ext
 from sidecar.lsp.narration import Narrator, Piece, one_line
 from sidecar.lsp.wire_port import Wire
-
-Json = Mapping[str, object]
 
 FLUSH_AFTER = 0.03
 """Seconds that an update waits for company: two frames, unnoticed by a reader, at most 33 messages a second and session."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-
-Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

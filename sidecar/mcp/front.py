@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from sidecar import __version__
+from sidecar.core.json_types import JsonDict
 from sidecar.mcp.schemas import INSTRUCTIONS, TOOLS
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -23,15 +24,14 @@ _ENVELOPE = "io.modelcontextprotocol/"
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one message; what the bridge takes."""
 
-Json = dict[str, Any]
-SERVER: Json = {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__}
+SERVER: JsonDict = {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__}
 
 
 @dataclass(slots=True)
 class Front:
     """`said`: the lines of the handshake so far, for the library, which has to know them; `left`: the line that is the library's."""
 
-    tools: Sequence[Json] = TOOLS
+    tools: Sequence[JsonDict] = TOOLS
     said: list[bytes] = field(default_factory=list[bytes])
     left: bytes | None = None
     done: bool = False
@@ -76,7 +76,7 @@ def serve(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> bool
     return True
 
 
-def handshake(version: str) -> Json:
+def handshake(version: str) -> JsonDict:
     """The answer to `initialize`."""
     return {
         "protocolVersion": version,
@@ -88,7 +88,7 @@ def handshake(version: str) -> Json:
     }
 
 
-def stateless(result: Json) -> Json:
+def stateless(result: JsonDict) -> JsonDict:
     """A result as that version has it."""
     kept = {name: value for name, value in result.items() if name not in ("protocolVersion", "serverInfo")}
     return {
@@ -101,15 +101,15 @@ def stateless(result: Json) -> Json:
     }
 
 
-def _is_stateless(message: Json) -> bool:
+def _is_stateless(message: JsonDict) -> bool:
     """Whether it is a whole request of that version; the library says what is wrong with others."""
     meta = _params(message).get("_meta")
     if not isinstance(meta, dict):
         return False
-    told = cast("Json", meta)
+    told = cast("JsonDict", meta)
     client = told.get(f"{_ENVELOPE}clientInfo")
     named = isinstance(client, dict) and all(
-        isinstance(cast("Json", client).get(n), str) for n in ("name", "version")
+        isinstance(cast("JsonDict", client).get(n), str) for n in ("name", "version")
     )
     return (
         told.get(f"{_ENVELOPE}protocolVersion") == STATELESS
@@ -118,28 +118,28 @@ def _is_stateless(message: Json) -> bool:
     )
 
 
-def _message(line: bytes) -> Json:
+def _message(line: bytes) -> JsonDict:
     try:
         value: object = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return cast("Json", value) if isinstance(value, dict) else {}
+    return cast("JsonDict", value) if isinstance(value, dict) else {}
 
 
-def _params(message: Json) -> Json:
+def _params(message: JsonDict) -> JsonDict:
     params = message.get("params")
-    return cast("Json", params) if isinstance(params, dict) else {}
+    return cast("JsonDict", params) if isinstance(params, dict) else {}
 
 
-def _version(message: Json) -> object:
+def _version(message: JsonDict) -> object:
     return _params(message).get("protocolVersion") if _id(message) is not None else None
 
 
-def _id(message: Json) -> object:
+def _id(message: JsonDict) -> object:
     return message.get("id")
 
 
-def _answer(message: Json, result: Json) -> bytes | None:
+def _answer(message: JsonDict, result: JsonDict) -> bytes | None:
     if _id(message) is None:
         return None
     answer = {"jsonrpc": "2.0", "id": _id(message), "result": result}

@@ -12,11 +12,10 @@ from typing import Any, Protocol, cast
 
 import anyio
 
+from sidecar.core.json_types import JsonDict
 from sidecar.core.refusal import Kind
 from sidecar.mcp.caller import GONE, carried_out, failed, not_done
 from sidecar.mcp.tool_process import Sidecar
-
-Json = dict[str, Any]
 
 _OF_EDITORS = frozenset({"OpenDocuments", "Selection", "Diagnostics"})
 """Tools about editors rather than files: any window in the folder can answer."""
@@ -62,14 +61,14 @@ class GuestCaller:
     async def hello(self) -> None:
         """Nobody waits for a guest."""
 
-    async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> Json:
+    async def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> JsonDict:
         """MCP's CallToolResult as JSON. Never raises what is a sidecar's fault."""
         given = absolute(arguments, self._folder)
         if name in ("Glob", "Search") and "path" not in given:
             given["path"] = self._folder
         return await carried_out(self.ask, name, given, numbered=self._numbered)
 
-    async def ask(self, name: str, arguments: Mapping[str, Any]) -> Json:
+    async def ask(self, name: str, arguments: Mapping[str, Any]) -> JsonDict:
         given = dict(arguments)
         if name == "ListFolder":
             given.setdefault("path", self._folder)
@@ -85,7 +84,7 @@ class GuestCaller:
         if isinstance(token, dict):
             return token
         try:
-            answer: Json = await sidecar.call("tool", {"token": token, "name": name, "arguments": given})
+            answer: JsonDict = await sidecar.call("tool", {"token": token, "name": name, "arguments": given})
         except ConnectionError as error:
             self._tokens.pop(id(sidecar), None)
             return failed(f"{GONE} ({error}). Read the file again: it is not known whether this was done")
@@ -96,7 +95,7 @@ class GuestCaller:
             return not_done(f"{answer['refused']}")
         return _explained(answer) if disk else answer
 
-    async def _meant(self, name: str, arguments: Json) -> Sidecar | None:
+    async def _meant(self, name: str, arguments: JsonDict) -> Sidecar | None:
         file = _first_file(arguments)
         if file is not None:
             return await self._sidecars.for_file(file)
@@ -105,12 +104,12 @@ class GuestCaller:
             folder if isinstance(folder, str) else self._folder, within=name in _OF_EDITORS
         )
 
-    async def _token(self, sidecar: Sidecar) -> str | Json:
+    async def _token(self, sidecar: Sidecar) -> str | JsonDict:
         known = self._tokens.get(id(sidecar))
         if known is not None:
             return known[1]
         try:
-            answer: Json = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
+            answer: JsonDict = await sidecar.call("visit", {"agent": self._agent, "folder": self._folder})
         except ValueError as error:  # it knows no guests
             return not_done(f"{OLDER} ({error})")
         if "token" not in answer:
@@ -119,7 +118,7 @@ class GuestCaller:
         return answer["token"]
 
 
-def absolute(arguments: Mapping[str, Any], folder: str) -> Json:
+def absolute(arguments: Mapping[str, Any], folder: str) -> JsonDict:
     """With paths that do not depend on whose folder they begin in. What is no path stays as it is."""
 
     def placed(name: str, value: object) -> object:
@@ -141,7 +140,7 @@ def absolute(arguments: Mapping[str, Any], folder: str) -> Json:
     return {name: placed(name, value) for name, value in arguments.items()}
 
 
-def _first_file(arguments: Json) -> str | None:
+def _first_file(arguments: JsonDict) -> str | None:
     """The file that a call names, or the first one."""
     path = arguments.get("file_path")
     if isinstance(path, str) and path and "\0" not in path:
@@ -150,13 +149,13 @@ def _first_file(arguments: Json) -> str | None:
         items: object = arguments.get(name)
         first: object = cast("list[object]", items)[0] if isinstance(items, list) and items else None
         if isinstance(first, dict):
-            return _first_file(cast("Json", first))
+            return _first_file(cast("JsonDict", first))
     return None
 
 
-def _explained(answer: Json) -> Json:
+def _explained(answer: JsonDict) -> JsonDict:
     """What the user would have to be asked about is refused with the reason why nobody asked."""
-    told = cast("Json", answer.get("structuredContent") or {})
+    told = cast("JsonDict", answer.get("structuredContent") or {})
     if not answer.get("isError") or told.get("errorKind") != Kind.DENIED_BY_USER:
         return answer
     content = [*answer["content"], {"type": "text", "text": NOBODY_TO_ASK}]

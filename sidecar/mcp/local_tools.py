@@ -9,13 +9,13 @@ from typing import Any
 
 import anyio.to_thread
 
+from sidecar.core.json_types import JsonDict
 from sidecar.disk.searching import Line, lines_with
 from sidecar.mcp.answers import failed, listed
 from sidecar.mcp.arguments import Arguments, Wrong
 from sidecar.mcp.globs import compiled
 
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-Json = dict[str, Any]
 
 MAX_FOUND = 10_000
 """Files of one Glob."""
@@ -25,7 +25,7 @@ MAX_LINE = 500
 """Code points of a line that are shown."""
 
 
-async def glob(ask: Ask, given: Mapping[str, Any]) -> Json:
+async def glob(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
     arguments = Arguments(given, "")
     try:
         arguments.only("pattern", "path")
@@ -35,15 +35,15 @@ async def glob(ask: Ask, given: Mapping[str, Any]) -> Json:
     answer = await ask("Files", _where(given, texts=False))
     if answer.get("isError"):
         return answer
-    files: Json = answer["structuredContent"]
+    files: JsonDict = answer["structuredContent"]
     found = sorted(name for name in files["names"] if pattern(name))
-    told: Json = {"folder": files["folder"], "files": found[:MAX_FOUND], **_left_out(files)}
+    told: JsonDict = {"folder": files["folder"], "files": found[:MAX_FOUND], **_left_out(files)}
     if len(found) > MAX_FOUND:
         told["leftOut"] = f"{len(found) - MAX_FOUND} more files match"
     return dict(listed(told).as_json())
 
 
-async def search(ask: Ask, given: Mapping[str, Any]) -> Json:
+async def search(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
     arguments = Arguments(given, "")
     try:
         arguments.only("pattern", "path", "glob", "literal", "ignore_case", "max_matches")
@@ -55,7 +55,7 @@ async def search(ask: Ask, given: Mapping[str, Any]) -> Json:
     answer = await ask("Files", _where(given, texts=True))
     if answer.get("isError"):
         return answer
-    files: Json = answer["structuredContent"]
+    files: JsonDict = answer["structuredContent"]
     looked_at = [name for name in files["names"] if names is None or names(name)]
     late = time.monotonic() + SECONDS
 
@@ -70,7 +70,7 @@ async def search(ask: Ask, given: Mapping[str, Any]) -> Json:
         return found, False
 
     found, more = await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
-    told: Json = {
+    told: JsonDict = {
         "folder": files["folder"],
         "matches": [{"file": at.name, "line": at.number, "text": at.text[:MAX_LINE]} for at in found],
         "filesLookedAt": len(looked_at),
@@ -81,15 +81,15 @@ async def search(ask: Ask, given: Mapping[str, Any]) -> Json:
     return dict(listed(told).as_json())
 
 
-LOCAL: dict[str, Callable[[Ask, Mapping[str, Any]], Awaitable[Json]]] = {"Glob": glob, "Search": search}
+LOCAL: dict[str, Callable[[Ask, Mapping[str, Any]], Awaitable[JsonDict]]] = {"Glob": glob, "Search": search}
 
 
-def _where(given: Mapping[str, Any], *, texts: bool) -> Json:
+def _where(given: Mapping[str, Any], *, texts: bool) -> JsonDict:
     return {"texts": texts, **({"path": given["path"]} if "path" in given else {})}
 
 
-def _left_out(files: Json) -> Json:
-    told: Json = {}
+def _left_out(files: JsonDict) -> JsonDict:
+    told: JsonDict = {}
     if files["needPermission"]:
         told["needPermission"] = (
             f"{files['needPermission']} files need the user's permission and were left out"

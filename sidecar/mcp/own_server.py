@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from sidecar.mcp.answers import Json
+from sidecar.core.json_types import Json
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.tool_process import TOKEN
 from sidecar.workspace.state.sessions import Session

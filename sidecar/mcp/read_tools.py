@@ -6,8 +6,9 @@ import base64
 import os
 from collections.abc import Awaitable, Callable
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.mcp.answers import Answer, Json, failed, refused, said, text_block
+from sidecar.mcp.answers import Answer, failed, refused, said, text_block
 from sidecar.mcp.arguments import Arguments
 from sidecar.mcp.schemas import MAX_MANY
 from sidecar.mcp.service import Service

@@ -5,24 +5,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sidecar.core.json_types import JsonDict
 
-Json = dict[str, Any]
-
-_PATH: Json = {"type": "string", "description": "Absolute path, or relative to the session's folder"}
-_FOLDER: Json = {
+_PATH: JsonDict = {"type": "string", "description": "Absolute path, or relative to the session's folder"}
+_FOLDER: JsonDict = {
     "type": "string",
     "description": "Folder: absolute, or relative to the session's folder (default: that folder)",
 }
-_OFFSET: Json = {"type": "integer", "minimum": 0, "description": "First line, from 1 (default: 1)"}
-_LIMIT: Json = {"type": "integer", "minimum": 0, "description": "Number of lines (default: all that follow)"}
-_OLD: Json = {
+_OFFSET: JsonDict = {"type": "integer", "minimum": 0, "description": "First line, from 1 (default: 1)"}
+_LIMIT: JsonDict = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Number of lines (default: all that follow)",
+}
+_OLD: JsonDict = {
     "type": "string",
     "description": "Text to replace, exactly as it stands in the file; unique unless replace_all is set",
 }
-_NEW: Json = {"type": "string", "description": "Text to put in its place"}
-_ALL: Json = {"type": "boolean", "default": False, "description": "Replace every occurrence"}
-_EDIT: Json = {"file_path": _PATH, "old_string": _OLD, "new_string": _NEW, "replace_all": _ALL}
+_NEW: JsonDict = {"type": "string", "description": "Text to put in its place"}
+_ALL: JsonDict = {"type": "boolean", "default": False, "description": "Replace every occurrence"}
+_EDIT: JsonDict = {"file_path": _PATH, "old_string": _OLD, "new_string": _NEW, "replace_all": _ALL}
 
 INSTRUCTIONS = (
     "These tools read and change files as the user sees them in the editor in this moment, unsaved text included. The user can undo and "
@@ -40,18 +42,18 @@ def _tool(
     name: str,
     title: str,
     description: str,
-    properties: Json,
+    properties: JsonDict,
     required: tuple[str, ...] = (),
     *,
     reads: bool = True,
     destroys: bool = False,
     repeatable: bool = True,
-) -> Json:
+) -> JsonDict:
     """`destroys`: it may take away what was there. `repeatable`: a second call with the same arguments changes nothing more."""
-    annotations: Json = {"title": title, "readOnlyHint": reads, "openWorldHint": False}
+    annotations: JsonDict = {"title": title, "readOnlyHint": reads, "openWorldHint": False}
     if not reads:
         annotations |= {"destructiveHint": destroys, "idempotentHint": repeatable}
-    schema: Json = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema: JsonDict = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         schema["required"] = list(required)
     return {
@@ -63,7 +65,7 @@ def _tool(
     }
 
 
-TOOLS: tuple[Json, ...] = (
+TOOLS: tuple[JsonDict, ...] = (
     _tool(
         "Read",
         "Read a file",

@@ -6,12 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.sessions.agent_tools import Files, Listed, Reviewed, ToolSession
 from sidecar.workspace.state.queues import Ticket
-
-Json = Mapping[str, object]
 
 
 class Tools(Protocol):

@@ -15,12 +15,12 @@ from sidecar.acp.limits import WireLimits
 from sidecar.acp.messages import NotJson, Unusable, encode
 from sidecar.acp.quirks import Quirks
 from sidecar.acp.transport import Sink
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.proxy.heads import value_of
 
 log = logging.getLogger(__name__)
 
-Json = Mapping[str, object]
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes of the requests that are not answered, as they came. With more of them nothing is read from the agent, as with WireLimits.unfinished."""
 

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from sidecar.acp import files
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.proxy.conversations import Place
 
 log = logging.getLogger(__name__)
 
-Json = Mapping[str, object]
 PATIENCE = 3.0
 """Seconds that a prompt may wait for its turn to be known. What was in the files before is then not known for certain."""
 LAST_FILES = 1.0

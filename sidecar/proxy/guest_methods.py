@@ -25,9 +25,10 @@ from sidecar.acp.limits import WireLimits
 from sidecar.bridge.server import Method
 from sidecar.core.escape import plain
 from sidecar.core.held import Held
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.edits.write_task import WriteDone, withdrawn
-from sidecar.workspace.ports.ports import AgentFailed, Json
+from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
 

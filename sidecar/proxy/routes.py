@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.proxy.conversations import Place
-from sidecar.proxy.guest import Guest, Json
+from sidecar.proxy.guest import Guest
 
 MOST = 8
 """Editors of one session beside that of its own folder."""

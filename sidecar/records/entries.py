@@ -6,10 +6,9 @@ Pictures and sounds are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, cast
 
-Json = Mapping[str, object]
+from sidecar.core.json_types import Json
 
 TEXT: Final = 16 * 1024
 """The most code points kept of one text: enough to understand it. Whole files are in the journal."""

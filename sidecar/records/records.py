@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from sidecar.core.json_types import Json
 from sidecar.records import entries
 from sidecar.records.about import About
-from sidecar.records.entries import Json
 from sidecar.records.folder import Entry, RecordFolder
 
 log = logging.getLogger(__name__)

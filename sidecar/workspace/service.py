@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from sidecar.config import Settings
+from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
@@ -43,7 +44,6 @@ from sidecar.workspace.ports.ports import (
     Audit,
     Editor,
     Journal,
-    Json,
     OpenedSession,
     Question,
 )

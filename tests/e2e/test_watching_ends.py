@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.demo.wire import Json
+from sidecar.core.json_types import JsonDict
 from sidecar.disk.watching import probe
 from tests.gates.product import Product, command, settings
 
@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 class Watches(Product):
     """An editor that watches its folders' files."""
 
-    def capabilities(self) -> Json:
+    def capabilities(self) -> JsonDict:
         announced = super().capabilities()
         announced["workspace"] |= {"didChangeWatchedFiles": {"dynamicRegistration": True}}
         return announced

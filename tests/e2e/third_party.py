@@ -18,8 +18,8 @@ from typing import Any
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.editor import ALL_CUSTOM
-from sidecar.demo.wire import Json
 from tests.e2e.model_server import ModelServer, script
 from tests.gates.product import COMMAND, Product
 from tests.support import tools
@@ -183,7 +183,7 @@ async def a_scene(
         assert await product.stop() == 0
 
 
-async def ended(product: Product, session: Any, *steps: Step) -> Json:
+async def ended(product: Product, session: Any, *steps: Step) -> JsonDict:
     turn = await product.prompt(session, script(*steps))
     assert turn.get("stopReason") == "end_turn", turn
     return turn
@@ -191,7 +191,7 @@ async def ended(product: Product, session: Any, *steps: Step) -> Json:
 
 async def held(
     product: Product, session: Any, model: ModelServer, meanwhile: Callable[[], None], *steps: Step
-) -> Json:
+) -> JsonDict:
     """The outcome of a turn in which `meanwhile` happens at the step that is held."""
     turn = asyncio.ensure_future(product.prompt(session, script(*steps)))
     assert await asyncio.to_thread(model.held.wait, 60)
@@ -205,7 +205,7 @@ def results(model: ModelServer) -> str:
     return json.dumps([m for body in model.requests for m in body["messages"] if _is_result(m)])
 
 
-def _is_result(message: Json) -> bool:
+def _is_result(message: JsonDict) -> bool:
     content = message.get("content")
     parts: list[Any] = content if isinstance(content, list) else []
     return message.get("role") == "tool" or any(

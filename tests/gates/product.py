@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.approvals import Approvals
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.editor import HeadlessEditor, dismiss
-from sidecar.demo.wire import ErrorAnswer, Json
+from sidecar.demo.wire import ErrorAnswer
 from tests.support import agents
 
 Script = dict[str, Any]
@@ -32,22 +33,22 @@ TURN = 120.0
 class Product(HeadlessEditor):
     """An editor and its sidecar. Failures of commands are values here: words under `error`."""
 
-    async def session(self, agent: str, **more: Any) -> Json:
+    async def session(self, agent: str, **more: Any) -> JsonDict:
         """`{sessionId …}` or `{error}`."""
         return await self.tried("sidecar.newSession", {"agent": agent, "cwd": self.folder, **more})
 
-    async def prompt(self, session: Json | str, text: str = "go") -> Json:
+    async def prompt(self, session: JsonDict | str, text: str = "go") -> JsonDict:
         """The turn's outcome or `{error}`."""
         session_id = session if isinstance(session, str) else session["sessionId"]
         return await self.tried("sidecar.prompt", {"sessionId": session_id, "prompt": text, "wait": True})
 
-    async def tried(self, command: str, argument: object = None) -> Json:
+    async def tried(self, command: str, argument: object = None) -> JsonDict:
         try:
             return await self.execute(command, *([] if argument is None else [argument]), timeout=TURN)
         except ErrorAnswer as error:
             return {"error": str(error), "code": error.code, "data": error.data}
 
-    def said(self, session: Json) -> str:
+    def said(self, session: JsonDict) -> str:
         """What the agent of that session said."""
         return "".join(
             text
@@ -63,7 +64,7 @@ class Product(HeadlessEditor):
         """Message boxes the user was shown. (`window/logMessage` is in `logged`.)"""
         return [params["message"] for method, params in self.notifications if method == "window/showMessage"]
 
-    def heard(self, method: str, params: Json) -> None:
+    def heard(self, method: str, params: JsonDict) -> None:
         if method == "window/showMessage":
             self.notifications.append((method, params))
         super().heard(method, params)
@@ -75,10 +76,10 @@ def settings(
     traces: Path | None = None,
     approved: bool = True,
     scripts_in: Path | None = None,
-) -> Json:
+) -> JsonDict:
     """The `agents` of initializationOptions; `traces`: a folder that gets, by agent, every line the agent received;
     `scripts_in`: a folder for scripts that are too long for a command line."""
-    found: Json = {}
+    found: JsonDict = {}
     for number, (name, script) in enumerate(scripts.items()):
         file = None if scripts_in is None else scripts_in / f"script-{number}.json"
         command = agents.command(script, None if traces is None else traces / name, file=file)

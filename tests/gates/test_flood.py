@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.demo.wire import Json
+from sidecar.core.json_types import JsonDict
 from tests.gates.product import Product, Script, a_product, in_folder
 from tests.gates.size import size
 from tests.support.memory import peak, resident
@@ -100,7 +100,7 @@ def p99(seconds: Sequence[float]) -> float:
     return sorted(seconds)[len(seconds) * 99 // 100]
 
 
-async def asked_meanwhile(product: Product, turn: asyncio.Future[Json]) -> Answered:
+async def asked_meanwhile(product: Product, turn: asyncio.Future[JsonDict]) -> Answered:
     """A question every 10 ms whether or not the last one is answered: a stall is met by all that come in it."""
     loop = asyncio.get_running_loop()
 
@@ -185,7 +185,7 @@ async def test_the_gate_notices_outputs_that_count_as_small(tmp_path: Path) -> N
     assert more > LEFT_MEGABYTES
 
 
-async def left_unread(folder: Path, planted: str = "impatient") -> tuple[float, Json]:
+async def left_unread(folder: Path, planted: str = "impatient") -> tuple[float, JsonDict]:
     """(MB more, the turn's outcome)"""
 
     def allow(text: str, titles: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.demo.wire import Json
+from sidecar.core.json_types import JsonDict
 from tests.gates.product import Answer, Product, a_product, in_folder
 from tests.support.agents import until_gone, until_written
 
@@ -26,7 +26,7 @@ def allow(text: str, options: Sequence[str]) -> str | None:
     return next((option for option in options if "once" in option), None)
 
 
-def call(method: str, name: str, **params: Any) -> Json:
+def call(method: str, name: str, **params: Any) -> JsonDict:
     return {"request": f"terminal/{method}", "params": {"sessionId": "$session", **params}, "as": name}
 
 
@@ -35,8 +35,8 @@ STAYS = "for i in 1 2; do (trap '' TERM; echo $$ >> $folder/pids; sleep 600) & d
 
 @asynccontextmanager
 async def running(
-    folder: Path, *steps: Json, answer: Answer = allow, **more: Any
-) -> AsyncIterator[tuple[Product, Json, Path]]:
+    folder: Path, *steps: JsonDict, answer: Answer = allow, **more: Any
+) -> AsyncIterator[tuple[Product, JsonDict, Path]]:
     """The product, a session, and the trace of what its agent received."""
     traces = folder.parent / "traces"
     traces.mkdir()
@@ -100,7 +100,7 @@ async def test_no_command_runs_unless_allowed(folder: Path) -> None:
 
 @pytest.mark.parametrize("how", ["cancel", "close", "turn end", "death", "shutdown"])
 async def test_nothing_is_left(folder: Path, how: str) -> None:
-    last: Json = {"sleep": 0} if how == "turn end" else {"exit": 3} if how == "death" else {"never": True}
+    last: JsonDict = {"sleep": 0} if how == "turn end" else {"exit": 3} if how == "death" else {"never": True}
     steps = [
         call("create", "made", command=STAYS),
         call("create", "other", command="until [ $(wc -l < $folder/pids) = 3 ]; do sleep 0.05; done"),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.editor import ALL_CUSTOM
-from sidecar.demo.wire import Json
 from tests.gates.product import COMMAND, Product, settings
 from tests.gates.test_no_orphans import DEATHS, die
 
@@ -31,7 +31,7 @@ class Mute(Product):
 
     edits = 0
 
-    def apply_edit(self, params: Json) -> object:
+    def apply_edit(self, params: JsonDict) -> object:
         self.edits += 1
         if self.edits == 1:
             return super().apply_edit(params)

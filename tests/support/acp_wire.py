@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports.ports import Json, Question
+from sidecar.workspace.ports.ports import Question
 from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
 
 HANGS = 30.0

@@ -23,6 +23,7 @@ from pathlib import Path
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.coordinates import TextEdit
 from sidecar.core.diff import diff
+from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
 from sidecar.core.uri import normalise, to_path
@@ -48,7 +49,6 @@ from sidecar.workspace.ports.ports import (
     EditorCapabilities,
     EditorGone,
     EditorRefused,
-    Json,
     Level,
     Question,
     Reloaded,

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
+from sidecar.core.json_types import JsonDict
 from sidecar.demo.editor import HeadlessEditor, Name, dismiss
 from sidecar.demo.model import DiskFiles, EditorModel, Event
-from sidecar.demo.wire import METHOD_NOT_FOUND, WAIT, ErrorAnswer, Json
+from sidecar.demo.wire import METHOD_NOT_FOUND, WAIT, ErrorAnswer
 from tests.support.editor_habits import Habits
 from tests.support.editor_model import FakeModel, Timer
 
@@ -65,16 +66,16 @@ class FakeWireEditor(HeadlessEditor):
         for event in held or ():
             super().tell(event)
 
-    def initialize_params(self) -> Json:
+    def initialize_params(self) -> JsonDict:
         params = {**super().initialize_params(), "clientInfo": {"name": self.habits.client}}
         if not self.habits.client:
             del params["clientInfo"]
         return params
 
-    def capabilities(self) -> Json:
+    def capabilities(self) -> JsonDict:
         said = super().capabilities()
         habits = self.habits
-        edits: Json = {"documentChanges": habits.document_changes and habits.says_document_changes}
+        edits: JsonDict = {"documentChanges": habits.document_changes and habits.says_document_changes}
         if self.habits.create_files:
             edits["resourceOperations"] = ["create"]
         said["workspace"]["workspaceEdit"] = edits
@@ -84,7 +85,7 @@ class FakeWireEditor(HeadlessEditor):
             del said["window"]["showMessage"]
         return said
 
-    def handle(self, method: str, params: Json) -> object:
+    def handle(self, method: str, params: JsonDict) -> object:
         if method == "window/showMessageRequest" and not self.habits.messages:
             raise ErrorAnswer(METHOD_NOT_FOUND, f"{method} is not handled here")
         return super().handle(method, params)

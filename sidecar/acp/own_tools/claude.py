@@ -4,7 +4,7 @@ to the model, the user and in tool calls it stays Read, Edit and Write."""
 from __future__ import annotations
 
 from sidecar.acp.own_tools.row import OwnTools
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 
 ALIASED = ("Read", "Edit", "Write")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sidecar.acp.own_tools.row import OwnTools, Plugin
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 
 
 def _settings(program: str) -> Json:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from sidecar.acp.own_tools.row import Plugin
+from sidecar.core.json_types import Json
 from sidecar.state_folder import make_private, open_private, state_folder
-from sidecar.workspace.ports.ports import Json
 
 log = logging.getLogger(__name__)
 

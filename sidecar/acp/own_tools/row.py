@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 
 
 def _nothing(server: str) -> Json:

@@ -17,6 +17,7 @@ from contextlib import suppress
 import anyio
 import anyio.to_thread
 
+from sidecar.core.json_types import Json
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
@@ -27,7 +28,7 @@ from sidecar.workspace.behind.found_files import FoundFiles
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Journal, Json
+from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State

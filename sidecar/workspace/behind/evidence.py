@@ -20,12 +20,12 @@ from typing import cast
 
 import anyio
 
+from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
-from sidecar.workspace.ports.ports import Json
 from sidecar.workspace.state.acts import OVER, Act, Acts
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.looking import Looking

@@ -16,6 +16,7 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
+from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
@@ -23,7 +24,7 @@ from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import decode
 from sidecar.disk.codec import Decoded
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Editor, Journal, Json
+from sidecar.workspace.ports.ports import Editor, Journal
 
 KEPT = "acp-sidecar-file:"
 """Before the id and the URI, where the journal keeps a row among the ledgers of documents."""

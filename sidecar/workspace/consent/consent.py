@@ -15,10 +15,11 @@ import anyio
 
 from sidecar.config import AgentCommand
 from sidecar.core.escape import escape, shorten
+from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
-from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Json, Option, Question
+from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Option, Question
 from sidecar.workspace.state.places import Place
 from sidecar.workspace.state.queues import Access
 from sidecar.workspace.state.sessions import Session

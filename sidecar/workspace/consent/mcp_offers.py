@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from sidecar.config import AgentCommand, McpServer
 from sidecar.core.escape import escape
+from sidecar.core.json_types import Json
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.ports.ports import Editor, Json
+from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 

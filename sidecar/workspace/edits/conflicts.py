@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sidecar.core.hunks import lines_of
+from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal
 from sidecar.core.uri import DocumentUri
-from sidecar.workspace.ports.ports import EditorCapabilities, Json
+from sidecar.workspace.ports.ports import EditorCapabilities
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
 

@@ -6,11 +6,11 @@ from hashlib import sha256
 
 import anyio
 
+from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.ports.ports import Json
 from sidecar.workspace.state.places import Place, locate
 from sidecar.workspace.state.state import State
 

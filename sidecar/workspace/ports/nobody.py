@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from sidecar.config import AgentCommand
 from sidecar.core.coordinates import TextEdit
+from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import (
     AgentFailed,
     AgentInfo,
@@ -15,7 +16,6 @@ from sidecar.workspace.ports.ports import (
     EditorCapabilities,
     EditorGone,
     EditorRefused,
-    Json,
     Level,
     OpenedSession,
     Question,

@@ -5,19 +5,18 @@ Positions are `core.text.Position`: line from 0, character from 0 in units of th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sidecar.config import AgentCommand
 from sidecar.core.coordinates import Coordinates, TextEdit
+from sidecar.core.json_types import Json
 from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
-
-Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ The Protocols that carry them are in ports.py. Agents' shapes (modes, config opt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Json = Mapping[str, object]
+from sidecar.core.json_types import Json
 
 
 @dataclass(frozen=True, slots=True)

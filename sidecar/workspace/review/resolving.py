@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, cast
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
 from sidecar.core.normal import Normal
 from sidecar.core.refusal import Refusal
@@ -20,7 +21,7 @@ from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts, Open
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.edits.recording import Recorder
-from sidecar.workspace.ports.ports import AgentFailed, Editor, Json
+from sidecar.workspace.ports.ports import AgentFailed, Editor
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.sessions import Session
 

@@ -15,13 +15,14 @@ from typing import Literal
 import anyio
 import anyio.to_thread
 
+from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author, Hunk, Rejection
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Editor, Journal, Json
+from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.state.documents import Tracked

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import anyio
 import anyio.to_thread
 
+from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path, to_path
@@ -23,7 +24,7 @@ from sidecar.disk.folder_files import names
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.files.file_changes import FileChanges
 from sidecar.workspace.files.reads import desynchronised, not_found
-from sidecar.workspace.ports.ports import Editor, Json
+from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.review.review import Review, Selector
 from sidecar.workspace.sessions.editor_context import EditorContext
 from sidecar.workspace.state.documents import Tracked

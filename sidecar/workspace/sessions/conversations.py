@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any, cast
 
 from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
 from sidecar.records import About, Records
-from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor, Json
+from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor
 from sidecar.workspace.sessions.opening import Opening
 from sidecar.workspace.state.sessions import Session, Sessions
 

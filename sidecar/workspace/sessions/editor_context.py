@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.text import Encoding, Range, Text
 from sidecar.core.uri import to_path
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Json
+from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout
 from sidecar.workspace.ports.prompt_context import Mention, named_severity, others_problems, selected
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.records import About, Records
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.consent.mcp_offers import McpOffers
 from sidecar.workspace.consent.offered_folders import Granted, OfferedFolders
-from sidecar.workspace.ports.ports import AgentFailed, Agents, Json, OpenedSession, SessionRequest
+from sidecar.workspace.ports.ports import AgentFailed, Agents, OpenedSession, SessionRequest
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 from sidecar.workspace.state.storage import Storage

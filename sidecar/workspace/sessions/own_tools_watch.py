@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from sidecar.workspace.ports.ports import Json
+from sidecar.core.json_types import Json
 from sidecar.workspace.state.sessions import Session
 
 LED = ("read", "edit")

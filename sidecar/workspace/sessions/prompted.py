@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import anyio
 
+from sidecar.core.json_types import Json
 from sidecar.workspace.behind.disk_watch import DiskWatch
 from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import Json
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.turns import CANCELLED, Turns
 

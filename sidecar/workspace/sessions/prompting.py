@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.uri import to_path
@@ -20,7 +21,7 @@ from sidecar.disk import Roots
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.files.buffer_writes import BufferWriter
-from sidecar.workspace.ports.ports import Editor, Json, Question
+from sidecar.workspace.ports.ports import Editor, Question
 from sidecar.workspace.ports.prompt_context import (
     MAX_SELECTED,
     Mention,

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri
 from sidecar.disk import Roots
-from sidecar.workspace.ports.ports import Json, OpenedSession, SessionRequest
+from sidecar.workspace.ports.ports import OpenedSession, SessionRequest
 from sidecar.workspace.state.allowed_commands import AllowedCommands
 
 _SERVED_KINDS = frozenset({"think", "switch_mode"})

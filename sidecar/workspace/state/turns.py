@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
+from sidecar.core.json_types import Json
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.background import Background
-from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor, Json, Progress
+from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor, Progress
 from sidecar.workspace.state.sessions import Session, Sessions
 
 log = logging.getLogger(__name__)
