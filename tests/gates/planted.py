@@ -249,13 +249,13 @@ def folders_are_walked_by_calls() -> None:
     from sidecar.disk import folder_files
     from sidecar.workspace.behind.found_files import FoundFiles
 
-    def walk(folder: str, below: str = "") -> Any:
+    def walk(folder: str, repositories: list[str], below: str = "") -> Any:
         for entry in sorted(os.scandir(os.path.join(folder, below)), key=lambda entry: entry.name):
             name = os.path.join(below, entry.name)
             if entry.is_file():
                 yield name
             else:
-                yield from walk(folder, name)
+                yield from walk(folder, repositories, name)
 
     async def note(self: FoundFiles, session: Any) -> None:
         await self._starts.take(session)
