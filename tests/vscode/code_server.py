@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,19 +14,6 @@ from typing import Any, Self
 
 from tests.support.tools import Tool
 from tests.support.waiting import eventually
-
-QUIET: Mapping[str, Any] = {
-    "editor.minimap.enabled": False,
-    "editor.stickyScroll.enabled": False,
-    "editor.cursorBlinking": "solid",
-    "editor.occurrencesHighlight": "off",
-    "editor.selectionHighlight": False,
-    "editor.matchBrackets": "never",
-    "editor.bracketPairColorization.enabled": False,
-    "editor.guides.indentation": False,
-    "editor.colorDecorators": False,
-}
-"""Parts of an editor that no test looks at, turned off. Pictures for the documentation show them."""
 
 USER: Mapping[str, Any] = {
     "files.autoSave": "off",  # code-server's own default saves after a second
@@ -43,8 +29,6 @@ USER: Mapping[str, Any] = {
     "chat.disableAIFeatures": True,
     # anything that moves is drawn sixty times a second, by the processor
     "workbench.reduceMotion": "on",
-    # and so is this, at every key and every move of the cursor
-    **QUIET,
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -59,9 +43,6 @@ USER: Mapping[str, Any] = {
     "json.schemaDownload.enable": False,
     "npm.fetchOnlinePackageInfo": False,
 }
-
-_INSTALLED: dict[tuple[str, ...], tuple[Path, Path]] = {}
-"""What is installed already, by the names of the .vsix: a copy of the folder, and the folder whose path is written in its registry."""
 
 RECEIVED = "scripted.received"
 """In a code-server's folder: every line that the scripted agents started from it were sent."""
@@ -173,21 +154,6 @@ class CodeServer:
         )
 
     def _install(self) -> None:
-        """Has code-server install the extensions once for all servers of this process (3 s of processor) and then copies them."""
-        names = tuple(vsix.name for vsix in self._vsixes)
-        extensions = self.folder / "extensions"
-        if names not in _INSTALLED:
-            self._install_by_code_server()
-            kept = self.folder / "installed"
-            shutil.copytree(extensions, kept)
-            _INSTALLED[names] = kept, extensions
-            return
-        kept, first = _INSTALLED[names]
-        shutil.copytree(kept, extensions)
-        registry = extensions / "extensions.json"
-        registry.write_text(registry.read_text().replace(f"{first}/", f"{extensions}/"))
-
-    def _install_by_code_server(self) -> None:
         """Installs all extensions at once, because starting code-server takes longer than installing one."""
         done = subprocess.run(
             [*self._command, *(word for vsix in self._vsixes for word in ("--install-extension", str(vsix)))],

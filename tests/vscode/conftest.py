@@ -21,7 +21,7 @@ from tests.support import agents, tools
 from tests.support.waiting import eventually
 from tests.vscode import able_agent, vsix
 from tests.vscode.browser import Browser
-from tests.vscode.code_server import QUIET, RECEIVED, USER, CodeServer
+from tests.vscode.code_server import RECEIVED, USER, CodeServer
 from tests.vscode.panel import Panel
 from tests.vscode.processes import own_server
 from tests.vscode.window import Window
@@ -216,7 +216,6 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Win
             return request.getfixturevalue("window")
         window: Window = request.getfixturevalue("open_window")(root=tmp_path / name)
         window.until_server_runs()
-        window.configure(dict.fromkeys(QUIET))
         return window
 
     return make
