@@ -24,10 +24,13 @@ class Alone:
         self,
         methods: Mapping[str, Callable[[Mapping[str, Any]], Awaitable[object]]],
         renew: Callable[[], Awaitable[None]],
+        stored: Callable[[], Awaitable[None]],
     ) -> None:
-        """`renew`: takes over what others did to the same files. Editors come and go between calls, and review what was done here."""
+        """`renew`: takes over what others did to the same files. Editors come and go between calls, and review what was done here.
+        `stored`: until they can take over what was done here."""
         self._methods = methods
         self._renew = renew
+        self._stored = stored
         self._line = anyio.Lock()
         self._running = 0
 
@@ -37,7 +40,9 @@ class Alone:
                 await self._renew()
             self._running += 1
         try:
-            return await self._methods[method](params)
+            answer = await self._methods[method](params)
+            await self._stored()
+            return answer
         finally:
             self._running -= 1
 
@@ -50,6 +55,6 @@ async def alone(folder: str) -> AsyncGenerator[Alone]:
         visit = Visit(workspace.guests, tokens, allowed=True)
         try:
             methods = {**ToolCalls(workspace, tokens).methods(), **visit.methods()}
-            yield Alone(methods, workspace.renew_reviews)
+            yield Alone(methods, workspace.renew_reviews, workspace.reviews_stored)
         finally:
             visit.gone()

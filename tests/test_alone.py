@@ -67,8 +67,18 @@ async def test_its_changes_are_listed_when_an_editor_is_opened(folder: Path) -> 
     assert sorted(await reviewed(folder)) == [("", "b\n"), ("2", "two")]  # type: ignore[type-var]
 
 
-async def test_earlier_changes_stay_under_review(folder: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 0.3], ids=["", "slow journal"])
+async def test_earlier_changes_stay_under_review(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
     """Of another agent's process, and of one that works at the same time."""
+    save = SqliteJournal.save_ledger
+
+    async def saved(self: SqliteJournal, uri: str, text: str, hunks: bytes) -> None:
+        await asyncio.sleep(seconds)
+        await save(self, uri, text, hunks)
+
+    monkeypatch.setattr(SqliteJournal, "save_ledger", saved)
     async with an_agent(folder) as first:
         await first.edit("2", "two")
     async with an_agent(folder) as second, an_agent(folder) as third:
