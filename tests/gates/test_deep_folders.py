@@ -4,7 +4,7 @@ a restart."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +43,29 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
     return wrong + [f"{path[-40:]} was not written" for path in paths if not os.path.exists(path)]
 
 
-async def test_every_turn_goes_on(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Removed afterwards: pytest's own way to do that later is not made for trees like these."""
     folder = tmp_path / "ws"
     folder.mkdir()
+    yield folder
+    every = [str(folder)]
+    for one in every:
+        for entry in list(os.scandir(one)):
+            if entry.is_dir(follow_symlinks=False):
+                every.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    for one in reversed(every):
+        os.rmdir(one)
+
+
+async def test_every_turn_goes_on(folder: Path, record_property: Callable[[str, object], None]) -> None:
     assert await table(folder) == []
     record_property("depths", len(DEPTHS) * len(NAMES))
 
 
-async def test_the_gate_can_fail(tmp_path: Path) -> None:
-    folder = tmp_path / "ws"
-    folder.mkdir()
+async def test_the_gate_can_fail(folder: Path) -> None:
     try:
         found = "\n".join(await table(folder, "folders_are_walked_by_calls"))
     except AssertionError as error:  # what was logged has a traceback in it
