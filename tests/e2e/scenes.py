@@ -270,6 +270,7 @@ def unopened(stand: Stand) -> object:
     answer = verdict(desk.put((1, 0), (1, 3), "TWO", version=0))
     if answer is True:
         eventually(lambda: desk.told("change"), "the edit is told")
+        desk.settle()  # Helix tells the opening after it
     kinds = [kind for kind in desk.story() if kind != "answer"]
     kinds = sorted(kinds) if stand.habits.any_order else kinds
     return answer, kinds, desk.text(), desk.path.read_bytes()

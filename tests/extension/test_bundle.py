@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support import raw_lsp, tools
+from tests.support.read_only import read_only
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -65,7 +67,7 @@ def version(python: str) -> tuple[int, int]:
 
 
 @pytest.fixture(scope="session")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """`bundled/` for this machine, read-only."""
     folder = tmp_path_factory.mktemp("extension") / "bundled"
     folder.mkdir()
@@ -77,9 +79,8 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if tools.may_skip("wheels"):
             pytest.skip(words)
         pytest.fail(words, pytrace=False)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
-    return folder
+    with read_only(folder):
+        yield folder
 
 
 def contents(folder: Path) -> set[Path]:

@@ -6,10 +6,10 @@ import json
 import os
 import re
 import signal
-import stat
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 
 from tests.e2e import scripted
 from tests.support import tools
+from tests.support.read_only import read_only
 from tests.support.waiting import eventually
 from tests.vscode import vsix
 from tests.vscode.code_server import CodeServer
@@ -122,10 +123,9 @@ def test_without_network_pip_or_writable_folder_next_to_hostile_files(
     mark = offline.folder / "was run"
     for name in MARKS:
         (root / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write('{name} ')\n")
-    with offline:
+    with offline, ExitStack() as at_end:
         extension = installed(offline)
-        for path in [extension, *extension.rglob("*")]:
-            path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+        at_end.enter_context(read_only(extension))
         before = set(extension.rglob("*"))
         window = open_window(root=root, server=offline)
         window.until_server_runs()
