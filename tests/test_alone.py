@@ -64,7 +64,7 @@ async def test_its_changes_are_listed_when_an_editor_is_opened(folder: Path) -> 
     async with an_agent(folder) as agent:
         await agent.edit("2", "two")
         await agent("Write", file_path="new/b.txt", content="b\n")
-    assert sorted(await reviewed(folder)) == [("", "b\n"), ("2", "two")]  # type: ignore[type-var]
+    assert sorted(await reviewed(folder)) == [("", "b\n"), ("2", "two")]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3], ids=["", "slow journal"])

@@ -13,12 +13,12 @@ from sidecar.bridge import UNSUPPORTED
 from sidecar.connect.agents import AGENTS, Agent
 from sidecar.connect.edits import connected, disconnected, entry_in
 from sidecar.connect.notes import Note, Notes
-from sidecar.connect.place import Failed, Place
+from sidecar.connect.settings_file import Failed, SettingsFile
 from sidecar.core.escape import escape
 from sidecar.mcp.guest_names import GUESTS
 from sidecar.mcp.own_server import own_command
 
-_Work = Callable[[argparse.Namespace, Agent, Place], int]
+_Work = Callable[[argparse.Namespace, Agent, SettingsFile], int]
 
 
 def connect(arguments: argparse.Namespace) -> int:
@@ -30,24 +30,22 @@ def disconnect(arguments: argparse.Namespace) -> int:
     return _guarded("disconnect", arguments, _disconnect)
 
 
-def _connect(arguments: argparse.Namespace, agent: Agent, place: Place) -> int:
-    text = place.read()
+def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) -> int:
+    text = file.read()
     entry = agent.entry([*command(sys.argv[0]), "--guest", arguments.agent])
     there = entry_in(agent, arguments.agent, text or "")
     if there == entry:
-        _say(f"{arguments.agent} is connected already, in {place.path}.")
+        _say(f"{arguments.agent} is connected already, in {file.path}.")
         return 0
     notes = Notes()
-    without = (
-        text if there is None else disconnected(agent, arguments.agent, text or "", notes.of(place.path))
-    )
+    without = text if there is None else disconnected(agent, arguments.agent, text or "", notes.of(file.path))
     made = connected(agent, without, entry)
     note = made.note._replace(
-        made_file=made.note.made_file or (there is not None and notes.of(place.path).made_file)
+        made_file=made.note.made_file or (there is not None and notes.of(file.path).made_file)
     )
-    if not _agreed(arguments, place.path, text, made.text, f"Add this to {place.path}?"):
+    if not _agreed(arguments, file.path, text, made.text, f"Add this to {file.path}?"):
         return 0 if arguments.print else 1
-    _note_and_replace(notes, place, note, made.text)
+    _note_and_replace(notes, file, note, made.text)
     name = GUESTS[arguments.agent]
     _say(
         f"{arguments.agent} is connected. {agent.then} Your editor asks you before its first call; its changes are listed under "
@@ -56,29 +54,29 @@ def _connect(arguments: argparse.Namespace, agent: Agent, place: Place) -> int:
     return 0
 
 
-def _disconnect(arguments: argparse.Namespace, agent: Agent, place: Place) -> int:
-    text = place.read()
+def _disconnect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) -> int:
+    text = file.read()
     notes = Notes()
     if text is None or entry_in(agent, arguments.agent, text) is None:
-        _say(f"{arguments.agent} is not connected: {place.path} has no entry of ours.")
+        _say(f"{arguments.agent} is not connected: {file.path} has no entry of ours.")
         return 0
-    after = disconnected(agent, arguments.agent, text, notes.of(place.path))
-    if not _agreed(arguments, place.path, text, after, f"Take this out of {place.path}?"):
+    after = disconnected(agent, arguments.agent, text, notes.of(file.path))
+    if not _agreed(arguments, file.path, text, after, f"Take this out of {file.path}?"):
         return 0 if arguments.print else 1
-    place.replace(after)
-    notes.write(place.path, None)
+    file.replace(after)
+    notes.write(file.path, None)
     _say(f"{arguments.agent} is disconnected. Start it anew, if it runs.")
     return 0
 
 
-def _note_and_replace(notes: Notes, place: Place, note: Note, text: str) -> None:
+def _note_and_replace(notes: Notes, file: SettingsFile, note: Note, text: str) -> None:
     """The note first: without the file, a note does no harm."""
-    before = notes.of(place.path)
-    notes.write(place.path, note)
+    before = notes.of(file.path)
+    notes.write(file.path, note)
     try:
-        place.replace(text)
+        file.replace(text)
     except Failed:
-        notes.write(place.path, before if before.piece else None)
+        notes.write(file.path, before if before.piece else None)
         raise
 
 
@@ -87,7 +85,7 @@ def _guarded(name: str, arguments: argparse.Namespace, work: _Work) -> int:
         if UNSUPPORTED:
             raise Failed(UNSUPPORTED)
         agent = AGENTS[arguments.agent]
-        return work(arguments, agent, _place(agent, arguments))
+        return work(arguments, agent, _settings_of(agent, arguments))
     except Failed as failed:
         _say(f"acp-sidecar {name}: {escape(str(failed))}")
     except OSError as error:
@@ -95,13 +93,13 @@ def _guarded(name: str, arguments: argparse.Namespace, work: _Work) -> int:
     return 1
 
 
-def _place(agent: Agent, arguments: argparse.Namespace) -> Place:
+def _settings_of(agent: Agent, arguments: argparse.Namespace) -> SettingsFile:
     if arguments.workspace:
         if not agent.workspace_file:
             raise Failed(f"{arguments.agent} is connected for all folders only; leave out --workspace")
-        return Place(Path.cwd(), agent.workspace_file)
+        return SettingsFile(Path.cwd(), agent.workspace_file)
     file = agent.file(os.environ, Path.home())
-    return Place(file.parent, file.name)
+    return SettingsFile(file.parent, file.name)
 
 
 def command(script: str) -> list[str]:

@@ -9,7 +9,7 @@ from sidecar.connect.agents import NAME, Agent, is_ours
 from sidecar.connect.json_spans import NotJson
 from sidecar.connect.notes import Note
 from sidecar.connect.piece import without
-from sidecar.connect.place import Failed
+from sidecar.connect.settings_file import Failed
 from sidecar.connect.toml_edit import NotToml
 from sidecar.core.json_types import Json
 

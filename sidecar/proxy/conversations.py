@@ -24,7 +24,7 @@ PROMPT = "session/prompt"
 CANCEL = "session/cancel"
 
 
-class Place(NamedTuple):
+class SessionFolders(NamedTuple):
     """Where a session works, as the client said."""
 
     cwd: str
@@ -71,7 +71,7 @@ class _Asked(NamedTuple):
 
 
 class Conversations:
-    def __init__(self, guest: Callable[[Place], Guest]) -> None:
+    def __init__(self, guest: Callable[[SessionFolders], Guest]) -> None:
         self._make = guest
         self._guests: OrderedDict[str, Guest] = OrderedDict()
         """By the agent's own ids."""
@@ -150,7 +150,9 @@ class Conversations:
     def _opened(self, session_id: str, session: _Session) -> None:
         if not session.cwd or session_id in self._guests:
             return
-        self._guests[session_id] = self._make(Place(session.cwd, tuple(session.additional_directories or ())))
+        self._guests[session_id] = self._make(
+            SessionFolders(session.cwd, tuple(session.additional_directories or ()))
+        )
         if len(self._guests) > MOST_SESSIONS:
             self._guests.popitem(last=False)[1].leave()
 

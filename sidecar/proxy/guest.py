@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from sidecar.acp import files
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.proxy.conversations import Place
+from sidecar.proxy.conversations import SessionFolders
 
 log = logging.getLogger(__name__)
 
@@ -52,19 +52,19 @@ class Host(Protocol):
 
 
 class Hosts(Protocol):
-    async def find(self, place: Place) -> Host:
+    async def find(self, folders: SessionFolders) -> Host:
         """Raises ConnectionError in words."""
         ...
 
-    async def is_open(self, place: Place) -> bool:
+    async def is_open(self, folders: SessionFolders) -> bool:
         """Whether a running sidecar has the folder."""
         ...
 
 
 class Guest:
-    def __init__(self, who: Who, place: Place, hosts: Hosts) -> None:
+    def __init__(self, who: Who, folders: SessionFolders, hosts: Hosts) -> None:
         self._who = who
-        self._place = place
+        self._session_folders = folders
         self._hosts = hosts
         self._host: Host | None = None
         self._why = Refusal(Kind.IO_ERROR, LOST)
@@ -174,7 +174,11 @@ class Guest:
         return self._before
 
     async def _begin(self) -> None:
-        if self._host is not None and not self._host.live and await self._hosts.is_open(self._place):
+        if (
+            self._host is not None
+            and not self._host.live
+            and await self._hosts.is_open(self._session_folders)
+        ):
             await self._left()
         if self._host is None or not await self._tell(self._host, "beginTurn"):
             await self._come_in()
@@ -189,13 +193,13 @@ class Guest:
         if self._host is not None:
             return
         try:
-            host = await self._hosts.find(self._place)
+            host = await self._hosts.find(self._session_folders)
         except ConnectionError as error:
             self._why = Refusal(Kind.IO_ERROR, str(error))
             return
         try:
             who = {"agent": self._who.name, "rereads": self._who.rereads}
-            answer = await host.call("join", {**who, "folder": self._place.cwd})
+            answer = await host.call("join", {**who, "folder": self._session_folders.cwd})
         except (ConnectionError, ValueError) as error:
             answer = {"refused": {"kind": str(Kind.IO_ERROR), "message": str(error)}}
         if "refused" in answer:
@@ -236,7 +240,7 @@ class Guest:
     def _lost(self, host: Host) -> None:
         if self._host is host:
             self._host = None
-            log.warning("the acp-sidecar that served %s has ended", self._place.cwd)
+            log.warning("the acp-sidecar that served %s has ended", self._session_folders.cwd)
 
     def _keep(self, task: asyncio.Task[Any]) -> None:
         self._tasks.add(task)

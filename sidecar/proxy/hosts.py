@@ -18,7 +18,7 @@ from sidecar.bridge.entry import Entry
 from sidecar.bridge.finding import containing
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.bridge.server import Method, Refused
-from sidecar.proxy.conversations import Place
+from sidecar.proxy.conversations import SessionFolders
 from sidecar.proxy.guest import Host
 from sidecar.proxy.guest_methods import GuestMethods
 
@@ -30,23 +30,23 @@ class Hosts:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._disks: dict[Place, _Folders] = {}
+        self._disks: dict[SessionFolders, _Folders] = {}
 
-    async def find(self, place: Place) -> Host:
-        client = await anyio.to_thread.run_sync(_connected, place.cwd, self._env)
+    async def find(self, folders: SessionFolders) -> Host:
+        client = await anyio.to_thread.run_sync(_connected, folders.cwd, self._env)
         if client is not None:
             return _Live(Pipelined(client))
-        disk = self._disks.get(place)
+        disk = self._disks.get(folders)
         if disk is None:
             log.warning(
                 "no editor with acp-sidecar has %s open: its files are read and written on the disk",
-                place.cwd,
+                folders.cwd,
             )
-            disk = self._disks[place] = _Folders(place)
+            disk = self._disks[folders] = _Folders(folders)
         return _Disk(await disk.methods())
 
-    async def is_open(self, place: Place) -> bool:
-        return bool(await anyio.to_thread.run_sync(_of_folder, place.cwd, self._env))
+    async def is_open(self, folders: SessionFolders) -> bool:
+        return bool(await anyio.to_thread.run_sync(_of_folder, folders.cwd, self._env))
 
     def editors_folder(self, path: str) -> str | None:
         """The innermost folder of a running sidecar that has this real path. It reads a few small files."""
@@ -97,8 +97,8 @@ class _Live:
 class _Folders:
     """A workspace on the disk, in a task of its own: what is entered in a task has to be left in it."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, folders: SessionFolders) -> None:
+        self._session_folders = folders
         self._made: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._serving = asyncio.ensure_future(self._serve())
@@ -111,13 +111,15 @@ class _Folders:
         from sidecar.workspace.on_disk import on_disk  # it takes a while, and most have an editor
 
         try:
-            async with on_disk([self._place.cwd, *self._place.additional]) as workspace:
+            async with on_disk([self._session_folders.cwd, *self._session_folders.additional]) as workspace:
                 self._made.set_result(workspace)
                 await self._closing.wait()
         except Exception as error:
             if self._made.done():
                 raise
-            self._made.set_exception(ConnectionError(f"{self._place.cwd} cannot be served: {error}"))
+            self._made.set_exception(
+                ConnectionError(f"{self._session_folders.cwd} cannot be served: {error}")
+            )
 
     async def aclose(self) -> None:
         self._closing.set()

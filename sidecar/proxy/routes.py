@@ -12,7 +12,7 @@ from typing import Any
 
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
-from sidecar.proxy.conversations import Place
+from sidecar.proxy.conversations import SessionFolders
 from sidecar.proxy.guest import Guest
 
 MOST = 8
@@ -21,14 +21,17 @@ MOST = 8
 
 class Routes:
     def __init__(
-        self, guest: Callable[[Place], Guest], place: Place, editors_folder: Callable[[str], str | None]
+        self,
+        guest: Callable[[SessionFolders], Guest],
+        folders: SessionFolders,
+        editors_folder: Callable[[str], str | None],
     ) -> None:
         """`editors_folder`: the innermost folder of a running sidecar that has this real path."""
         self._make = guest
         self._editors_folder = editors_folder
-        self._home = guest(place)
-        self._cwd = os.path.realpath(place.cwd)
-        self._folders = [self._cwd, *map(os.path.realpath, place.additional)]
+        self._home = guest(folders)
+        self._cwd = os.path.realpath(folders.cwd)
+        self._folders = [self._cwd, *map(os.path.realpath, folders.additional)]
         self._others: dict[str, Guest] = {}
         """By the editor's folder."""
         self._turns = 0
@@ -55,7 +58,7 @@ class Routes:
         if guest is None:
             if len(self._others) >= MOST:
                 return self._home, path
-            guest = self._others[folder] = self._make(Place(folder))
+            guest = self._others[folder] = self._make(SessionFolders(folder))
             for _ in range(self._turns):
                 guest.turn_began()
         return guest, path if _is_within(path, folder) else real

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sidecar.acp.quirks import Quirks
 from sidecar.acp.transport import Sink
-from sidecar.proxy.conversations import Conversations, Place
+from sidecar.proxy.conversations import Conversations, SessionFolders
 from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.guest import Guest, Who
 from sidecar.proxy.hosts import Hosts
@@ -26,8 +26,8 @@ class Serving:
         self._requests = FileRequests(self._conversations.guest, to_agent, quirks)
         self.passing = Passing(self._conversations, self._requests)
 
-    def _session(self, place: Place) -> Routes:
-        return Routes(lambda at: Guest(self._who, at, self._hosts), place, self._hosts.editors_folder)
+    def _session(self, folders: SessionFolders) -> Routes:
+        return Routes(lambda at: Guest(self._who, at, self._hosts), folders, self._hosts.editors_folder)
 
     async def answered(self) -> None:
         """Until the agent's requests are, or LAST_WRITES is over."""

@@ -62,7 +62,7 @@ def test_there_and_back(home: Path, capfd: Run, name: str, text: bytes | str | N
         else b'{"a": 1,\r\n "' + AGENTS[name].container.encode() + b'": {} }'
     )
     if text is not None:
-        file.write_bytes(own if text == "own" else text)  # type: ignore[arg-type]
+        file.write_bytes(own if text == "own" else text)
         file.chmod(0o640)
     before = tree(home)
     assert main(["connect", name, "--print"]) == 0

@@ -14,7 +14,7 @@ from sidecar.connect.agents import AGENTS, NAME
 from sidecar.connect.edits import connected, disconnected, entry_in
 from sidecar.connect.json_spans import NotJson, parse
 from sidecar.connect.notes import NOTHING
-from sidecar.connect.place import Failed
+from sidecar.connect.settings_file import Failed
 
 COMMAND = ("/opt/a b/acp-sidecar", "mcp", "--guest")
 

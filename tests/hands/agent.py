@@ -24,7 +24,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from fake_agent import FakeAgent  # pyright: ignore[reportMissingImports]
+from fake_agent import FakeAgent
 
 
 class Hand(FakeAgent):

@@ -155,7 +155,7 @@ def test_no_late_or_interrupted_chunk_completes_one(scenes: list[tuple[str, int,
     for heading, cut, between in scenes:
         for said in [f"agent:\n{heading[:cut]}", *between, f"agent:{heading[cut:]}"]:
             kind, _, chunk = said.partition(":")
-            text += stream.flush() if kind == "end" else stream.add(Piece(kind, chunk))  # type: ignore[arg-type]
+            text += stream.flush() if kind == "end" else stream.add(Piece(kind, chunk))
     text += stream.flush()
     assert prompt_section(text) is None
     assert question_line(text, 1) is None

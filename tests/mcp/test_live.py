@@ -126,7 +126,7 @@ async def test_calls_take_effect_in_the_order_in_which_they_come(folder: Path, t
         answers = await asyncio.gather(*edits, live.client.call_tool("Read", {"file_path": "a.txt"}))
         assert [answer.is_error for answer in answers] == [False] * 9
         assert live.product.document(path).text == "".join(f"{number}\n" for number in range(9))
-        assert answers[-1].content[0].text == live.product.document(path).text  # type: ignore[union-attr]
+        assert answers[-1].content[0].text == live.product.document(path).text
 
 
 async def test_no_server_of_ours_when_it_is_switched_off(folder: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.acp.quirks import NONE
 from sidecar.bridge.finding import find
-from sidecar.proxy.conversations import Conversations, Place
+from sidecar.proxy.conversations import Conversations, SessionFolders
 from sidecar.proxy.file_requests import FileRequests
 from sidecar.proxy.guest import Guest
 from sidecar.proxy.heads import head_of
@@ -127,8 +127,8 @@ async def test_requests_nobody_answers_have_a_bound(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_never_answers_costs_a_bound(tmp_path: Path) -> None:
-    opened: list[Place] = []
-    conversations = Conversations(lambda place: opened.append(place) or Unanswered())  # type: ignore[func-returns-value]
+    opened: list[SessionFolders] = []
+    conversations = Conversations(lambda place: opened.append(place) or Unanswered())
     for number in range(20_000):
         line = b'{"id":%d,"method":"session/new","params":{"cwd":"/"}}' % number
         head = head_of(line)
@@ -159,7 +159,7 @@ class Counted:
 async def test_a_client_with_many_sessions_takes_few_connections() -> None:
     guests: list[Counted] = []
 
-    def guest(place: Place) -> Any:
+    def guest(place: SessionFolders) -> Any:
         guests.append(Counted())
         return guests[-1]
 
@@ -178,8 +178,8 @@ async def test_a_client_with_many_sessions_takes_few_connections() -> None:
 
 async def test_a_prompt_whose_id_is_used_again_leaves_no_turn_open() -> None:
     guest = Counted()
-    conversations = Conversations(lambda place: guest)  # type: ignore[arg-type, return-value]
-    passing = Passing(conversations, FileRequests(conversations.guest, Kept(), NONE))  # type: ignore[arg-type]
+    conversations = Conversations(lambda place: guest)
+    passing = Passing(conversations, FileRequests(conversations.guest, Kept(), NONE))
     await passing.from_client(b'{"id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/"}}')
     for _ in range(3):
         await passing.from_client(b'{"id":2,"method":"session/prompt","params":{"sessionId":"s"}}')

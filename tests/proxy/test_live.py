@@ -203,7 +203,7 @@ async def test_what_the_agent_does_to_the_disk_itself_is_under_review_too(tmp_pa
         "kind": "edit",
         "status": "in_progress",
     }
-    call["locations"] = [{"path": str(path)}]  # type: ignore[assignment]
+    call["locations"] = [{"path": str(path)}]
     steps: list[Message] = [
         {"update": call},
         {"put": str(path), "text": BASE.replace("two", "TWO")},

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from sidecar.proxy.conversations import Place
+from sidecar.proxy.conversations import SessionFolders
 from sidecar.proxy.routes import MOST, Routes
 
 
 class Window:
     """A guest that says where it is."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SessionFolders) -> None:
         self.place = place
         self.turns = 0
 
@@ -39,14 +39,14 @@ class World:
         more = (str(base / additional),) if additional else ()
         opened = sorted((base / folder for folder in folders), key=lambda path: -len(path.parts))
 
-        def make(place: Place) -> Any:
+        def make(place: SessionFolders) -> Any:
             self.windows.append(Window(place))
             return self.windows[-1]
 
         def innermost(path: str) -> str | None:
             return next((str(folder) for folder in opened if Path(path).is_relative_to(folder)), None)
 
-        self.routes = Routes(make, Place(str(base / cwd), more), innermost)
+        self.routes = Routes(make, SessionFolders(str(base / cwd), more), innermost)
 
     def where(self, path: str) -> str:
         found: Any = self.routes.read(str(self.base / path), None, None)

@@ -58,7 +58,7 @@ async def test_the_sdks_client_drives_a_turn(tmp_path: Path) -> None:
         product.open(path)
         product.type(path, "typed\n", at=0)
         async with acp.spawn_agent_process(
-            person,  # type: ignore[arg-type]
+            person,
             program,
             *arguments,
             env=dict(os.environ),

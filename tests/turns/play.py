@@ -448,5 +448,5 @@ class _Turn:
 
     def _acts_run(self) -> bool:
         """Whether an act of the agent's may be running by what it said: then nobody could tell."""
-        acts = self.bench.workspace._evidence._acts.get(self.bench.session)  # pyright: ignore[reportPrivateUsage]
+        acts = self.bench.workspace._evidence._acts.get(self.bench.session)
         return acts is not None and bool(acts.running)

@@ -37,7 +37,7 @@ def acted(evidence: Evidence) -> bool:
 
 
 def remembered(evidence: Evidence) -> int:
-    reading = evidence._reading  # pyright: ignore[reportPrivateUsage]  # how much is kept shows nowhere else
+    reading = evidence._reading  # how much is kept shows nowhere else
     return sum(map(len, reading.values()))
 
 

@@ -273,7 +273,7 @@ async def test_it_takes_no_prompts_and_is_no_conversation(folder: Path) -> None:
             await workspace.load_session(session.id)
         assert workspace.state.sessions.newest(NAME) is None
         assert session.id not in [row["sessionId"] for row in await workspace.list_sessions(everywhere=True)]
-        (row,) = [row for row in workspace.status()["sessions"] if "guest" in row]  # type: ignore[attr-defined]
+        (row,) = [row for row in workspace.status()["sessions"] if "guest" in row]
         assert (row["agent"], row["running"]) == (NAME, False)
         await workspace.close_session(session.id)
         assert set(await guest.call("Read", file_path="a.txt")) == {"refused"}

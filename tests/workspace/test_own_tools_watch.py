@@ -70,6 +70,6 @@ def test_calls_that_never_end_are_forgotten() -> None:
     for number in range(5000):
         for update in call("read", number=number):
             watch.heard(session, update)
-    assert len(watch._kinds) <= 4096  # pyright: ignore[reportPrivateUsage]
+    assert len(watch._kinds) <= 4096
     watch.turn_ended(session, {})
-    assert watch._kinds == {}  # pyright: ignore[reportPrivateUsage]
+    assert watch._kinds == {}

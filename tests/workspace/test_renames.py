@@ -93,7 +93,7 @@ def test_what_is_changed_in_it_since(tmp_path: Path, custom: bool, whose: str) -
             moved.write_text(CHANGED)
         else:
             agents = bench.workspace._agents
-            agents.script = lambda turn: runs(turn, str(moved), CHANGED)  # type: ignore[attr-defined]
+            agents.script = lambda turn: runs(turn, str(moved), CHANGED)
             await bench.workspace.start_prompt(bench.session, [])[2]
             assert short(
                 [(r["uri"], r["oldText"], r["newText"]) for r in rows(bench) if "file" not in r]
@@ -187,7 +187,7 @@ def test_another_file_in_its_place(tmp_path: Path, custom: bool, whose: str) -> 
         old.parent.mkdir()
         if whose == "the agent's":
             agents = bench.workspace._agents
-            agents.script = lambda turn: runs(turn, "old/a.txt", "another\n")  # type: ignore[attr-defined]
+            agents.script = lambda turn: runs(turn, "old/a.txt", "another\n")
             await bench.workspace.start_prompt(bench.session, [])[2]
         else:
             old.write_text(BASE if whose.endswith("same") else "mine\n")

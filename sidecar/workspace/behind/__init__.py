@@ -13,7 +13,7 @@ known_before.py  KnownBefore: what files are known to have said before a change 
 legs.py          Legs: a change in pieces, each somebody's or nobody's, and what they change in a mirror with unsaved work
 open_files.py    OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that
 reconcile.py     Reconciler: what happened to an open document's file behind the editor, found by a look at the disk's stat
-reload.py        Reload: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top
+reload.py        Reloader: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top
 renames.py       Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole
 tree_starts.py   TreeStart: what the files of one repository, or of a folder without git, were when a turn began
 turn_starts.py   TurnStarts: what the files of a session's folders were when its turn began

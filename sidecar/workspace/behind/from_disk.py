@@ -10,7 +10,7 @@ from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import Normal
 from sidecar.core.text import Text
 from sidecar.workspace.behind.open_files import OpenFiles
-from sidecar.workspace.behind.reload import Reload, keep_apart
+from sidecar.workspace.behind.reload import Reloader, keep_apart
 from sidecar.workspace.edits.sending import RELOAD_SECONDS, Sender
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
@@ -25,7 +25,7 @@ class FromDisk:
         self._editor = editor
         self._sender = sender
         self._files = files
-        self._reload = Reload(editor, sender, files)
+        self._reload = Reloader(editor, sender, files)
 
     async def bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
         tracked.apart = False

@@ -1,4 +1,4 @@
-"""Reload: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top.
+"""Reloader: the editor takes a document's text from the disk itself, without making it dirty, with the user's changes on top.
 
 What was typed before it did so, or between two writes of the file, is put right afterwards.
 """
@@ -41,7 +41,7 @@ def keep_apart(editor: Editor, tracked: Tracked, found: Conflict) -> None:
     )
 
 
-class Reload:
+class Reloader:
     """For editors that offer it (`EditorCapabilities.reload`)."""
 
     def __init__(self, editor: Editor, sender: Sender, files: OpenFiles) -> None:

@@ -1,4 +1,4 @@
-"""Place: an agent's settings file, read and replaced as a whole, never through a link and only while it is what was read."""
+"""SettingsFile: an agent's settings file, read and replaced as a whole, never through a link and only while it is what was read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Failed(Exception):
     """The message is for the user."""
 
 
-class Place:
+class SettingsFile:
     def __init__(self, folder: Path, below: str) -> None:
         """`folder`: the user's own, which is trusted. Below it no link is followed. Raises Failed."""
         try:
