@@ -12,7 +12,13 @@ import pytest
 from sidecar.disk import Roots, beneath, openat2, walk
 
 if sys.platform == "win32":  # descriptors beneath a root are POSIX's
-    collect_ignore = ["test_disk_paths.py", "test_disk_save.py", "test_disk_race.py"]
+    collect_ignore = [
+        "test_disk_create.py",
+        "test_disk_paths.py",
+        "test_disk_race.py",
+        "test_disk_rights.py",
+        "test_disk_save.py",
+    ]
 
 
 @pytest.fixture(params=["openat2", "walk"])

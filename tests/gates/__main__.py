@@ -59,7 +59,7 @@ GATES = (
     ),
     Gate(
         "text_fuzz",
-        ["tests/core/test_text.py"],
+        ["tests/core/test_text_laws.py"],
         "0 differences",
         "tests/gates/test_planted.py::test_text_fuzz_notices_units_taken_for_code_points",
         {"TEXT_FUZZ_EDITS": "100000"},

@@ -17,7 +17,7 @@ from sidecar.acp.process import AgentProcess
 from sidecar.core import policy
 from sidecar.core.text import Encoding, Rope
 from tests.acp import test_process
-from tests.core import test_policy, test_text
+from tests.core import test_policy, test_text_laws
 from tests.gates import __main__ as gates
 
 
@@ -30,7 +30,7 @@ def test_text_fuzz_notices_units_taken_for_code_points(monkeypatch: pytest.Monke
     monkeypatch.setattr(Rope, "apply", careless)
     monkeypatch.setenv("TEXT_FUZZ_EDITS", "500")
     with pytest.raises(AssertionError):
-        test_text.test_text_fuzz(Encoding.UTF_16)
+        test_text_laws.test_text_fuzz(Encoding.UTF_16)
 
 
 def test_paths_table_notices_names_compared_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,23 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import (
-    WELL_BEHAVED,
-)
+from tests.support.editor_habits import WELL_BEHAVED
 from tests.support.workspaces import Bench
 from tests.workspace.test_writes import BASE, play
+
+
+async def taken(
+    bench: Bench, editor: FakeEditor, typed: str, at: int, disk: str, seconds: float = 0.6
+) -> asyncio.Future[object]:
+    """A document with something unsaved, whose file says `disk` then: the editor is about to be asked to take that. It has half a second to
+    do so by itself. Returns the read that led to it."""
+    editor.opens("a.txt")
+    editor.types("a.txt", typed, at=at)
+    await asyncio.sleep(1)
+    (bench.folder / "a.txt").write_text(disk)
+    read = asyncio.ensure_future(bench.read("a.txt"))
+    await asyncio.sleep(seconds)
+    return read
 
 
 def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: Path) -> None:
@@ -21,13 +33,8 @@ def test_a_document_opened_anew_while_it_is_to_be_taken_from_the_disk(tmp_path: 
     (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "unsaved\n", at=0)
-        await asyncio.sleep(1)
         changed = BASE.replace("five", "FIVE")
-        (tmp_path / "a.txt").write_text(changed)
-        read = asyncio.ensure_future(bench.read("a.txt"))
-        await asyncio.sleep(0.7)  # half a second for the editor's own reload, then the request is on its way
+        read = await taken(bench, editor, "unsaved\n", 0, changed, 0.7)
         editor.closes("a.txt")
         editor.opens("a.txt")
         editor.types("a.txt", "typed\n", at=4)
@@ -45,12 +52,7 @@ def test_a_save_while_the_document_is_to_be_taken_from_the_disk(tmp_path: Path, 
     (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "typed\n", at=BASE.index("four"))
-        await asyncio.sleep(1)
-        (tmp_path / "a.txt").write_text(BASE.replace("one\ntwo", "ONE"))
-        read = asyncio.ensure_future(bench.read("a.txt"))
-        await asyncio.sleep(0.7)
+        read = await taken(bench, editor, "typed\n", BASE.index("four"), BASE.replace("one\ntwo", "ONE"), 0.7)
         assert editor.saves("a.txt")  # over what is there
         await read
         await asyncio.sleep(5)
@@ -72,13 +74,8 @@ def test_what_is_typed_while_a_document_is_taken_from_the_disk_stays(
     (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "u", at=0)
-        await asyncio.sleep(1)
         changed = BASE.replace("five", "FIVE")
-        (tmp_path / "a.txt").write_text(changed)
-        read = asyncio.ensure_future(bench.read("a.txt"))
-        await asyncio.sleep(0.6)  # half a second for the editor's own reload, then it is asked to
+        read = await taken(bench, editor, "u", 0, changed)
         editor.types("a.txt", before, at=1)
         await asyncio.sleep(0.2)
         assert editor.text("a.txt") == changed, "a case that shows nothing"
@@ -97,12 +94,7 @@ def test_what_is_typed_where_the_disk_changed_is_a_conflict_though_the_disk_was_
     (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "u\n", at=0)
-        await asyncio.sleep(1)
-        (tmp_path / "a.txt").write_text(BASE.replace("five", "FIVE"))
-        read = asyncio.ensure_future(bench.read("a.txt"))
-        await asyncio.sleep(0.6)
+        read = await taken(bench, editor, "u\n", 0, BASE.replace("five", "FIVE"))
         editor.types("a.txt", "mine ", at=editor.text("a.txt").index("five"))
         await read
         await asyncio.sleep(5)
@@ -117,13 +109,8 @@ def test_keys_that_go_on_all_the_time_keep_nothing_from_coming_back(tmp_path: Pa
     (tmp_path / "a.txt").write_text(BASE)
 
     async def case(bench: Bench, editor: FakeEditor) -> None:
-        editor.opens("a.txt")
-        editor.types("a.txt", "u", at=0)
-        await asyncio.sleep(1)
         changed = BASE.replace("five", "FIVE")
-        (tmp_path / "a.txt").write_text(changed)
-        read = asyncio.ensure_future(bench.read("a.txt"))
-        await asyncio.sleep(0.6)  # the editor was asked to reload it
+        read = await taken(bench, editor, "u", 0, changed)
         for _ in range(40):
             await asyncio.sleep(0.05)
             editor.types("a.txt", "k", at=0)

@@ -1,0 +1,112 @@
+"""What a keystroke touches: never the whole document, so that its cost cannot grow with it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core import chunks
+from sidecar.core import text as text_module
+from sidecar.core.chunks import MAXIMUM, ChunkIndex
+from sidecar.core.text import Range, Rope, Text
+from tests.core.text_values import TEXTS, UTF_16, at
+from tests.support.chunk_size import chunk_size
+
+
+def changed_chunks(before: Text, after: Text) -> list[str]:
+    known = {id(chunk) for chunk in before.chunks}
+    return [chunk for chunk in after.chunks if id(chunk) not in known]
+
+
+LINE = "    return self.something(value, other)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(LINE * 50_000, id="lines"),
+        pytest.param(LINE.replace("\n", "\r\n") * 50_000, id="crlf"),
+        pytest.param(LINE.replace("value", "値😀") * 50_000, id="astral"),
+        pytest.param("x" * 2_000_000, id="one-line"),
+        pytest.param("x漢😀" * 500_000, id="one-line-astral"),
+    ],
+)
+@pytest.mark.parametrize("new", ["a", "\n", "é"])
+def test_a_keystroke_makes_a_chunk_or_two_of_bounded_size(text: str, new: str) -> None:
+    rope = Rope(text)
+    middle = rope.snapshot().position_at(len(text) // 2, UTF_16)
+    for place in (at(0, 0), at(0, 4), middle, at(middle.line + 1, 2), at(2**20, 0)):
+        before = rope.snapshot()
+        rope.apply(Range(place, place), new, UTF_16)
+        fresh = changed_chunks(before, rope.snapshot())
+        assert 1 <= len(fresh) <= 2
+        assert sum(map(len, fresh)) <= 2 * MAXIMUM
+
+
+def test_typing_looks_at_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typing in a line asks the index once where the line is, and builds it again only when a chunk has grown too large."""
+    rope = Rope(LINE * 50_000)
+    calls = {"find": 0, "build": 0, "terminators": 0}
+    real_find, real_build, real_count = (
+        ChunkIndex.chunk_of_terminator,
+        ChunkIndex.__init__,
+        chunks.terminators,
+    )
+
+    def find(self: ChunkIndex, number: int) -> tuple[int, int, int]:
+        calls["find"] += 1
+        return real_find(self, number)
+
+    def build(self: ChunkIndex, lines: list[int], points: list[int]) -> None:
+        calls["build"] += 1
+        real_build(self, lines, points)
+
+    def count(text: str) -> int:
+        calls["terminators"] += len(text)
+        return real_count(text)
+
+    monkeypatch.setattr(ChunkIndex, "chunk_of_terminator", find)
+    monkeypatch.setattr(ChunkIndex, "__init__", build)
+    monkeypatch.setattr(text_module, "terminators", count)
+    for column in range(1000):
+        place = at(25_000, 4 + column)
+        rope.apply(Range(place, place), "a", UTF_16)
+    assert calls == {"find": 1, "build": 0, "terminators": 0}
+
+
+def test_a_whole_text_that_differs_little_shares_its_chunks() -> None:
+    rope = Rope(LINE * 50_000)
+    before = rope.snapshot()
+    rope.apply(None, LINE * 25_000 + "new\n" + LINE * 25_000, UTF_16)
+    assert len(changed_chunks(before, rope.snapshot())) <= 2
+
+
+@given(TEXTS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), TEXTS), max_size=4))
+def test_shared_ends_are_the_same_and_a_rope_of_a_snapshot_leaves_it_alone(
+    text: str, edits: list[tuple[int, int, str]]
+) -> None:
+    with chunk_size(4):
+        before = Text(text)
+        rope = Rope.of(before)
+        for start, size, new in edits:
+            start = min(start, len(rope))
+            rope.splice(start, min(start + size, len(rope)), new)
+        after = rope.snapshot()
+    start, end = before.shared_ends(after)
+    assert str(before) == text
+    assert start + end <= min(len(before), len(after))
+    assert text[:start] == str(after)[:start]
+    assert text[len(text) - end :] == str(after)[len(after) - end :]
+    if not edits:
+        assert start + end == len(before)
+
+
+def test_shared_ends_reach_to_the_edited_chunk() -> None:
+    text = "".join(f"line {number}\n" for number in range(10_000))
+    rope = Rope(text)
+    before = rope.snapshot()
+    rope.splice(50_000, 50_000, "typed")
+    start, end = before.shared_ends(rope.snapshot())
+    assert 0 < start <= 50_000
+    assert len(before) - start - end <= MAXIMUM
