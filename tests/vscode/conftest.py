@@ -58,6 +58,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
             name = re.sub(r"[^\w.-]+", "_", f"{item.path.stem}-{item.name}-{number}")
             try:
                 window.screenshot(FAILURES / f"{name}.png")
+                report.sections.append(("what the workbench shows", window.words()))
             except (PlaywrightError, OSError) as problem:  # the failure to report is the test's own
                 report.sections.append(("no picture", str(problem)))
             report.sections.append(("what the panel shows", Panel.words(window)))

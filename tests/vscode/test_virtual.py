@@ -8,12 +8,11 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.support.waiting import NeverHappened, eventually
+from tests.support.waiting import eventually
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.processes import own_server
 from tests.vscode.reviewing import lenses
 from tests.vscode.test_install import errors
-from tests.vscode.window import Window
 
 VIRTUAL = {"uri": "test-support:/virtual", "name": "virtual"}
 """Its files are the support extension's."""
@@ -29,24 +28,9 @@ def workspace_of(path: Path, folders: Sequence[dict[str, str]]) -> Path:
     return path
 
 
-def until_shown(window: Window, workspace: Path, *schemes: str) -> None:
-    """The window has the workspace's folders. On a busy machine the workbench may read the file of the workspace before its own file
-    system is there; it then shows no folder at all, until it is opened again."""
-    body = "return (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.scheme)"
-    for attempts_left in (2, 1, 0):
-        try:
-            eventually(lambda: window.js(body) == list(schemes), "the folders are there", within=15)
-            return
-        except NeverHappened:
-            if attempts_left == 0:
-                raise
-            window.visit(workspace)
-
-
 def test_without_a_folder_on_the_disk_nothing_runs(open_window: OpenWindow, tmp_path: Path) -> None:
     virtual = workspace_of(tmp_path / "virtual.code-workspace", [VIRTUAL])
     window = open_window(root=None, workspace=virtual)
-    until_shown(window, virtual, "test-support")
     read = "return (await vscode.workspace.openTextDocument(vscode.Uri.parse('test-support:/virtual/a.txt'))).getText()"
     assert window.js(read) == "one\ntwo\n", "the folder is there"
     # An extension that is not active yet would be known all the same
@@ -65,7 +49,6 @@ def test_without_a_folder_on_the_disk_nothing_runs(open_window: OpenWindow, tmp_
     file.write_text("one\ntwo\n")
     both = workspace_of(tmp_path / "both.code-workspace", [VIRTUAL, {"path": str(folder)}])
     window.visit(both)
-    until_shown(window, both, "test-support", "file")
     window.until_server_runs()
     assert own_server(window) is not None
     window.js("keep.made = vscode.commands.executeCommand('acpSidecar.newSession')")

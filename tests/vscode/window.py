@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Locator, Page
 
-from tests.support.waiting import eventually
+from tests.support.waiting import NeverHappened, eventually
 from tests.vscode import support
 from tests.vscode.code_server import RECEIVED, USER, CodeServer
 
@@ -92,6 +92,8 @@ class Window:
         """Where this test's files are: `root`, or a folder in it."""
         shown = f"workspace={workspace}" if workspace else f"folder={root}" if root else "ew=true"
         self._visit(lambda: self.page.goto(f"{server.url}/?{shown}"))
+        if workspace is not None:
+            self._until_folders(workspace)
 
     # --- The extension host
 
@@ -318,6 +320,12 @@ class Window:
         eventually(is_listed, f"a notification: {words}", within=60)
         listed.get_by_role("button", name=button).click()
 
+    def words(self) -> str:
+        """What a person could read in the workbench, without its editors, the line breaks as they are laid out."""
+        parts = self.page.locator(".part, .notifications-toasts, .quick-input-widget, .monaco-dialog-box")
+        shown = [part.inner_text() for part in parts.all() if part.is_visible()]
+        return "\n".join(shown)
+
     def screenshot(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=path)
@@ -327,6 +335,24 @@ class Window:
     def visit(self, workspace: Path) -> None:
         """Shows the folders of this file instead."""
         self._visit(lambda: self.page.goto(f"{self.server.url}/?workspace={workspace}"))
+        self._until_folders(workspace)
+
+    def _until_folders(self, workspace: Path) -> None:
+        """Waits for the folders of the file `workspace`.
+
+        On a busy machine the workbench may read that file before its own file system is there. It then shows no
+        folder at all until the file is opened again.
+        """
+        wanted = len(json.loads(workspace.read_text())["folders"])
+        body = "return (vscode.workspace.workspaceFolders ?? []).length"
+        for visits_left in (2, 1, 0):
+            try:
+                eventually(lambda: self.js(body) == wanted, "the folders are there", within=15)
+                return
+            except NeverHappened:
+                if visits_left == 0:
+                    raise
+                self._visit(lambda: self.page.goto(f"{self.server.url}/?workspace={workspace}"))
 
     def reload(self) -> None:
         """Reloads the window like Developer: Reload Window. VS Code restores unsaved text from its own backup."""
