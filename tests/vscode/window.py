@@ -347,7 +347,7 @@ class Window:
         body = "return (vscode.workspace.workspaceFolders ?? []).length"
         for visits_left in (2, 1, 0):
             try:
-                eventually(lambda: self.js(body) == wanted, "the folders are there", within=15)
+                eventually(lambda: self.js(body) == wanted, "the folders are there", within=5)
                 return
             except NeverHappened:
                 if visits_left == 0:
