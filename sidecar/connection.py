@@ -121,6 +121,7 @@ class Connection:
             folder_paths(server.folders),
             self._bridge_id,
             each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace)),
+            longest_text=settings.max_file_bytes,
         )
         self._tasks.start_soon(self._bridge.run)
         self._tasks.start_soon(self._initialized, editor, [*problems, *bad_patterns], settings)

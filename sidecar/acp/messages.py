@@ -14,31 +14,14 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from sidecar.acp.noise import Noise
+from sidecar.core.json_limits import DEEPEST, NotJson, Unusable, has_too_many_values, is_too_deep
 
 Message: TypeAlias = dict[str, Any]
 
 
-class Unusable(str):
-    """Replaces the params of an unusable message; says why in words."""
-
-    __slots__ = ()
-
-
-class NotJson(Unusable):
-    """In place of the params of what is no JSON, such as half a message: JSON-RPC has a code of its own for that."""
-
-    __slots__ = ()
-
-
-_DEEPEST = 200
-"""The deepest nesting of arrays and objects."""
 _SMALL = 64 * 1024
 """Up to this many bytes, the brackets of a message are checked after reading; the values of a longer one are counted
 before it is read.
-"""
-VALUES = 20_000
-"""The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must
-take less than 20 ms.
 """
 _IN_ONE_LINE = 100
 """The most messages taken from one line. Some agents forget a line end, but none forgets that many."""
@@ -49,7 +32,7 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
     goes to `noise`.
     """
     line = line.strip()
-    if len(line) > _SMALL and _has_too_many_values(line):
+    if len(line) > _SMALL and has_too_many_values(line):
         noise.say("sent a message of too many values", line)
         told = by_head(line, "too many values")
         return [] if told is None else [told]
@@ -60,7 +43,7 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
             return _decode_leniently(line, noise)
         # Checking every value of a small message, or every byte of a large one, costs more than reading it. So brackets
         # are counted in a small one, and the values of a large one are always checked.
-        deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > _DEEPEST
+        deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > DEEPEST
         return [_shallow(message) if deep else message]
     return _decode_leniently(line, noise) if line else []
 
@@ -115,23 +98,8 @@ _LINE_ENDS = ((b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\
 
 
 def _shallow(message: Message) -> Message:
-    """The message, or a stand-in that will be refused if it is nested too deeply.
-
-    The depth that json, msgspec and the recipients can handle depends on the Python version; none can handle a thousand
-    everywhere.
-    """
-    level: list[object] = [message]
-    for _ in range(_DEEPEST):
-        inner: list[object] = []
-        for value in level:
-            if isinstance(value, dict):
-                inner += cast("dict[str, object]", value).values()
-            elif isinstance(value, list):
-                inner += cast("list[object]", value)
-        level = inner
-        if not level:
-            return message
-    return stand_in(message, "nested too deeply")
+    """The message, or a stand-in that will be refused if it is nested too deeply."""
+    return stand_in(message, "nested too deeply") if is_too_deep(message) else message
 
 
 def stand_in(message: Message, why: str) -> Message:
@@ -183,23 +151,6 @@ def by_head(line: bytes, why: str | Unusable) -> Message | None:
     return stand_in(names, why) if "id" in names else None
 
 
-def _has_too_many_values(line: bytes) -> bool:
-    """Whether the message would take a hundred times its size in memory, and seconds to read: `[{},{},…`. Punctuation
-    inside texts does not count.
-    """
-    if separators(line) <= VALUES:
-        return False
-    # Remove escapes first, each in one pass. A pattern that handles escapes would retry at every quotation mark of an
-    # unterminated string, and would remember a position for each of them in a terminated one (minutes, gigabytes).
-    bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
-    return separators(bare) > VALUES
-
-
-def separators(line: bytes) -> int:
-    """Counts in one pass; `count` would take one step for each separator."""
-    return len(line) - len(line.translate(None, b",[{"))
-
-
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
@@ -211,7 +162,6 @@ _ANYHOW = json.JSONDecoder(
     strict=False,
 )
 """For examining a line that will not be used."""
-_STRINGS = re.compile(rb'"[^"]*"?')
 _UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
 _IS_ANSWER = re.compile(rb'"(?:result|error)"\s*:')
 _SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')

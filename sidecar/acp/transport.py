@@ -21,8 +21,9 @@ from typing import Protocol, TypeAlias, cast
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.long_lines import LongLine
-from sidecar.acp.messages import Message, NotJson, Unusable, decode, encode
+from sidecar.acp.messages import Message, decode, encode
 from sidecar.acp.noise import Noise
+from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.core.text import Text
 
 log = logging.getLogger(__name__)

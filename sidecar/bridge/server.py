@@ -13,20 +13,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import socket
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from sidecar import __version__
 from sidecar.bridge import UNSUPPORTED, folder, peer, proof
 from sidecar.bridge.limits import Limits
 from sidecar.bridge.registry import Claim, new_id, sweep
-from sidecar.bridge.wire import Lines, Malformed, Message, decode, encode
+from sidecar.bridge.wire import Lines, Malformed, Message, decode, pieces
+from sidecar.core.json_limits import Unusable
+from sidecar.long_json import LongJson
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +50,9 @@ class Caller(Protocol):
 
 READ = 256 * 1024
 LARGE = 256 * 1024
-"""Messages of at least this many bytes are decoded in a thread."""
+"""Messages of at least this many bytes are taken in while they arrive."""
+_BEGINS = re.compile(rb'\{"id": ?(\d{1,15}),')
+"""A request, as our clients write it."""
 ACCEPT_AGAIN = 1.0
 """Seconds to wait if the system has no descriptor left for a new client."""
 
@@ -68,8 +75,10 @@ class BridgeServer:
         each: Callable[[], Sequence[Caller]] = tuple,
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),  # noqa: B008  # frozen
+        longest_text: int = 0,
     ) -> None:
-        """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client."""
+        """`bridge_id`: from `registry.new_id`, if the id must be known in advance. `each`: called for each client.
+        `longest_text`: bytes of the largest file that may be written."""
         self.id = bridge_id or new_id()
         self.listening = anyio.Event()
         """Set when clients can find it."""
@@ -77,7 +86,9 @@ class BridgeServer:
         self._each = each
         self._roots = list(roots)
         self._env = os.environ if env is None else env
-        self._limits = limits
+        self._limits = replace(
+            limits, text=max(limits.text, longest_text)
+        )  # the user may have allowed larger files
         self._moved = anyio.Event()
         self._clients: set[socket.socket] = set()
 
@@ -270,20 +281,47 @@ class _Client:
     async def receive_or_end(self) -> Message | None:
         """The next message; None at the end. Raises Malformed, OSError, and TimeoutError for a message that never ends."""
         while (line := self.lines.next()) is None:
-            if not self.lines.begun:
-                data = await self._read()
-                if not data:
-                    return None
-                self.lines.feed(data)
-                continue
-            with anyio.fail_after(self._limits.line):
-                while (line := self.lines.next()) is None:
-                    data = await self._read()
-                    if not data:
-                        raise Malformed("it hung up within a message")
-                    self.lines.feed(data)
-            break
-        return decode(line) if len(line) < LARGE else await anyio.to_thread.run_sync(decode, line)
+            if self.lines.begun:
+                with anyio.fail_after(self._limits.line):
+                    return await self._rest_of_message()
+            data = await self._read()
+            if not data:
+                return None
+            self.lines.feed(data)
+        return decode(line)
+
+    async def _rest_of_message(self) -> Message:
+        while self.lines.size < LARGE:
+            if (line := self.lines.next()) is not None:
+                return decode(line)
+            self.lines.feed(await self._more())
+        long = LongJson(2 * self._limits.text, self._limits.text)  # an edit has two
+        size = 0
+        while True:
+            part, ended = self.lines.part()
+            size += len(part)
+            if size > self.lines.limit:
+                raise Malformed(f"a line of more than {self.lines.limit} bytes")
+            for _ in long.feed(part):
+                await anyio.lowlevel.checkpoint()
+            if ended:
+                break
+            self.lines.feed(await self._more())
+        if long.wrong is not None:
+            begins = _BEGINS.match(long.skeleton)
+            if begins is None:
+                raise Malformed(f"a line that has {long.wrong}")
+            return {"id": int(begins[1]), "params": long.wrong}
+        message = decode(long.skeleton)
+        long.put_back(message)
+        return message
+
+    async def _more(self) -> bytes:
+        """What comes next of a message. Raises Malformed at the end."""
+        data = await self._read()
+        if not data:
+            raise Malformed("it hung up within a message")
+        return data
 
     async def _read(self) -> bytes:
         return await self._loop.sock_recv(self.connection, READ)
@@ -291,9 +329,19 @@ class _Client:
     async def send(self, message: Message) -> None:
         """Sends a message. Raises OSError, and TimeoutError if the client does not take it."""
         async with self._sending:
-            data = encode(message)  # not before: many answers may wait for a client that does not read
             with anyio.fail_after(self._limits.send):
-                await self._loop.sock_sendall(self.connection, data)
+                waiting: list[bytes] = []
+                size = 0
+                for piece in pieces(
+                    message
+                ):  # not before: many answers may wait for a client that does not read
+                    waiting.append(piece)
+                    size += len(piece)
+                    if size > READ:
+                        await self._loop.sock_sendall(self.connection, b"".join(waiting))
+                        waiting, size = [], 0
+                        await anyio.lowlevel.checkpoint()
+                await self._loop.sock_sendall(self.connection, b"".join(waiting))
 
     def hang_up(self) -> None:
         try:
@@ -304,6 +352,8 @@ class _Client:
 
 async def _called(message: Message, methods: Mapping[str, Method]) -> object:
     name, params = message.get("method"), message.get("params", {})
+    if isinstance(params, Unusable):
+        raise Refused(f"the request has {params}")
     method = methods.get(name) if isinstance(name, str) else None
     if method is None:
         raise Refused("this sidecar has no such method; it may be of another version")

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, cast
 
 Message = dict[str, Any]
+
+_PIECE = 256 * 1024
+"""Characters of a text that are encoded before others run: a millisecond."""
+_LEVELS = 3
+"""An answer, its result, a list in that. A row of the list is made as a whole, but for long texts in it."""
 
 
 class Malformed(Exception):
@@ -42,6 +48,23 @@ class Lines:
         self._searched = 0
         return line
 
+    def part(self) -> tuple[bytes, bool]:
+        """What is there of a line that may be long, and whether that is its end; takes it. What comes next is its rest,
+        or the next line. `limit` is the caller's business then.
+        """
+        end = self._buffer.find(b"\n", self._searched)
+        if end < 0:
+            return self.rest(), False
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._searched = 0
+        return line, True
+
+    @property
+    def size(self) -> int:
+        """Bytes that arrived and were not taken."""
+        return len(self._buffer)
+
     def rest(self) -> bytes:
         """What has arrived of a line that never ended; takes it."""
         line = bytes(self._buffer)
@@ -51,9 +74,59 @@ class Lines:
 
 
 def encode(message: Message) -> bytes:
-    """A value as one line. Lone surrogates, which file names may contain, are preserved."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass") + b"\n"
+    """A value as one line, names as strings. Lone surrogates, which file names may contain, are preserved."""
+    return b"".join(pieces(message))
+
+
+def pieces(message: Message) -> Generator[bytes]:
+    """The same, made piece by piece, so that others can run in between: a text of 8 MB takes 40 ms."""
+    yield from _pieces(message, 0)
+    yield b"\n"
+
+
+def _pieces(value: object, depth: int) -> Generator[bytes]:
+    if isinstance(value, str) and len(value) > _PIECE:
+        yield b'"'
+        for start in range(0, len(value), _PIECE):
+            yield _json(value[start : start + _PIECE])[1:-1]
+        yield b'"'
+    elif depth < _LEVELS or _has_long_text(value):
+        yield from _inside(value, depth)
+    else:
+        yield _json(value)
+
+
+def _inside(value: object, depth: int) -> Generator[bytes]:
+    if isinstance(value, dict):
+        yield b"{"
+        for number, (name, one) in enumerate(cast("dict[str, object]", value).items()):
+            yield (b"," if number else b"") + _json(name) + b":"
+            yield from _pieces(one, depth + 1)
+        yield b"}"
+    elif isinstance(value, (list, tuple)):
+        yield b"["
+        for number, one in enumerate(cast("Sequence[object]", value)):
+            if number:
+                yield b","
+            yield from _pieces(one, depth + 1)
+        yield b"]"
+    else:
+        yield _json(value)
+
+
+def _has_long_text(value: object) -> bool:
+    inside: Iterable[object] = (
+        cast("dict[str, object]", value).values()
+        if isinstance(value, dict)
+        else cast("Sequence[object]", value)
+        if isinstance(value, (list, tuple))
+        else ()
+    )
+    return any(isinstance(one, str) and len(one) > _PIECE for one in inside)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def decode(line: bytes) -> Message:

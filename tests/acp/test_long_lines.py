@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.acp.long_lines import SKELETON, LongLine
-from sidecar.acp.messages import Message, NotJson, Unusable
+from sidecar.acp.long_lines import LongLine
+from sidecar.acp.messages import Message
 from sidecar.acp.noise import Noise
+from sidecar.core.json_limits import NotJson, Unusable
+from sidecar.long_json import SKELETON
 
 MOST = 100_000
 NOISE = Noise(logging.getLogger(__name__), "fake")

@@ -6,17 +6,19 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sidecar.bridge import server
+from sidecar.bridge import server, wire
 from sidecar.bridge.client import Client, Failed, Lost, Unreachable
 from sidecar.bridge.limits import Limits
 from sidecar.bridge.server import Method
-from sidecar.bridge.wire import encode
+from sidecar.bridge.wire import decode, encode, pieces
 from tests.bridge.serving import METHODS, WAIT, Serving, raw, serving, shaken
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
@@ -138,18 +140,49 @@ def test_answers_that_nobody_reads_are_not_made(tmp_path: Path, monkeypatch: pyt
         called.release()
         return "x" * 8_000_000  # far more than a socket takes unread
 
-    def encoded(message: dict[str, Any]) -> bytes:
+    def made_now(message: dict[str, Any]) -> Generator[bytes]:
         made.append(message.get("id"))
-        return encode(message)
+        return pieces(message)
 
     with serving(tmp_path, {"large": large}) as running, raw(running.entry.socket) as client:
         shaken(client, running.entry)
-        monkeypatch.setattr(server, "encode", encoded)
+        monkeypatch.setattr(server, "pieces", made_now)
         client.socket.sendall(b"".join(encode({"id": n, "method": "large"}) for n in range(8)))
         for _ in range(8):
             assert called.acquire(timeout=WAIT)
         running.do(lambda: asyncio.sleep(0))
         assert len(made) <= 1
+
+
+@pytest.mark.parametrize("text", ["x" * 700_000, "\U0001f600\ud800é" * 200_000, '"\\\n' * 200_000])
+def test_long_texts_there_and_back(tmp_path: Path, text: str) -> None:
+    asked = {"a": text, "rows": [{"t": text, "n": None}, [1.5, text]], "e": {}, "l": []}
+    with serving(tmp_path) as running, Client.connect(running.entry) as client:
+        assert client.call("echo", asked) == asked
+
+
+def test_a_text_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
+    limits = Limits(text=1_000_000)
+    with serving(tmp_path, limits=limits) as running, Client.connect(running.entry) as client:
+        with pytest.raises(Failed, match="texts of more than 1000000 bytes"):
+            client.call("echo", {"a": "x" * 1_000_001})
+        two = {"a": "x" * 1_000_000, "b": "é" * 500_000}
+        assert client.call("echo", two) == two, "an edit has two texts"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text() | st.text("x\ud800\U0001f600", min_size=6),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_pieces_are_the_message(value: object) -> None:
+    message: dict[str, Any] = {"id": 1, "result": value}
+    short, wire._PIECE = wire._PIECE, 5
+    try:
+        assert decode(b"".join(pieces(message))) == message
+    finally:
+        wire._PIECE = short
 
 
 def test_too_many_clients_are_turned_away(tmp_path: Path) -> None:

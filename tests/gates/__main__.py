@@ -22,6 +22,8 @@ MEASURED = (
     "p99 ms",
     "own p99 ms",
     "MB said",
+    "times its bytes",
+    "times a write's bytes",
     "MB left unread",
     "loop ms",
     "step ms",
@@ -177,6 +179,18 @@ GATES = (
         ["tests/gates/test_loop_steps.py"],
         "a step of a long message < 20 ms",
         "tests/gates/test_loop_steps.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "bridge_steps",
+        ["tests/gates/test_bridge_steps.py"],
+        "a step of a long request < 20 ms",
+        "tests/gates/test_bridge_steps.py::test_the_gate_can_fail",
+    ),
+    Gate(
+        "message_bytes",
+        ["tests/gates/test_message_bytes.py"],
+        "a message < 5 times its bytes",
+        "tests/gates/test_message_bytes.py::test_the_gate_can_fail",
     ),
     Gate(
         "inflight",

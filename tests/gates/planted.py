@@ -329,6 +329,22 @@ def lines_are_read_at_once() -> None:
     transport._LONG = 1 << 40
 
 
+def any_number_of_values() -> None:
+    """As where only bytes are counted."""
+    import sidecar.acp.messages
+    import sidecar.long_json
+
+    sidecar.long_json.VALUES = sidecar.long_json.SKELETON = 1 << 40
+    sidecar.acp.messages.has_too_many_values = lambda line: False
+
+
+def the_bridge_reads_lines_at_once() -> None:
+    from sidecar.bridge import server
+
+    stopwatch()
+    server.LARGE = 1 << 40
+
+
 DEFECTS: Mapping[str, Callable[[], None]] = {
     defect.__name__: defect
     for defect in (
@@ -358,6 +374,8 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         what_is_named_is_read,
         stopwatch,
         lines_are_read_at_once,
+        any_number_of_values,
+        the_bridge_reads_lines_at_once,
     )
 }
 

@@ -1,0 +1,65 @@
+"""What a message in JSON may hold, beside its bytes: how many values, and how deep they lie in one another.
+
+A line of brackets takes a hundred times its size in memory, and seconds to read; a thousand levels end the interpreter's stack.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+
+class Unusable(str):
+    """Replaces the params of an unusable message; says why in words."""
+
+    __slots__ = ()
+
+
+class NotJson(Unusable):
+    """In place of the params of what is no JSON, such as half a message: JSON-RPC has a code of its own for that."""
+
+    __slots__ = ()
+
+
+VALUES = 20_000
+"""The most values in one message. A whole file is one value. Every recipient looks at each value, and all of that must
+take less than 20 ms.
+"""
+DEEPEST = 200
+"""The deepest nesting of arrays and objects."""
+_STRINGS = re.compile(rb'"[^"]*"?')
+
+
+def has_too_many_values(line: bytes) -> bool:
+    """Whether the message would take a hundred times its size in memory, and seconds to read: `[{},{},…`. Punctuation
+    inside texts does not count.
+    """
+    if separators(line) <= VALUES:
+        return False
+    # Remove escapes first, each in one pass. A pattern that handles escapes would retry at every quotation mark of an
+    # unterminated string, and would remember a position for each of them in a terminated one (minutes, gigabytes).
+    bare = _STRINGS.sub(b"", line.replace(b"\\\\", b"").replace(b'\\"', b""))
+    return separators(bare) > VALUES
+
+
+def is_too_deep(message: object) -> bool:
+    """The depth that json, msgspec and the recipients can handle depends on the Python version; none can handle a thousand
+    everywhere.
+    """
+    level: list[object] = [message]
+    for _ in range(DEEPEST):
+        inner: list[object] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += cast("dict[str, object]", value).values()
+            elif isinstance(value, list):
+                inner += cast("list[object]", value)
+        level = inner
+        if not level:
+            return False
+    return True
+
+
+def separators(line: bytes) -> int:
+    """Counts in one pass; `count` would take one step for each separator."""
+    return len(line) - len(line.translate(None, b",[{"))
