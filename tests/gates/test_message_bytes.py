@@ -1,0 +1,80 @@
+"""message_bytes: how much memory one message of an agent's takes while it is read and dealt with, of up to 64 MiB and whatever is in it.
+
+A process of its own for each message, so that nothing is hidden by what an earlier one left free. The messages are those of gate `loop_steps`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gates.product import a_product
+from tests.gates.size import size
+from tests.gates.test_loop_steps import OPEN, is_written, messages, slowest
+from tests.support.memory import forget_peak, peak, resident
+
+pytestmark = [
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc"),
+]
+MB = 1024 * 1024
+SIZES = size((8,), (8, 63))
+"""MiB."""
+KINDS = size(("write: emoji", "values"), tuple(messages("/x", 4096)))
+TIMES = 5
+"""What a message may take, of its own bytes."""
+CARRIED_OUT = 8
+"""And a write that is carried out: its text goes to the editor and comes back from there."""
+
+
+async def taken(base: Path, megabytes: int, kind: str, planted: str | None = None) -> float:
+    """MB more than before, at the most."""
+    folder = base / "ws"
+    folder.mkdir(parents=True)
+    (folder / "open.txt").write_text(OPEN, newline="")
+    line = base / "line"
+    line.write_bytes(messages(str(folder), megabytes * MB)[kind]())
+    first = base / "first"
+    first.write_bytes(messages(str(folder), 4096)[kind]())
+    async with a_product(folder, {"fake": {"prompted": True}}, client=(), planted=planted) as product:
+        product.open(folder / "open.txt")
+        session = await product.session("fake")
+
+        async def send(file: Path) -> None:
+            steps = [{"lines": str(file)}, {"request": "nobody/knows", "as": "done"}]
+            outcome = await product.prompt(session, json.dumps(steps))
+            assert outcome.get("stopReason") == "end_turn", outcome
+
+        await send(first)  # what is loaded at the first use is not the message's
+        before = resident(product.pid)
+        forget_peak(product.pid)
+        await send(line)
+        return peak(product.pid) - before
+
+
+async def test_a_message_takes_a_few_times_its_bytes(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    found = {
+        f"{megabytes} MiB, {kind}": await taken(tmp_path / f"{megabytes} {number}", megabytes, kind)
+        / megabytes
+        for megabytes in SIZES
+        for number, kind in enumerate(KINDS)
+    }
+    written = {
+        name: times for name, times in found.items() if is_written(int(name.split()[0]), name.split(", ")[1])
+    }
+    others = {name: times for name, times in found.items() if name not in written}
+    record_property("messages", len(found))
+    record_property("times its bytes", round(max(others.values()), 2))
+    record_property("times a write's bytes", round(max(written.values()), 2))
+    assert max(others.values()) < TIMES, slowest(others)
+    assert max(written.values()) < CARRIED_OUT, slowest(written)
+
+
+async def test_the_gate_can_fail(tmp_path: Path) -> None:
+    assert await taken(tmp_path, 8, "values", "any_number_of_values") > TIMES * 8
