@@ -1,14 +1,20 @@
-"""Globs: `*` and `?` within a name, `**` across folders, `[abc]`, `{a,b}`; as agents' own tools take them."""
+"""Globs: `*` and `?` within a name, `**` across folders, `[abc]`, `{a,b}`; as agents' own tools take them.
+
+Names are compared folder by folder, each place of the pattern once with each folder: a pattern of many stars costs no
+more than its length times the name's.
+"""
 
 from __future__ import annotations
 
+import fnmatch
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sidecar.mcp.arguments import Wrong
 
 MOST = 64
 """Alternatives that braces may lead to."""
+_ANY_FOLDERS = "**"
 
 
 def compiled(pattern: str) -> Callable[[str], bool]:
@@ -17,9 +23,51 @@ def compiled(pattern: str) -> Callable[[str], bool]:
         raise Wrong("the glob is empty")
     pattern = pattern.removeprefix("./")
     anchored = "/" in pattern
-    one = "|".join(_regex(option if anchored else f"**/{option}") for option in _options(pattern))
-    found = re.compile(one, re.DOTALL)
-    return lambda name: found.fullmatch(name) is not None
+    options = [_Option(option if anchored else f"**/{option}") for option in _options(pattern)]
+    return lambda name: any(option.matches(name.split("/")) for option in options)
+
+
+class _Option:
+    """A pattern without braces."""
+
+    def __init__(self, pattern: str) -> None:
+        self._parts = [None if part == _ANY_FOLDERS else _name(part) for part in pattern.split("/")]
+        """None for any number of folders."""
+        if self._parts[-1] is None:
+            self._parts.append(_name("*"))  # what lies in them
+
+    def matches(self, names: Sequence[str]) -> bool:
+        last = self._parts[-1]
+        if last is None or last.fullmatch(names[-1]) is None:
+            return False
+        places = {0}
+        """How much of the pattern may have been used by the folders so far."""
+        for name in names[:-1]:
+            places = {after for place in self._skipped(places) for after in self._used(place, name)}
+        return len(self._parts) - 1 in self._skipped(places)
+
+    def _skipped(self, places: set[int]) -> set[int]:
+        """Those, and those behind `**` that stands for no folder."""
+        found = set[int]()
+        for place in places:
+            found.add(place)
+            while place < len(self._parts) and self._parts[place] is None:
+                place += 1
+                found.add(place)
+        return found
+
+    def _used(self, place: int, name: str) -> tuple[int, ...]:
+        if place >= len(self._parts) - 1:
+            return ()
+        part = self._parts[place]
+        if part is None:
+            return (place,)
+        return (place + 1,) if part.fullmatch(name) is not None else ()
+
+
+def _name(part: str) -> re.Pattern[str]:
+    """Of one name. The standard library's own expression never tries the same place twice, however many stars there are."""
+    return re.compile(fnmatch.translate(part.replace("[^", "[!")))
 
 
 def _options(pattern: str) -> list[str]:
@@ -36,31 +84,3 @@ def _options(pattern: str) -> list[str]:
         if len(left) + len(done) > MOST:
             raise Wrong(f"the glob has more than {MOST} alternatives")
     return done
-
-
-def _regex(pattern: str) -> str:
-    """Stars are atomic towards what follows them within a name, so that many of them cost no more than one."""
-    parts: list[str] = []
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            parts.append("(?:[^/]+/)*")
-            at += 3
-        elif pattern.startswith("**", at):
-            parts.append(".*")
-            at += 2
-        elif letter == "*":
-            parts.append("[^/]*")
-            at += 1
-        elif letter == "?":
-            parts.append("[^/]")
-            at += 1
-        elif letter == "[" and (end := pattern.find("]", at + 2)) > 0:
-            inside = pattern[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            parts.append(f"[{'^' + inside[1:] if inside[0] in '!^' else inside}]")
-            at = end + 1
-        else:
-            parts.append(re.escape(letter))
-            at += 1
-    return "".join(parts)
