@@ -27,7 +27,8 @@ endef
 
 # Tests with a marker of their own, one after the other; pytest's 5 is "none collected"
 define by_hand
-$(BIN)/pytest -m $(1) --timeout=0 $(PYTEST); code=$$?; \
+base=$$(mktemp -d "$${TMPDIR:-/tmp}/acp.XXXXXX") && trap 'rm -rf "$$base"' EXIT && \
+$(BIN)/pytest -m $(1) --timeout=0 --basetemp "$$base/t" $(PYTEST); code=$$?; \
 if [ $$code -eq 5 ]; then echo "there is no test marked $(1) yet"; else exit $$code; fi
 endef
 
