@@ -172,6 +172,8 @@ class TextStore:
                 return None
         hunks = line_hunks(like_text, text) if hunks is None else hunks
         changes = ChangeSet(len(like_text), refined(like_text, text, hunks))
+        if 2 * sum(len(edit.new) for edit in changes.edits) > len(text):
+            return None  # next to nothing of it is the other's
         data = pack(changes)
         if len(data) * WORTH_IT > len(text) or unpack(len(like_text), data).apply(like_text) != text:
             return None
