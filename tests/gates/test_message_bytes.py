@@ -1,6 +1,7 @@
 """message_bytes: how much memory one message of an agent's takes while it is read and dealt with, of up to 64 MiB and whatever is in it.
 
 A process of its own for each message, so that nothing is hidden by what an earlier one left free. The messages are those of gate `loop_steps`.
+What is sent on to an editor that shows updates comes on top; the editor's wire is ASCII, so an emoji has 12 bytes there.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ async def taken(base: Path, megabytes: int, kind: str, planted: str | None = Non
     line.write_bytes(messages(str(folder), megabytes * MB)[kind]())
     first = base / "first"
     first.write_bytes(messages(str(folder), 4096)[kind]())
-    async with a_product(folder, {"fake": {"prompted": True}}, planted=planted) as product:
+    async with a_product(folder, {"fake": {"prompted": True}}, client=(), planted=planted) as product:
         product.open(folder / "open.txt")
         session = await product.session("fake")
 
