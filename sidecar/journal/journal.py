@@ -68,12 +68,21 @@ class SqliteJournal:
         """
         return await self._run(self._store.begin, entry, takes_back)
 
+    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+        """As `begin`, for many: all are journalled, with one wait for the disk, or none."""
+        return await self._run(self._store.begin_all, entries)
+
     async def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
         """Records how a write ended, even if the caller is being cancelled: a write that was made must not look
         unfinished.
         """
         with anyio.CancelScope(shield=True):
             await self._try(self._store.finish, entry_id, state, after)
+
+    async def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
+        """As `finish`, for many that ended alike."""
+        with anyio.CancelScope(shield=True):
+            await self._try(self._store.finish_all, entry_ids, state)
 
     async def put_back(self, path: str, text: str | None) -> bool:
         return await self._try(self._store.put_back, path, text) or False
@@ -90,8 +99,8 @@ class SqliteJournal:
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []
 
-    async def forget_ledger(self, uri: str) -> None:
-        await self._try(self._store.forget_ledger, uri)
+    async def forget_ledger(self, *uris: str) -> None:
+        await self._try(self._store.forget_ledger, *uris)
 
     # Turns; these never raise
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
@@ -82,14 +82,25 @@ class Store:
 
         `takes_back`: ids of writes that become `undone` when this one is done.
         """
-        return self._do(lambda db: writing.begin(db, entry, takes_back), repair=True)
+        return self.begin_all([entry], [tuple(takes_back)])[0]
+
+    def begin_all(self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()) -> list[str]:
+        """As `begin`, for many: one wait for the disk. All are journalled, or none. `takes_back`: each one's, if any."""
+        return self._do(lambda db: writing.begin(db, entries, takes_back), repair=True)
 
     def finish(self, entry_id: str, state: EntryState, after: str | None = None) -> None:
         """Records how a write ended. `after`: the text it left, if it differs from the planned text.
 
         Not synced to the disk. If the machine loses it, the next start finds it out.
         """
-        self._do(lambda db: writing.finish(db, entry_id, state, after))
+        if after is None:
+            self.finish_all([entry_id], state)
+        else:
+            self._do(lambda db: writing.finish(db, entry_id, state, after))
+
+    def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
+        """As `finish`, for many that ended alike."""
+        self._do(lambda db: writing.finish_all(db, entry_ids, state))
 
     def session_opened(self, session: str, agent: str, cwd: str) -> None:
         """Protects the session's entries while this process is running and has not closed the session. A session's
@@ -117,10 +128,12 @@ class Store:
         self._do(lambda db: writing.save_ledger(db, as_words(uri), text, hunks), repair=True)
         self.tidy_if_grown()
 
-    def forget_ledger(self, uri: str) -> None:
+    def forget_ledger(self, *uris: str) -> None:
         def work(db: Opened) -> None:
             with transaction(db, durable=False):
-                db.connection.execute("DELETE FROM ledgers WHERE uri = ?", (as_words(uri),))
+                db.connection.executemany(
+                    "DELETE FROM ledgers WHERE uri = ?", [(as_words(uri),) for uri in uris]
+                )
 
         self._do(work)
 

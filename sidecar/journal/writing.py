@@ -7,6 +7,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
@@ -17,52 +18,70 @@ from sidecar.journal.selecting import as_blob, as_words
 from sidecar.journal.texts import LEVEL, Prepared, TextLost
 
 
-def begin(db: Opened, entry: Entry, takes_back: Iterable[str]) -> str:
-    """Stores a new entry durably and returns its id."""
-    old, new = entry.before or "", entry.after or ""
-    hunks = line_hunks(old, new)
-    prepared = _prepare(db, entry, hunks)
-    added, removed = _lines_changed(old, new, hunks)
+def begin(db: Opened, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]]) -> list[str]:
+    """Stores new entries durably, all in one transaction, and returns their ids. `takes_back`: each one's; empty where none
+    takes anything back."""
+    prepared = [_Prepared.of(db, entry) for entry in entries]
     with transaction(db, durable=True):
-        ids = _put(db, prepared)
-        if ids is None:  # another process deleted the texts they build on meanwhile
-            ids = _put(db, _prepare(db, entry, hunks))
-        if ids is None:
-            raise TextLost(entry.path)
-        before, after = ids
         (last,) = db.connection.execute("SELECT max(id) FROM writes").fetchone()
-        entry_id = next_id(last, time.time())
-        know_session(db, entry.session, entry.agent, entry.root)
-        db.connection.execute(
-            "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'intent', ?, ?)",
-            (
-                entry_id,
-                time.time(),
-                db.alive.owner,
-                as_words(entry.session),
-                as_words(entry.agent),
-                entry.turn,
-                None if entry.tool_call is None else as_words(entry.tool_call),
-                as_blob(entry.root),
-                as_blob(entry.path),
-                before,
-                after,
-                entry.encoding,
-                entry.bom,
-                entry.via,
-                added,
-                removed,
-            ),
-        )
-        db.connection.executemany(
-            "INSERT INTO states VALUES (?, ?, ?, ?, ?)",
-            [(entry_id, side, *_packed(state)) for side, state in enumerate(entry.states or ())],
-        )
-        db.connection.executemany(
-            "INSERT INTO taken_back SELECT ?, id, state FROM writes WHERE id = ?",
-            [(entry_id, write) for write in takes_back],
-        )
-    return entry_id
+        ids: list[str] = []
+        for number, one in enumerate(prepared):
+            last = next_id(last, time.time())
+            _insert(db, last, one)
+            db.connection.executemany(
+                "INSERT INTO taken_back SELECT ?, id, state FROM writes WHERE id = ?",
+                [(last, write) for write in (takes_back[number] if takes_back else ())],
+            )
+            ids.append(last)
+    return ids
+
+
+class _Prepared(NamedTuple):
+    """An entry, and what of it can be worked out before the transaction."""
+
+    entry: Entry
+    hunks: Sequence[Hunk]
+    lines: tuple[int, int]
+    texts: Sequence[Prepared | None]
+
+    @staticmethod
+    def of(db: Opened, entry: Entry) -> _Prepared:
+        old, new = entry.before or "", entry.after or ""
+        hunks = line_hunks(old, new)
+        return _Prepared(entry, hunks, _lines_changed(old, new, hunks), _prepare(db, entry, hunks))
+
+
+def _insert(db: Opened, entry_id: str, prepared: _Prepared) -> None:
+    entry = prepared.entry
+    ids = _put(db, prepared.texts)
+    if ids is None:  # another process deleted the texts they build on meanwhile
+        ids = _put(db, _prepare(db, entry, prepared.hunks))
+    if ids is None:
+        raise TextLost(entry.path)
+    know_session(db, entry.session, entry.agent, entry.root)
+    db.connection.execute(
+        "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'intent', ?, ?)",
+        (
+            entry_id,
+            time.time(),
+            db.alive.owner,
+            as_words(entry.session),
+            as_words(entry.agent),
+            entry.turn,
+            None if entry.tool_call is None else as_words(entry.tool_call),
+            as_blob(entry.root),
+            as_blob(entry.path),
+            *ids,
+            entry.encoding,
+            entry.bom,
+            entry.via,
+            *prepared.lines,
+        ),
+    )
+    db.connection.executemany(
+        "INSERT INTO states VALUES (?, ?, ?, ?, ?)",
+        [(entry_id, side, *_packed(state)) for side, state in enumerate(entry.states or ())],
+    )
 
 
 def _packed(state: FileState | None) -> tuple[str, int, bytes]:
@@ -84,12 +103,15 @@ def states(db: Opened, entry_id: str) -> tuple[FileState | None, FileState | Non
     return before, after
 
 
-def finish(db: Opened, entry_id: str, state: EntryState, after: str | None) -> None:
-    """Records how a write ended. Durable if `after`, a text other than the planned one, is given."""
-    if after is None:
-        with transaction(db, durable=False):
+def finish_all(db: Opened, entry_ids: Iterable[str], state: EntryState) -> None:
+    """Records how writes ended as planned, or not at all."""
+    with transaction(db, durable=False):
+        for entry_id in entry_ids:
             set_state(db.connection, entry_id, state)
-        return
+
+
+def finish(db: Opened, entry_id: str, state: EntryState, after: str) -> None:
+    """Records how a write ended that left a text other than the planned one; durable when this returns."""
     row = db.connection.execute("SELECT before FROM writes WHERE id = ?", (entry_id,)).fetchone()
     before_id: int | None = None if row is None else row[0]
     before = None if before_id is None else db.texts.get(before_id)

@@ -156,7 +156,8 @@ def selector(which: ext.Changes) -> Selector:
 
 
 def result_json(result: Result, verb: str) -> Json:
-    return {verb: result.done, "impossible": result.impossible}
+    left = {"untouched": result.untouched} if result.untouched else {}
+    return {verb: result.done, "impossible": result.impossible, **left}
 
 
 def describe(row: Json) -> str:

@@ -14,6 +14,7 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import Entry
 from sidecar.recovery.revert import new_session, revert
 from sidecar.workspace.ports.ports import DocumentEdit, EditAnswer, Saved
+from sidecar.workspace.review.review import Selector
 from tests.crash.steps import Steps
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
 
@@ -32,6 +33,8 @@ class Kind:
     after: str | None
     run: Callable[[Path, Path, Steps], Awaitable[None]]
     name: str = NAME
+    others: tuple[str, ...] = ()
+    """More files, with the same texts, of which the same is done at the same time."""
     hard_link: bool = False
     through_editor: bool = False
     """The text is in the editor's buffer, which outlives the sidecar, whether it was saved or not."""
@@ -44,7 +47,8 @@ class Kind:
         folder.mkdir()
         text = self.before if self.on_disk is None else self.on_disk
         if text is not None:
-            (folder / self.name).write_text(text)
+            for name in (self.name, *self.others):
+                (folder / name).write_text(text)
         if self.hard_link:
             (folder / "other name").hardlink_to(folder / self.name)
         if self.takes_back is not None:
@@ -159,6 +163,24 @@ async def user_takes_back(folder: Path, journal: Path, steps: Steps) -> None:
         steps.disarm()
 
 
+async def user_rejects(folder: Path, journal: Path, steps: Steps) -> None:
+    """Reject all, of files that the editor has not open."""
+    async with (
+        SqliteJournal.opened(journal) as opened,
+        a_workspace(folder, journal=opened) as bench,
+    ):
+        for name in (NAME, *OTHERS):
+            done = await bench.write(name, NEW)
+            assert not hasattr(done, "kind"), done
+        steps.arm()
+        result = await bench.workspace.review.reject(Selector(everything=True))
+        assert not result.impossible, result
+        steps.note("answered")
+        steps.step("the user has the answer")
+        steps.disarm()
+
+
+OTHERS = ("b.txt", "c.txt")
 TYPED = "typed and not saved\n"
 
 KINDS: Mapping[str, Kind] = {
@@ -172,6 +194,7 @@ KINDS: Mapping[str, Kind] = {
     "write beside unsaved text": Kind(
         TYPED + OLD, TYPED + NEW, agent_writes_in_editor(TYPED), through_editor=True, on_disk=OLD
     ),
+    "reject writes": Kind(NEW, OLD, user_rejects, others=OTHERS, on_disk=OLD),
     "revert a write": Kind(NEW, OLD, user_takes_back, takes_back=(OLD, NEW)),
     "revert in place": Kind(NEW, OLD, user_takes_back, takes_back=(OLD, NEW), hard_link=True),
     "revert a creation": Kind(NEW, None, user_takes_back, takes_back=(None, NEW)),

@@ -113,7 +113,6 @@ def deaths(mortal: Mortal, name: str, defect: str | None = None) -> Iterator[Dea
 
 def complaints(death: Death) -> Iterator[str]:
     """What is wrong after it."""
-    kind, file = death.kind, death.folder / death.kind.name
     try:
         with Store(death.journal) as store:
             settle(store)
@@ -127,6 +126,15 @@ def complaints(death: Death) -> Iterator[str]:
         return
     if damaged != [("ok",)]:
         yield f"the journal is damaged: {damaged}"
+    for name in (death.kind.name, *death.kind.others):
+        file = death.folder / name
+        yield from _wrong(death, file, [row for row in rows if row[0].path == str(file)])
+    yield from _left_behind(death)
+
+
+def _wrong(death: Death, file: Path, rows: list[tuple[Recorded, Texts]]) -> Iterator[str]:
+    """With one of its files."""
+    kind = death.kind
     now = file.read_text() if file.exists() else None
     known = {now, *(text for _, texts in rows for text in texts)}
     if kind.through_editor:
@@ -136,7 +144,6 @@ def complaints(death: Death) -> Iterator[str]:
     if now not in (kind.before, kind.after):
         yield f"the file is torn: {now!r}"
     yield from _wrong_states(death, rows, now)
-    yield from _left_behind(death)
 
 
 def _lost(death: Death, known: set[str | None]) -> Iterator[str]:
@@ -173,7 +180,7 @@ def _left_behind(death: Death) -> Iterator[str]:
     for where, _, _ in os.walk(death.folder):
         sweep_temporaries(where)
     expected = {"other name"} if death.kind.hard_link else set[str]()
-    left = set(names(death.folder)) - expected - {death.kind.name}
+    left = set(names(death.folder)) - expected - {death.kind.name, *death.kind.others}
     if left:
         yield f"files were left behind: {left}"
     if list((death.journal / "alive").glob("*[!w]")):  # but for one that got no name yet

@@ -319,3 +319,37 @@ def test_two_that_find_the_damage_put_it_aside_once(tmp_path: Path) -> None:
 def _sql(store: Store, sql: str) -> None:
     store.open()
     store._open.connection.execute(sql).fetchall()
+
+
+def test_many_entries_are_one_transaction(store: Store) -> None:
+    """One wait for the disk, however many they are; each is as if it had been journalled by itself."""
+    store.begin(entry("0\n", "1\n"))
+    said: list[str] = []
+    assert store._open is not None
+    store._open.connection.set_trace_callback(said.append)
+    ids = store.begin_all([entry("a\n", f"{number}\n", f"/w/{number}.txt") for number in range(100)])
+    store.finish_all(ids[:99], "done")
+    store._open.connection.set_trace_callback(None)
+    assert said.count("COMMIT") == 2
+    assert [words for words in said if words.startswith("PRAGMA sync")] == ["PRAGMA synchronous = NORMAL"]
+    assert ids == sorted(set(ids))
+    found = {write.id: write for write in store.entries()}
+    assert [found[i].path for i in ids] == [f"/w/{number}.txt" for number in range(100)]
+    assert [found[i].state for i in ids] == ["done"] * 99 + ["intent"]
+    assert store.texts(ids[7]) == ("a\n", "7\n")
+
+
+def test_of_many_entries_all_are_journalled_or_none(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = store.begin(entry("0\n", "1\n"))
+    insert, left = writing._insert, [5]
+
+    def failing(*arguments: Any) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise sqlite3.OperationalError("disk full")
+        insert(*arguments)
+
+    monkeypatch.setattr(writing, "_insert", failing)
+    with pytest.raises(JournalFailed):
+        store.begin_all([entry("a\n", "b\n", f"/w/{number}.txt") for number in range(9)])
+    assert [write.id for write in store.entries()] == [first]

@@ -275,6 +275,9 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return entry_id
 
+    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+        return [await self.begin(entry) for entry in entries]
+
     async def put_back(self, path: str, text: str | None) -> bool:
         newest = next((e for e in reversed(self.entries.values()) if e.path == path), None)
         if newest is None or newest.agent not in ("revert", "reject"):
@@ -288,6 +291,10 @@ class MemoryJournal:
     async def finish(self, entry_id: str, state: str) -> None:
         self.states[entry_id] = state
 
+    async def finish_all(self, entry_ids: Sequence[str], state: str) -> None:
+        for entry_id in entry_ids:
+            await self.finish(entry_id, state)
+
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         self.ledgers[uri] = (text, hunks)
 
@@ -297,8 +304,9 @@ class MemoryJournal:
     async def ledger_uris(self) -> list[str]:
         return list(self.ledgers)
 
-    async def forget_ledger(self, uri: str) -> None:
-        self.ledgers.pop(uri, None)
+    async def forget_ledger(self, *uris: str) -> None:
+        for uri in uris:
+            self.ledgers.pop(uri, None)
 
     async def turn_began(self, start: TurnStart) -> None:
         self.turns[start.session] = start

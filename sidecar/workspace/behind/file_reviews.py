@@ -95,6 +95,10 @@ class FileReviews:
         self._next_id = 1
         self._now: dict[str, FileState | None] = {}
         """What was found under paths while turns run."""
+        self._to_tell: dict[DocumentUri, None] = {}
+        """Where rows came or went."""
+        self._dropped: list[str] = []
+        """Rows that the journal still keeps."""
 
     def __iter__(self) -> Iterator[FileChange]:
         return iter(list(self._changes.values()))
@@ -168,15 +172,18 @@ class FileReviews:
         self._next_id += 1
         self._changes[change.id] = change
         self._tasks.start_soon(self._store, change)
-        self._editor.changes_moved([change.uri])
+        self._moved(change)
 
     # Review
 
     async def look(self) -> None:
         """Drops the rows that the disk does not show any more."""
-        for path in dict.fromkeys(change.path for change in self):
+        by_path: dict[str, list[FileChange]] = {}
+        for change in self:
+            by_path.setdefault(change.path, []).append(change)
+        for path, changes in by_path.items():
             now = await self.found(path)
-            for change in sorted((c for c in self if c.path == path), key=lambda c: c.id, reverse=True):
+            for change in sorted((c for c in changes if c.id in self._changes), key=_number, reverse=True):
                 if not _shows(now, change):
                     self._drop(change)
                 elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
@@ -240,8 +247,21 @@ class FileReviews:
 
     def _drop(self, change: FileChange) -> None:
         if self._changes.pop(change.id, None) is not None:
-            self._tasks.start_soon(self._journal.forget_ledger, f"{KEPT}{change.id}:{change.uri}")
-            self._editor.changes_moved([change.uri])
+            self._dropped.append(f"{KEPT}{change.id}:{change.uri}")
+            self._moved(change)
+
+    def _moved(self, change: FileChange) -> None:
+        """Rows that come and go in one moment are told and forgotten together."""
+        if not self._to_tell:
+            self._tasks.start_soon(self._tell)
+        self._to_tell[change.uri] = None
+
+    async def _tell(self) -> None:
+        moved, self._to_tell = self._to_tell, {}
+        dropped, self._dropped = self._dropped, []
+        self._editor.changes_moved(list(moved))
+        if dropped:
+            await self._journal.forget_ledger(*dropped)
 
     # Over a restart
 
@@ -285,6 +305,10 @@ class FileReviews:
                 change.path, change.before, change.after, change.author, change.moved_from, change.removal
             )
         self._now.clear()
+
+
+def _number(change: FileChange) -> int:
+    return change.id
 
 
 def _shows(now: FileState | Refusal | None, change: FileChange) -> bool:

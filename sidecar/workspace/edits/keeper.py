@@ -124,6 +124,9 @@ class Keeper:
             while self._moved:
                 moved, self._moved = self._moved, {}
                 self._editor.changes_moved([r.uri for r in moved.values()])
+                done = [uri for uri, reviewed in moved.items() if _is_done(reviewed)]
+                if done:
+                    await self._journal.forget_ledger(*done)
                 for reviewed in moved.values():
                     await self._store_one(reviewed)
         finally:
@@ -136,8 +139,6 @@ class Keeper:
             text = self.text_of(reviewed)
             raw = await aside(len(text), lambda: to_json(hunks))
             await self._journal.save_ledger(reviewed.uri, str(text), raw)
-        elif not reviewed.is_gone:  # it may be on another branch
-            await self._journal.forget_ledger(reviewed.uri)
 
     def text_of(self, reviewed: Reviewed) -> Text:
         """The text that contains the hunks now. The ledger learns of changes during an edit of ours only afterwards."""
@@ -145,3 +146,8 @@ class Keeper:
         if tracked is None or not reviewed.live:
             return reviewed.text
         return tracked.settled_text()
+
+
+def _is_done(reviewed: Reviewed) -> bool:
+    """Nothing is left to review. Not so in a file that is gone: it may be on another branch."""
+    return not reviewed.ledger.hunks and not reviewed.is_gone

@@ -374,6 +374,10 @@ class Journal(Protocol):
         Raises JournalFailed."""
         ...
 
+    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+        """As `begin`, for many: all are journalled, with one wait for the disk, or none."""
+        ...
+
     async def put_back(self, path: str, text: str | None) -> bool:
         """Whether the newest entry of this file (canonical path) took others back and left it with this text (compared form; None:
         removed). Never raises."""
@@ -387,6 +391,10 @@ class Journal(Protocol):
         """Records the outcome. Never raises: an entry that stays open is settled at the next start."""
         ...
 
+    async def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
+        """As `finish`, for many that ended alike."""
+        ...
+
     async def save_ledger(self, uri: str, text: str, hunks: bytes) -> None:
         """The unreviewed hunks of a document and the text they are in. Never raises."""
         ...
@@ -396,7 +404,7 @@ class Journal(Protocol):
         """The documents that have such hunks, of all workspaces. Never raises."""
         ...
 
-    async def forget_ledger(self, uri: str) -> None: ...
+    async def forget_ledger(self, *uris: str) -> None: ...
 
     # The files at the start of a turn; these never raise. See journal.turns.
 

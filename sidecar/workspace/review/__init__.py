@@ -2,7 +2,11 @@
 
 applying.py      Applier: a change of text that the user asked for outside the editor (`acp-sidecar revert`), made in the editor
 closed_files.py  ClosedFiles: checks files with unreviewed work that are not open, before that work is listed
-rejecting.py     Rejecter: puts hunks of one document back: through the editor where that has the document or can open it, else on the disk
+on_disk.py       OnDisk: puts hunks back in files that are not open, many at a time
+rejecting.py     Rejecter: puts hunks of documents back: through the editor where that has the document or can open it, else on the disk
+rejection.py     Job, Rejected: one document's hunks that are to be put back, and what became of it
 resolving.py     Resolver: carries out what the user decided about a conflict: `mine`, `agent`, or `ask` the agent once more
 review.py        Review: lists, keeps and rejects agents' changes that nobody has reviewed, and takes back turns
+taking_back.py   TakingBack: a rejection of many files under way, which the user sees and may stop
+units.py         units: which files are taken back together, wholly or not at all
 """

@@ -6,6 +6,8 @@ no longer exist are not listed. The review of a removed file is remembered: if t
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
@@ -25,10 +27,10 @@ class ClosedFiles:
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
         """The file at the last check, and the text that its ledger was brought up to."""
 
-    async def look(self, only: DocumentUri | None = None) -> None:
-        """Checks all of them, or one. Not while an agent works: changes at that time may be the agent's, and are recorded as such."""
+    async def look(self, only: Collection[DocumentUri] | None = None) -> None:
+        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such."""
         for reviewed in self._state.ledgers:
-            if only is not None and reviewed.uri != only:
+            if only is not None and reviewed.uri not in only:
                 continue
             if any(session.running for session in self._state.sessions):
                 return

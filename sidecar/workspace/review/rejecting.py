@@ -1,11 +1,10 @@
-"""Rejecter: puts hunks of one document back: through the editor where that has the document or can open it, else on the disk."""
+"""Rejecter: puts hunks of documents back: through the editor where that has the document or can open it, else on the disk."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import anyio
 
@@ -15,32 +14,29 @@ from sidecar.core.ledger import Hunk, Rejection
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
-from sidecar.disk import Decoded, Resolved, decode
-from sidecar.journal.entry import Entry, JournalFailed
+from sidecar.disk import Decoded, decode
+from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.edits.exact import keeps_line_ends
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
+from sidecar.workspace.review.on_disk import OnDisk
+from sidecar.workspace.review.rejection import Job, Plan, Rejected, entry
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.state.state import State
 
-Plan = Callable[[int], Rejection]
-"""The rejection for a text of that length, as the ledger stands."""
-_Begin: TypeAlias = 'Callable[[str, str, str, Literal["editor", "disk"]], Awaitable[str | Rejected]]'
-"""Journals (the path, the text before, the text after, where it is changed) → the entry's id."""
+FEW = 20
+"""Files that are not open and are put back through the editor, which can undo it there. Of more, each would be opened for nothing."""
+AT_ONCE = 8
+"""Documents and files that are under way at the same time."""
+TRIES = 3
+"""How often a file is begun with that somebody opens or reviews in the same moment."""
 
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """`why`: nothing was put back, and the reason in words. `impossible`: hunks that later work keeps in place. `emptied`: nothing is left
-    in the document, though an editor of lines may show that as one empty line."""
-
-    why: str = ""
-    impossible: tuple[Hunk, ...] = ()
-    emptied: bool = False
+_Begin: TypeAlias = "Callable[[str, str, str], Awaitable[str | Rejected]]"
+"""Journals (the path, the text before, the text after) → the entry's id."""
 
 
 class Rejecter:
@@ -61,33 +57,61 @@ class Rejecter:
         self._buffers = buffers
         self._journal = journal
         self._door = door
+        self._on_disk = OnDisk(state, journal)
+        self._few = anyio.CapacityLimiter(AT_ONCE)
 
-    async def reject(self, reviewed: Reviewed, plan: Plan) -> Rejected:
-        """Puts back what `plan` says."""
-        opaque = self._state.opaque.refusal_of(reviewed.uri)
-        if opaque is not None:
-            return Rejected(opaque.message)
+    async def reject(self, jobs: Sequence[Job]) -> list[Rejected]:
+        """Puts back what the jobs say, as many at once as the disk and the editor take side by side. Of more than a few, those that nobody
+        has open are put back on the disk."""
+        results: list[Rejected | None] = [self._opaque(job) for job in jobs]
+        for _ in range(TRIES):
+            left = [number for number, result in enumerate(results) if result is None]
+            closed = [
+                number for number in left if self._state.documents.get(jobs[number].reviewed.uri) is None
+            ]
+            on_disk = closed if len(closed) > FEW or not self._can_open() else ()
+            for number, result in zip(
+                on_disk, await self._on_disk.put_back([jobs[n] for n in on_disk]), strict=True
+            ):
+                results[number] = result
+            async with anyio.create_task_group() as group:
+                for number in set(left).difference(on_disk):
+                    group.start_soon(self._one, jobs[number], number, results)
+        return [result or Rejected("it keeps changing; try again") for result in results]
+
+    async def _one(self, job: Job, number: int, results: list[Rejected | None]) -> None:
+        async with self._few:
+            results[number] = await self._by_editor(job) or (await self._on_disk.put_back([job]))[0]
+
+    def _opaque(self, job: Job) -> Rejected | None:
+        refusal = self._state.opaque.refusal_of(job.reviewed.uri)
+        return None if refusal is None else Rejected(refusal.message)
+
+    def _can_open(self) -> bool:
+        can = self._editor.capabilities
+        return can.open and can.save and can.apply_edit and can.document_changes
+
+    async def _by_editor(self, job: Job) -> Rejected | None:
+        """None: this file is not open, and not one for the editor."""
+        reviewed, plan = job.reviewed, job.plan
         tracked, path = self._state.documents.get(reviewed.uri), to_path(reviewed.uri)
-        created = _created(reviewed)
+        created = job.created
         if tracked is not None:
             rejected = await self._in_editor(reviewed, tracked, plan)
             if created and rejected.emptied:
-                await self._delete_empty(reviewed, tracked, path, plan)
+                await self._delete_empty(reviewed, tracked, plan)
             return rejected
-        if path is None:
-            return Rejected("the document is not open")
-        can = self._editor.capabilities
-        is_able = can.open and can.save and can.apply_edit and can.document_changes
-        if is_able and await self._editor_keeps(reviewed, path, plan):
-            opened = await self._buffers.open(reviewed.uri)
-            if opened is not None:
-                rejected = await self._in_editor(reviewed, opened, plan)
-                if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
-                    await self._buffers.close(opened)
-                if created and rejected.emptied:
-                    await self._delete_empty(reviewed, opened, path, plan)
-                return rejected
-        return await self._on_disk(reviewed, path, plan)
+        if path is None or not (self._can_open() and await self._editor_keeps(reviewed, path, plan)):
+            return None
+        opened = await self._buffers.open(reviewed.uri)
+        if opened is None:
+            return None
+        rejected = await self._in_editor(reviewed, opened, plan)
+        if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
+            await self._buffers.close(opened)
+        if created and rejected.emptied:
+            await self._delete_empty(reviewed, opened, plan)
+        return rejected
 
     async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: Plan) -> bool:
         """Whether the file would say exactly what it is to say, were it opened, edited and saved. What cannot be read here is left to the editor."""
@@ -99,42 +123,60 @@ class Rejecter:
         after = plan(len(before)).changes.apply(before)
         return now.encoding == "utf-8" and keeps_line_ends(self._editor.capabilities, now.text, after)
 
-    async def reject_file(self, files: FileReviews, change: FileChange) -> str:
-        """Puts back what was under a path as a whole. In words, why not; "" when it is done."""
+    async def reject_files(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:
+        """Puts back what was under paths as a whole; of each, in words, why not, or "" when it is done. None may be in the way of
+        another."""
+        results = [self._in_the_way(change) for change in changes]
+        free = [number for number, why in enumerate(results) if not why]
+        states = {number: _states(changes[number]) for number in free}
+        entries = [
+            (number, entry(path, None, None, "disk", states=(now, wanted)))
+            for number in free
+            for path, now, wanted in states[number]
+        ]
+        try:
+            ids = await self._journal.begin_all([one for _, one in entries]) if entries else []
+        except JournalFailed as failed:
+            return [why or f"it could not be journalled first: {failed}" for why in results]
+
+        async def one_of_them(number: int) -> None:
+            async with self._few:
+                change = changes[number]
+                results[number] = self._in_the_way(change) or await files.reject(change)
+
+        async with anyio.create_task_group() as group:
+            for number in free:
+                group.start_soon(one_of_them, number)
+        ended: dict[bool, list[str]] = {True: [], False: []}
+        for (number, _), entry_id in zip(entries, ids, strict=True):
+            ended[not results[number]].append(entry_id)
+        for is_done, some in ended.items():
+            if some:
+                await self._journal.finish_all(some, "done" if is_done else "failed")
+        for number in free:
+            for path, _, wanted in states[number] if not results[number] else ():
+                data = None if wanted is None or wanted.is_link else decode(wanted.data)
+                text = data.text if isinstance(data, Decoded) else None
+                self._state.documents.disk.taken_back(from_path(path), text)
+        return results
+
+    def _in_the_way(self, change: FileChange) -> str:
+        """Why it cannot be put back now, in words; "" if nothing is known."""
         if self._is_open_and_unsaved(change.path) or self._is_open_and_unsaved(change.moved_from):
             return "the file is open with unsaved changes; save it or discard them first"
-        states = [(change.path, change.after, change.before)]
-        if change.moved_from:
-            states.append((change.moved_from, None, change.after))
-        begun: list[str] = []
-        for path, now, wanted in states:
-            entry_id = await self._begin(path, None, None, "disk", states=(now, wanted))
-            if isinstance(entry_id, Rejected):
-                for one in begun:
-                    await self._journal.finish(one, "failed")
-                return entry_id.why
-            begun.append(entry_id)
-        why = await files.reject(change)
-        for entry_id in begun:
-            await self._journal.finish(entry_id, "failed" if why else "done")
-        for path, _, wanted in states if not why else ():
-            data = None if wanted is None or wanted.is_link else decode(wanted.data)
-            text = data.text if isinstance(data, Decoded) else None
-            self._state.documents.disk.taken_back(from_path(path), text)
-        return why
+        return ""
 
     def _is_open_and_unsaved(self, path: str) -> bool:
         tracked = self._state.documents.get(from_path(path)) if path else None
         return tracked is not None and tracked.is_user_dirty()
 
-    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, path: str | None, plan: Plan) -> None:
+    async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> None:
         """A file that an agent made, and of which nothing is left, is taken away: by the editor as long as it holds the document (VS Code
         keeps it for a while after its tab is closed), unless somebody has it open. Only our own extension knows that, so no other
         client is asked."""
         can = self._editor.capabilities
         if tracked.closed:
-            if path is not None:
-                await self._on_disk(reviewed, path, plan, emptied=str(tracked.document.snapshot()))
+            await self._on_disk.put_back([Job(reviewed, plan, str(tracked.document.snapshot()))])
         elif not reviewed.ledger.hunks and can.delete_files and can.changes and tracked.is_clean():
             edit = DocumentEdit(tracked.document.client_uri, None, (), delete=True)
             request = self._sender.dispatch("reject", edit)
@@ -161,80 +203,17 @@ class Rejecter:
             case Gone() | NotTaken():
                 return Rejected(result.reason or "the editor did not accept the edit")
 
-    async def _on_disk(
-        self, reviewed: Reviewed, path: str, plan: Plan, *, emptied: str | None = None
-    ) -> Rejected:
-        """`emptied`: what the file says that the editor saved when nothing was left in it. Such a file, made by an agent, is taken away."""
-        storage = self._state.storage
-        roots = storage.roots([os.path.dirname(path)])
-        if isinstance(roots, Refusal):
-            return Rejected(roots.message)
-        with roots:
-            file = storage.resolve(roots, path, "write")
-            if not isinstance(file, Resolved):
-                return Rejected(file.message if isinstance(file, Refusal) else "the file is gone")
-            with file:
-                decoded = await storage.read(file)
-                if isinstance(decoded, Refusal):
-                    return Rejected(decoded.message)
-                before = Text.of(decoded.text)
-                created = emptied is not None or _created(reviewed)
-                reviewed.seen(before)
-                rejection = plan(len(before))
-                after = rejection.changes.apply(before)
-                nothing = not after or after == emptied
-                if rejection.changes.is_empty and not (nothing and created):
-                    self._state.ledgers.moved(reviewed)  # somebody has put it back already
-                    return Rejected(impossible=rejection.impossible)
-                data = storage.encode(after, decoded, path)
-                if isinstance(data, Refusal):
-                    return Rejected(data.message)
-                gone = created and nothing and not rejection.hunks
-                entry = await self._begin(
-                    path, decoded.text, None if gone else after, "disk", decoded.encoding, decoded.bom
-                )
-                if isinstance(entry, Rejected):
-                    return entry
-                saved = await (storage.remove(file) if gone else storage.save(file, data))
-                if isinstance(saved, Refusal):
-                    await self._journal.finish(entry, "failed")
-                    return Rejected(saved.message)
-        self._state.documents.disk.taken_back(reviewed.uri, None if gone else after)
-        text = Text.of("" if gone else after)
-        reviewed.ledger.rejected(before, rejection, text)
-        reviewed.text = text
-        self._state.ledgers.moved(reviewed)
-        await self._journal.finish(entry, "done")
-        return Rejected(impossible=rejection.impossible)
-
-    async def _begin(
-        self,
-        path: str,
-        before: str | None,
-        after: str | None,
-        via: Literal["editor", "disk"],
-        encoding: str = "utf-8",
-        bom: bytes = b"",
-        states: tuple[FileState | None, FileState | None] | None = None,
-    ) -> str | Rejected:
-        entry = Entry(
-            session="",
-            agent="reject",
-            turn=0,
-            tool_call=None,
-            root=os.path.dirname(path),
-            path=path,
-            before=before,
-            after=after,
-            encoding=encoding,
-            bom=bom,
-            via=via,
-            states=states,
-        )
+    async def _begin(self, path: str, before: str, after: str) -> str | Rejected:
         try:
-            return await self._journal.begin(entry)
+            return await self._journal.begin(entry(path, before, after, "editor"))
         except JournalFailed as failed:
             return Rejected(f"it could not be journalled first: {failed}")
+
+
+def _states(change: FileChange) -> list[tuple[str, FileState | None, FileState | None]]:
+    """The paths that putting it back changes, with what is and what is to be there."""
+    states = [(change.path, change.after, change.before)]
+    return [*states, (change.moved_from, None, change.after)] if change.moved_from else states
 
 
 class _Rejection(Intent[Rejected]):
@@ -289,8 +268,8 @@ class _Rejection(Intent[Rejected]):
         return self._empties and tracked.document.snapshot().says(self._rejection.changes.apply(self._before))
 
     async def journal(self, planned: Planned) -> str | Stop[Rejected]:
-        entry = await self._begin(self.path, planned.before, planned.after, "editor")
-        return Stop(entry) if isinstance(entry, Rejected) else entry
+        begun = await self._begin(self.path, planned.before, planned.after)
+        return Stop(begun) if isinstance(begun, Rejected) else begun
 
     def landing(self, tracked: Tracked, planned: Planned) -> Landing:
         reviewed, rejection = self._reviewed, self._as_sent(planned)
@@ -324,8 +303,3 @@ def _leads_to(changes: ChangeSet, before: Text, after: Text) -> bool:
         and changes.new_length == len(after)
         and changes.apply(before) == str(after)
     )
-
-
-def _created(reviewed: Reviewed) -> bool:
-    """Whether an agent's unreviewed write made the file."""
-    return any(not h.old and h.versions[0].author.created for h in reviewed.ledger.hunks)

@@ -6,8 +6,9 @@ open, it is done through the editor if that can open it, otherwise on disk, jour
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from sidecar.core.json_types import Json
-from sidecar.core.ledger import Author, Hunk, Rejection
+from sidecar.core.ledger import Author, Hunk
 from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
@@ -25,6 +26,9 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
 from sidecar.workspace.review.rejecting import Rejecter
+from sidecar.workspace.review.rejection import Job, Plan
+from sidecar.workspace.review.taking_back import TakingBack
+from sidecar.workspace.review.units import Unit, units
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
@@ -60,6 +64,8 @@ class Result:
 
     done: list[str] = field(default_factory=list[str])
     impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    untouched: int = 0
+    """Files that were not begun with, because the user stopped it."""
 
 
 class Review:
@@ -91,7 +97,7 @@ class Review:
 
     async def listed(self, selector: Selector) -> list[Json]:
         """As `changes`, after checking the files that are not open: somebody may have restored them."""
-        await self.closed_files.look(selector.uri)
+        await self.closed_files.look(None if selector.uri is None else {selector.uri})
         await self.files.look()
         return self.changes(selector)
 
@@ -139,30 +145,39 @@ class Review:
 
     async def reject(self, selector: Selector) -> Result:
         """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
-        named."""
+        named. Cancelling it stops it between two files."""
         result = Result()
         selector = replace(selector, known_only=selector.change_ids is None)
-        before = self._writes()
-        await self._reject_files(selector, result)
-        await self._reject_hunks(selector, result)
-        await anyio.to_thread.run_sync(self._prune)
-        await self._reviewed(before - self._writes(), "rejected")
+        await self.files.look()
+        uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
+
+        async def some(these: Sequence[Unit]) -> None:
+            before = self._writes()
+            for nth in itertools.count():
+                rows = [unit.rows[nth] for unit in these if nth < len(unit.rows)]
+                if not rows:
+                    break
+                await self._reject_files(selector, rows, result)
+            await self._reject_hunks(selector, [uri for unit in these for uri in unit.uris], result)
+            await anyio.to_thread.run_sync(self._prune)
+            await self._reviewed(before - self._writes(), "rejected")
+
+        work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
+        await work.run()
+        result.untouched = work.untouched
         return result
 
-    async def _reject_hunks(self, selector: Selector, result: Result) -> None:
-        for reviewed, hunks in self._selected(selector):
-            ids = [hunk.id for hunk in hunks]
-
-            def plan(
-                length: int, reviewed: Reviewed = reviewed, ids: Iterable[int] = tuple(ids)
-            ) -> Rejection:
-                return reviewed.ledger.reject(length, ids, selector.whose)
-
-            rejected = await self._rejecter.reject(reviewed, plan)
+    async def _reject_hunks(self, selector: Selector, uris: Iterable[DocumentUri], result: Result) -> None:
+        """Of these documents."""
+        chosen = [
+            found for uri in dict.fromkeys(uris) for found in self._selected(replace(selector, uri=uri))
+        ]
+        jobs = [Job(reviewed, _plan(reviewed, hunks, selector)) for reviewed, hunks in chosen]
+        for (reviewed, hunks), rejected in zip(chosen, await self._rejecter.reject(jobs), strict=True):
             stuck = {hunk.id for hunk in rejected.impossible}
-            for i in ids:
-                name = change_id(reviewed.uri, i)
-                if rejected.why or i in stuck:
+            for hunk in hunks:
+                name = change_id(reviewed.uri, hunk.id)
+                if rejected.why or hunk.id in stuck:
                     reason = (
                         rejected.why
                         or "later work by somebody else changed the same lines; reject that first"
@@ -179,23 +194,19 @@ class Review:
                 os.rmdir(folder)
                 made.discard(folder)
 
-    async def _reject_files(self, selector: Selector, result: Result) -> None:
-        """Newest first: a later change of a file is in the way of an earlier one."""
-        await self.files.look()
-        for change in reversed(self._files_selected(selector)):
-            if (
-                change.moved_from
-            ):  # its text is taken back where it is now, and what was made in its place goes first
-                for uri in (change.uri, from_path(change.moved_from)):
-                    await self._reject_hunks(replace(selector, uri=uri), result)
-            why = await self._rejecter.reject_file(self.files, change)
+    async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
+        """None of the rows is in the way of another. The text of a file that was moved is taken back where it is now, and what was made in
+        its place goes first."""
+        moved = [from_path(path) for row in rows if row.moved_from for path in (row.path, row.moved_from)]
+        await self._reject_hunks(selector, moved, result)
+        for change, why in zip(rows, await self._rejecter.reject_files(self.files, rows), strict=True):
             if why:
                 result.impossible.append({"changeId": change.change_id, "reason": why})
             else:
                 result.done.append(change.change_id)
-                for path in (change.path, change.moved_from):
-                    if path:
-                        await self.closed_files.look(from_path(path))
+        await self.closed_files.look(
+            {from_path(path) for row in rows for path in (row.path, row.moved_from) if path}
+        )
 
     def _files_selected(self, selector: Selector) -> list[FileChange]:
         return [
@@ -215,8 +226,8 @@ class Review:
         return {version.author.write for hunk in hunks for version in hunk.versions} | of_files
 
     async def _reviewed(self, writes: set[str], state: Literal["kept", "rejected"]) -> None:
-        for write in writes:
-            await self._journal.finish(write, state)
+        if writes:
+            await self._journal.finish_all(sorted(writes), state)
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
         """Takes back the unreviewed changes of one turn; a running turn is cancelled first."""
@@ -232,9 +243,8 @@ class Review:
 
     def _selected(self, selector: Selector) -> list[tuple[Reviewed, list[Hunk]]]:
         found: list[tuple[Reviewed, list[Hunk]]] = []
-        for reviewed in self._state.ledgers:
-            if selector.uri is not None and reviewed.uri != selector.uri:
-                continue
+        one = None if selector.uri is None else self._state.ledgers.get(selector.uri)
+        for reviewed in self._state.ledgers if selector.uri is None else filter(None, [one]):
             hunks = [
                 h
                 for h in reviewed.ledger.hunks
@@ -245,6 +255,11 @@ class Review:
             if hunks:
                 found.append((reviewed, hunks))
         return found
+
+
+def _plan(reviewed: Reviewed, hunks: Iterable[Hunk], selector: Selector) -> Plan:
+    ids = tuple(hunk.id for hunk in hunks)
+    return lambda length: reviewed.ledger.reject(length, ids, selector.whose)
 
 
 def change_id(uri: DocumentUri, hunk: int) -> str:

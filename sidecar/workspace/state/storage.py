@@ -119,6 +119,11 @@ class Storage:
         """Removes the file unless it changed since it was read; None when it is gone."""
         return await anyio.to_thread.run_sync(disk.remove, file, file.stat)
 
+    async def put(self, path: str, expected: Stat, data: bytes | None) -> Stat | Refusal | None:
+        """Replaces the bytes of the file with this name, or removes it (None), unless it changed since it was in that state. All of it is
+        done in a thread."""
+        return await anyio.to_thread.run_sync(_put, path, expected, data)
+
     def check_writable(self, file: Resolved | Missing, size: int) -> Refusal | None:
         """Why a save of `size` bytes would fail, as far as known. Called before a buffer is changed that will be saved."""
         return disk.check_writable(file, size)
@@ -148,3 +153,12 @@ class Storage:
                     unknown = decoded.kind is Kind.UNDECODABLE and decoded.data.get("encoding") == "utf-8"
                     return OnDisk(found.stat, None, data if unknown else None)
                 return OnDisk(found.stat, normal(decoded.text))
+
+
+def _put(path: str, expected: Stat, data: bytes | None) -> Stat | Refusal | None:
+    with Roots([os.path.dirname(path)]) as roots:
+        file = disk.resolve(roots, path, access="write")
+        if not isinstance(file, Resolved):
+            return file if isinstance(file, Refusal) else Refusal(Kind.NOT_FOUND, f"{path} is gone")
+        with file:
+            return disk.remove(file, expected) if data is None else disk.save(file, data, expected)
