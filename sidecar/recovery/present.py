@@ -7,7 +7,8 @@ respects both). Symbols that the terminal's encoding lacks are replaced by ASCII
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from rich.console import Console
@@ -26,6 +27,8 @@ LINES_AT_MOST = 6
 """The most lines shown of each text in a conflict."""
 NARROW = 76
 """Below this many columns, a file gets its own line."""
+PROGRESS_FROM = 20
+"""Files."""
 PIPE_WIDTH = 10_000
 """Columns when stdout is not a terminal: nothing is wrapped for a program."""
 
@@ -98,6 +101,15 @@ class Screen:
         if len(result.places) > PLACES_AT_MOST:
             self._print(Text(f"    and {len(result.places) - PLACES_AT_MOST} more places", "dim"))
 
+    @contextmanager
+    def progress(self, count: int) -> Generator[Callable[[int], None]]:
+        """Shows on a terminal how many of so many files are done, where they are many. Call what it returns with their number."""
+        if not self.console.is_terminal or count < PROGRESS_FROM:
+            yield lambda done: None
+            return
+        with self.console.status(_progress(0, count)) as shown:
+            yield lambda done: shown.update(_progress(done, count))
+
     def say(self, words: str, style: str = "") -> None:
         self.console.print(Text(words, style), soft_wrap=not self.console.is_terminal)
 
@@ -159,6 +171,10 @@ def when(created: float, now: float) -> str:
     if days == 1:
         return f"yesterday {then:%H:%M}"
     return f"{then:%Y-%m-%d %H:%M}"
+
+
+def _progress(done: int, count: int) -> str:
+    return f"{done} of {count} files; Ctrl-C stops before the next ones"
 
 
 def _words(result: Reverted, *, dry_run: bool) -> Text:

@@ -1,16 +1,20 @@
 """revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
 
 For each file it reverts all writes or none. A revert on the disk is journalled like any write (agent "revert"), so it
-can itself be reverted.
+can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, and their saves side
+by side.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
@@ -18,7 +22,7 @@ from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.journal import Store
-from sidecar.journal.entry import Entry, JournalFailed, Recorded, Texts
+from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, Texts
 from sidecar.recovery import files
 from sidecar.recovery.live import Live
 from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
@@ -27,6 +31,11 @@ AGENT = "revert"
 """The agent in journal entries of reverts."""
 TRIES = 3
 """How often a file that changes while it is examined is examined again."""
+TOGETHER = 64
+"""Files in one transaction of the journal, which are open at the same time."""
+AT_ONCE = 16
+"""Saves that wait for the disk at the same time."""
+T = TypeVar("T")
 
 
 class Outcome(Enum):
@@ -71,15 +80,95 @@ def revert(
     *,
     dry_run: bool = False,
     live: Live | None = None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Generator[Reverted]:
-    """Reverts `writes` file by file. Yields each result as soon as it is known."""
+    """Reverts `writes` file by file. Yields each result as soon as it is known.
+
+    `stopped`: asked now and then; when it returns True, no further file is begun."""
     by_path: dict[str, list[Recorded]] = {}
     for write in sorted(writes, key=lambda write: write.id, reverse=True):
         by_path.setdefault(write.path, []).append(write)
-    for path, of_file in by_path.items():
-        job = _Job(store, path, of_file, session, dry_run)
-        is_open = live is not None and live.has_open(path) and not job.is_whole()
-        yield job.through(live) if live is not None and is_open else job.on_disk()
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for paths in _together(by_path):
+            if stopped():
+                return
+            jobs = [_Job(store, path, by_path[path], session, dry_run) for path in paths]
+            done = {job: job.through(live) for job in jobs if live is not None and job.is_open(live)}
+            done |= _side_by_side(store, threads, [job for job in jobs if job not in done])
+            yield from (done[job] for job in jobs)
+
+
+def _together(paths: Iterable[str]) -> Generator[list[str]]:
+    """In their order. What a folder was made of, and what is in it, are not done at the same time."""
+    these: list[str] = []
+    folders: set[str] = set()
+    for path in paths:
+        above = set(_folders(path))
+        if len(these) == TOGETHER or path in folders or not above.isdisjoint(these):
+            yield these
+            these, folders = [], set()
+        these.append(path)
+        folders |= above
+    if these:
+        yield these
+
+
+def _folders(path: str) -> Generator[str]:
+    while (above := os.path.dirname(path)) != path:
+        yield above
+        path = above
+
+
+def _side_by_side(store: Store, threads: ThreadPoolExecutor, jobs: Sequence[_Job]) -> dict[_Job, Reverted]:
+    """Each job goes on until it has something to be done to its file; what all of them have is journalled together, and done at once."""
+    done: dict[_Job, Reverted] = {}
+    running = {job: job.on_disk() for job in jobs}
+    sent: dict[_Job, Refusal | JournalFailed | None] = dict.fromkeys(jobs)
+    while running:
+        todo: dict[_Job, _ToDo] = {}
+        for job, steps in list(running.items()):
+            try:
+                todo[job] = steps.send(sent[job])
+            except StopIteration as end:
+                done[job] = end.value
+                del running[job]
+        if todo:
+            sent.update(_journalled_and_done(store, threads, todo))
+    return done
+
+
+def _journalled_and_done(
+    store: Store, threads: ThreadPoolExecutor, todo: Mapping[_Job, _ToDo]
+) -> dict[_Job, Refusal | JournalFailed | None]:
+    try:
+        ids = store.begin_all([one.entry for one in todo.values()], [one.takes_back for one in todo.values()])
+    except JournalFailed as failed:
+        return dict.fromkeys(todo, failed)
+    results = dict(zip(todo, threads.map(_ToDo.make, todo.values()), strict=True))
+    ended: dict[EntryState, list[str]] = {"done": [], "failed": []}
+    for entry_id, refusal in zip(ids, results.values(), strict=True):
+        ended["done" if refusal is None else "failed"].append(entry_id)
+    for state, some in ended.items():
+        if some:
+            store.finish_all(some, state)
+    return {**results}
+
+
+@dataclass(frozen=True, slots=True)
+class _ToDo:
+    """A change of one file that is about to be made."""
+
+    entry: Entry
+    takes_back: Sequence[str]
+    do: Callable[[], Refusal | None]
+    """Any thread. Returns None on success."""
+
+    def make(self) -> Refusal | None:
+        return self.do()
+
+
+_Steps: TypeAlias = "Generator[_ToDo, Refusal | JournalFailed | None, T]"
+"""What is to be done, one after another; each is answered with how it went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +194,11 @@ class _Job:
         self._session = session
         self._dry_run = dry_run
 
-    def is_whole(self) -> bool:
+    def is_open(self, live: Live) -> bool:
+        """Whether it is the editor's to revert it."""
+        return live.has_open(self._path) and not self._is_whole()
+
+    def _is_whole(self) -> bool:
         """Whether only the disk can say what is to be put back: no editor has modes, links or removed files."""
         return any(self._store.states(write.id) is not None for write in self._writes)
 
@@ -117,9 +210,9 @@ class _Job:
             self._done(Outcome.PUT_BACK, "in the editor") if why is None else self._done(Outcome.STANDS, why)
         )
 
-    def on_disk(self) -> Reverted:
+    def on_disk(self) -> _Steps[Reverted]:
         try:
-            whole = self._whole()
+            whole = yield from self._whole()
             if whole is not None:
                 return whole
             texts = [self._store.texts(write.id) for write in self._writes]
@@ -128,7 +221,7 @@ class _Job:
                     step = self._step(found, texts)
                     if not isinstance(step, _Step):
                         return step
-                    refusal = None if self._dry_run else self._do(step)
+                    refusal = None if self._dry_run else (yield from self._do(step))
                     if refusal is None:
                         before = None if step.now is None else step.now.text
                         return self._done(step.outcome, texts=Texts(before, step.after))
@@ -138,7 +231,7 @@ class _Job:
         except JournalFailed as failed:
             return self._done(Outcome.STANDS, str(failed))
 
-    def _whole(self) -> Reverted | None:
+    def _whole(self) -> _Steps[Reverted | None]:
         """Takes back what a text does not say all of (modes, links, bytes, removals), newest first; None where a text is left to be taken
         back."""
         done: Outcome | None = None
@@ -150,7 +243,7 @@ class _Job:
                 continue
             if left:
                 return self._done(Outcome.STANDS, "it was changed since; take that back first")
-            outcome = self._put_whole(write, *states)
+            outcome = yield from self._put_whole(write, *states)
             if isinstance(outcome, Reverted):
                 return outcome
             done = outcome if done is None or done is Outcome.ALREADY else done
@@ -161,7 +254,7 @@ class _Job:
 
     def _put_whole(
         self, write: Recorded, before: FileState | None, after: FileState | None
-    ) -> Outcome | Reverted:
+    ) -> _Steps[Outcome | Reverted]:
         root = (
             self._writes[0].root
             if files.is_below(self._path, self._writes[0].root)
@@ -191,9 +284,9 @@ class _Job:
                 "disk",
                 (now, before),
             )
-            entry_id = self._store.begin(entry, takes_back=[write.id])
-            refusal = disk.restore(root, self._path, now, before)
-            self._store.finish(entry_id, "done" if refusal is None else "failed")
+            refusal = _raised(
+                (yield _ToDo(entry, [write.id], partial(disk.restore, root, self._path, now, before)))
+            )
             if refusal is not None:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
@@ -221,7 +314,7 @@ class _Job:
                 outcome = Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
                 return _Step(found, data, now, after, outcome)
 
-    def _do(self, step: _Step) -> Refusal | None:
+    def _do(self, step: _Step) -> _Steps[Refusal | None]:
         """Journals the revert, then changes the disk. Returns None on success."""
         oldest = self._writes[-1]
         encoding, bom = (
@@ -237,16 +330,8 @@ class _Job:
         entry = Entry(
             self._session, AGENT, 1, None, oldest.root, self._path, before, step.after, encoding, bom, "disk"
         )
-        entry_id = self._store.begin(entry, takes_back=[write.id for write in self._writes])
-        match step.found, step.after:
-            case Missing(), _:
-                done = disk.create(step.found, data)
-            case _, None:
-                done = disk.remove(step.found, step.found.stat, before=step.data)
-            case _:
-                done = disk.save(step.found, data, step.found.stat, before=step.data)
-        self._store.finish(entry_id, "failed" if isinstance(done, Refusal) else "done")
-        return done if isinstance(done, Refusal) else None
+        writes = [write.id for write in self._writes]
+        return _raised((yield _ToDo(entry, writes, partial(_put, step, data))))
 
     def _done(
         self,
@@ -257,3 +342,20 @@ class _Job:
     ) -> Reverted:
         ids = tuple(write.id for write in self._writes)
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
+
+
+def _put(step: _Step, data: bytes) -> Refusal | None:
+    match step.found, step.after:
+        case Missing(), _:
+            done = disk.create(step.found, data)
+        case _, None:
+            done = disk.remove(step.found, step.found.stat, before=step.data)
+        case _:
+            done = disk.save(step.found, data, step.found.stat, before=step.data)
+    return done if isinstance(done, Refusal) else None
+
+
+def _raised(answer: Refusal | JournalFailed | None) -> Refusal | None:
+    if isinstance(answer, JournalFailed):
+        raise answer
+    return answer

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from sidecar.core.escape import plain
 from sidecar.journal import Store
@@ -16,9 +20,12 @@ from sidecar.recovery.live import Live
 from sidecar.recovery.revert import Outcome, new_session, revert
 from sidecar.recovery.settle import settle
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
 
 def run(arguments: argparse.Namespace, store: Store | None = None, live: Live | None = None) -> int:
-    """Runs the command and returns its exit code: 1 if something could not be reverted."""
+    """Runs the command and returns its exit code: 1 if something could not be reverted, 130 if it was stopped."""
     if sum(map(bool, (arguments.ids, arguments.turn, arguments.session))) != 1:
         return fail(
             "revert", "give either IDs, or --turn SESSION:N, or --session S (see `acp-sidecar changes`)", 2
@@ -96,14 +103,17 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
     session = new_session()
     results = list[Outcome]()
     changed = False
-    for result in revert(store, writes, session, dry_run=dry_run, live=live):
-        screen.reverted(result, folder, dry_run=dry_run)
-        if dry_run and result.texts is not None:
-            screen.diff(result.texts)
-        results.append(result.outcome)
-        changed |= bool(
-            not dry_run and not result.outcome.is_failure and result.outcome is not Outcome.ALREADY
-        )
+    count = len({write.path for write in writes})
+    with _interrupted() as stopped, screen.progress(count) as show:
+        for result in revert(store, writes, session, dry_run=dry_run, live=live, stopped=stopped):
+            screen.reverted(result, folder, dry_run=dry_run)
+            if dry_run and result.texts is not None:
+                screen.diff(result.texts)
+            results.append(result.outcome)
+            show(len(results))
+            changed |= bool(
+                not dry_run and not result.outcome.is_failure and result.outcome is not Outcome.ALREADY
+            )
     failures = sum(outcome.is_failure for outcome in results)
     if failures:
         screen.say("")
@@ -111,4 +121,31 @@ def _revert(store: Store, writes: Sequence[Recorded], live: Live | None, *, dry_
     if changed:
         screen.say("")
         screen.say(f"To restore it: acp-sidecar revert --session {session}", "dim")
+    if len(results) < count:
+        screen.say("")
+        screen.say(
+            f"Stopped: {count - len(results)} of {count} files were not begun with, and are as they were.",
+            "red",
+        )
+        return INTERRUPTED
     return 1 if failures else 0
+
+
+@contextmanager
+def _interrupted() -> Generator[Callable[[], bool]]:
+    """Returns whether Ctrl-C was pressed. What is under way is brought to its end then; the second press ends the command as usual."""
+    pressed = False
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, before)
+
+    if threading.current_thread() is not threading.main_thread():  # the others cannot be told
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
