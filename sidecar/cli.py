@@ -137,6 +137,12 @@ def _proxy(arguments: argparse.Namespace) -> int:
     return run(agent, os.environ, arguments.name)
 
 
+def _acp(arguments: argparse.Namespace) -> int:
+    from sidecar.attach.run import run
+
+    return run(os.environ, arguments.agent)
+
+
 def _completion(arguments: argparse.Namespace) -> int:
     from sidecar.completion import completions
 
@@ -237,6 +243,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
     proxy.set_defaults(run=_proxy)
+
+    acp = commands.add_parser(
+        "acp",
+        help="an ACP agent for any client: the conversations in your editor",
+        description="Attach an ACP client to the editor that has this folder open. The client lists, loads and drives the conversations there; "
+        "editor and client see the same, and the first answer to a question counts. The editor asks you first.",
+    )
+    acp.add_argument(
+        "--agent", metavar="NAME", help="for new conversations: an agent of your settings (the default one)"
+    )
+    acp.set_defaults(run=_acp)
 
     completion = commands.add_parser(
         "completion",

@@ -17,6 +17,7 @@ from sidecar.acp.agents import HostedAgents
 from sidecar.acp.known import on_path
 from sidecar.acp.offers import Offers
 from sidecar.approvals import Approvals
+from sidecar.attach.attached import Attached
 from sidecar.audit import AuditLog
 from sidecar.bridge import VARIABLE
 from sidecar.bridge.methods import methods
@@ -120,7 +121,7 @@ class Connection:
             table,
             folder_paths(server.folders),
             self._bridge_id,
-            each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace)),
+            each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace), Attached(workspace)),
             longest_text=settings.max_file_bytes,
         )
         self._tasks.start_soon(self._bridge.run)

@@ -29,6 +29,23 @@ def find_all(cwd: str, env: Mapping[str, str]) -> Iterator[Client]:
     yield from _connected([*ranked, *others])
 
 
+def serving(cwd: str, env: Mapping[str, str]) -> Client | None:
+    """A connection to the sidecar that has this folder open; None where none does. Raises ConnectionError where one does, and does
+    not answer: what the user sees is there, and not on the disk."""
+    busy: Unreachable | None = None
+    entries = containing(os.path.realpath(cwd), env)
+    # the one that started us is meant
+    for entry in sorted(entries, key=lambda entry: entry.id != env.get(VARIABLE)):
+        try:
+            return Client.connect(entry)
+        except Unreachable as error:
+            if not registry.sweep_one(Path(entry.socket).parent, entry.id):
+                busy = error
+    if busy is not None:
+        raise ConnectionError(f"the acp-sidecar that has {cwd} open is busy: {busy}; try again")
+    return None
+
+
 def containing(path: str, env: Mapping[str, str]) -> list[Entry]:
     """The sidecars with a root that contains this real path, or is it: the deepest first, the newest among equals. Whether they still run is
     not looked at."""

@@ -6,16 +6,14 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import anyio.to_thread
 
-from sidecar.bridge import VARIABLE, registry
 from sidecar.bridge.calling import Calling
-from sidecar.bridge.client import Client, Unreachable
 from sidecar.bridge.entry import Entry
-from sidecar.bridge.finding import containing
+from sidecar.bridge.finding import containing, serving
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.bridge.server import Method, Refused
 from sidecar.proxy.conversations import SessionFolders
@@ -33,7 +31,7 @@ class Hosts:
         self._disks: dict[SessionFolders, _Folders] = {}
 
     async def find(self, folders: SessionFolders) -> Host:
-        client = await anyio.to_thread.run_sync(_connected, folders.cwd, self._env)
+        client = await anyio.to_thread.run_sync(serving, folders.cwd, self._env)
         if client is not None:
             return _Live(Pipelined(client))
         disk = self._disks.get(folders)
@@ -57,23 +55,6 @@ class Hosts:
     async def aclose(self) -> None:
         for disk in self._disks.values():
             await disk.aclose()
-
-
-def _connected(cwd: str, env: Mapping[str, str]) -> Client | None:
-    """None where none runs. Raises ConnectionError where one does, and does not answer: what the user sees is there, and not on the disk."""
-    busy: Unreachable | None = None
-    entries = containing(os.path.realpath(cwd), env)
-    for entry in sorted(
-        entries, key=lambda entry: entry.id != env.get(VARIABLE)
-    ):  # the one that started us is meant
-        try:
-            return Client.connect(entry)
-        except Unreachable as error:
-            if not registry.sweep_one(Path(entry.socket).parent, entry.id):
-                busy = error
-    if busy is not None:
-        raise ConnectionError(f"the acp-sidecar that has {cwd} open is busy: {busy}; try again")
-    return None
 
 
 def _of_folder(cwd: str, env: Mapping[str, str]) -> list[Entry]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from sidecar.acp import process
 from sidecar.acp.limits import Ladder
@@ -25,8 +23,8 @@ from sidecar.proxy.naming import name_of
 from sidecar.proxy.relay import LONGEST, TooLong, relay
 from sidecar.proxy.serving import Serving
 from sidecar.proxy.streams import Input
+from sidecar.proxy.waiting import any_of, cancelled, first, signals
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if sys.platform != "win32" else ()
 LAST_WORDS = 2.0
 """Seconds in which an agent whose client has gone may still say something and end by itself."""
 IN_CHAIN = "agent"
@@ -70,17 +68,17 @@ def fail(words: str, code: int = 1) -> int:
 async def _chain(streams: tuple[int, int], env: Mapping[str, str], name: str) -> int:
     source, sink = Input(streams[0]), PipeWriter(streams[1])
     serving = Serving(name, env, sink, NONE)
-    stopped = _signals()
+    stopped = signals()
     relaying = asyncio.ensure_future(relay(source, sink, Chain(serving.passing).passes))
     try:
-        await _any(relaying, stopped)
+        await any_of(relaying, stopped)
         if stopped.done():
             return 128 + stopped.result()
         await serving.answered()
-        await _first(sink.flush(), stopped, seconds=LAST_WORDS)
+        await first(sink.flush(), stopped, seconds=LAST_WORDS)
         return _too_long((relaying, "the conductor")) or 0
     finally:
-        await _cancelled(relaying)
+        await cancelled(relaying)
         await serving.aclose()
         source.close()
         sink.close()
@@ -97,43 +95,29 @@ async def _agent(
     source, sink = Input(streams[0]), PipeWriter(streams[1])
     quirks = quirks_of(name, AgentCommand(argv[0], tuple(argv[1:])))
     serving = Serving(name or name_of(argv), env, agent.stdin, quirks)
-    stopped, ladder = _signals(), Ladder()
+    stopped, ladder = signals(), Ladder()
     to_agent = asyncio.ensure_future(relay(source, agent.stdin, serving.passing.from_client))
     to_client = asyncio.ensure_future(relay(agent.stdout, sink, serving.passing.from_agent))
     try:
-        await _any(to_agent, to_client, stopped)
+        await any_of(to_agent, to_client, stopped)
         if not stopped.done() and not to_client.done():  # the client has gone
-            await _first(agent.stdin.flush(), stopped, seconds=LAST_WORDS)
+            await first(agent.stdin.flush(), stopped, seconds=LAST_WORDS)
             agent.stdin.close()
             ladder = Ladder(close_input=0.0)  # it has had its time
-            await _any(to_client, stopped, seconds=LAST_WORDS)
+            await any_of(to_client, stopped, seconds=LAST_WORDS)
         if to_client.done() and not stopped.done():
-            await _any(agent.exited, stopped, seconds=LAST_WORDS)
-            await _first(sink.flush(), stopped, to_agent)
+            await any_of(agent.exited, stopped, seconds=LAST_WORDS)
+            await first(sink.flush(), stopped, to_agent)
         if stopped.done():
             return 128 + stopped.result()
         too_long = _too_long((to_agent, "the client"), (to_client, name or argv[0]))
         return too_long if too_long is not None else _code(agent)
     finally:
-        await _cancelled(to_agent, to_client)
+        await cancelled(to_agent, to_client)
         await agent.stop(ladder)
         await serving.aclose()
         source.close()
         sink.close()
-
-
-def _signals() -> asyncio.Future[int]:
-    """The first that came."""
-    loop = asyncio.get_running_loop()
-    stopped: asyncio.Future[int] = loop.create_future()
-
-    def stop(number: int) -> None:
-        if not stopped.done():
-            stopped.set_result(number)
-
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop, number)
-    return stopped
 
 
 def _code(agent: AgentProcess) -> int:
@@ -148,22 +132,3 @@ def _too_long(*relays: tuple[asyncio.Future[None], str]) -> int | None:
         if relaying.done() and isinstance(relaying.exception(), TooLong):
             return fail(f"{who} sent a line of more than {LONGEST} bytes")
     return None
-
-
-async def _first(
-    work: Coroutine[Any, Any, None], *others: asyncio.Future[Any], seconds: float | None = None
-) -> None:
-    """Until one of them is done; `work` does not go on then."""
-    task = asyncio.ensure_future(work)
-    await _any(task, *others, seconds=seconds)
-    task.cancel()
-
-
-async def _any(*futures: asyncio.Future[Any], seconds: float | None = None) -> None:
-    await asyncio.wait(futures, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

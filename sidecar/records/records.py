@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sidecar.core.json_types import Json
 from sidecar.records import entries
@@ -27,9 +27,16 @@ WAITING = 4096
 """The most writes that wait for the thread. Beyond that, entries are left out."""
 
 
-_Work = About | frozenset[str] | tuple[str, Entry] | str
+class _Reading(NamedTuple):
+    """What is read where it stands among the writes: with all that was recorded before it, and nothing that came later."""
+
+    session_id: str
+    found: Future[tuple[About, Sequence[Entry]] | None]
+
+
+_Work = About | frozenset[str] | tuple[str, Entry] | str | _Reading
 """A session's description · a check of how many records there are, except for these sessions · an entry of a session ·
-a session to delete.
+a session to delete · one to read.
 """
 
 
@@ -160,11 +167,17 @@ class Records:
         """All records on this machine, most recently used first."""
         return await self._run(self._folder.abouts)
 
-    async def read(self, session_id: str) -> tuple[About, Sequence[Entry]] | None:
+    def read(self, session_id: str) -> Awaitable[tuple[About, Sequence[Entry]] | None]:
+        """With everything that was recorded until this returns, and nothing later: who listens from then on misses nothing and hears
+        nothing twice."""
         one = self._open.get(session_id)
         if one is not None:
             self._flush(one)
-        return await self._run(self._folder.read, session_id)
+        reading = _Reading(session_id, Future())
+        self._waiting.append(reading)
+        if not self._writing:
+            self._start_writing()
+        return asyncio.wrap_future(reading.found)
 
     async def delete(self, session_id: str) -> bool:
         """Deletes a record. Returns whether there was one. If the session is open, its next prompt starts a new record."""
@@ -249,6 +262,9 @@ class Records:
         """
         while self._waiting:
             work = self._waiting.popleft()
+            if isinstance(work, _Reading):
+                self._read(work)
+                continue
             try:
                 match work:
                     case About():
@@ -267,6 +283,14 @@ class Records:
                 self._complain(error.strerror or "the disk refuses")
             except Exception:
                 log.exception("a session could not be recorded")
+
+    def _read(self, reading: _Reading) -> None:
+        if not reading.found.set_running_or_notify_cancel():
+            return
+        try:
+            reading.found.set_result(self._folder.read(reading.session_id))
+        except Exception as error:  # noqa: BLE001 - it is raised where it is awaited
+            reading.found.set_exception(error)
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
         """Runs a function in the thread, after everything recorded before."""
@@ -295,7 +319,9 @@ class NoRecords(Records):
 
 
 def _entry_of(work: _Work, session_id: str) -> Entry | None:
-    return work[1] if isinstance(work, tuple) and work[0] == session_id else None
+    if isinstance(work, _Reading) or not isinstance(work, tuple):
+        return None
+    return work[1] if work[0] == session_id else None
 
 
 def _update(entry: Entry) -> Json:

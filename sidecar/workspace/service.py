@@ -54,6 +54,7 @@ from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.resolving import Resolver, Take
 from sidecar.workspace.review.review import Review
 from sidecar.workspace.sessions.agent_tools import AgentTools
+from sidecar.workspace.sessions.audience import Audience, Listener
 from sidecar.workspace.sessions.commands import Commands
 from sidecar.workspace.sessions.conversations import Conversations
 from sidecar.workspace.sessions.guests import Guests
@@ -90,6 +91,8 @@ class Workspace:
         records: Records | None = None,
         watch: Watch | None = None,
     ) -> None:
+        self.audience = Audience(editor)
+        editor = self.audience.editor
         self.state = State(settings, storage)
         self.state.overlay.lf_lines = editor.capabilities.lf_lines
         self.state.overlay.in_any_order = editor.capabilities.in_any_order
@@ -226,9 +229,14 @@ class Workspace:
         return await self._opening.open(session)
 
     def start_prompt(
-        self, session_id: str | None, blocks: Sequence[Json], context: Sequence[Mention] = ()
+        self,
+        session_id: str | None,
+        blocks: Sequence[Json],
+        context: Sequence[Mention] = (),
+        *,
+        by: Listener | None = None,
     ) -> tuple[str, int, Awaitable[Outcome]]:
-        """Starts a turn and returns at once: session, turn, and an awaitable of its outcome.
+        """Starts a turn and returns at once: session, turn, and an awaitable of its outcome. `by`: who prompts, if not the editor.
 
         Without a session the default agent's newest one is used, or one is opened as part of the turn."""
         session = self._session(session_id) or self._opening.prepare(None)
@@ -245,6 +253,7 @@ class Workspace:
 
         turn, outcome = self._turns.start(session, prepare)
         self._records.prompt(session.id, turn, blocks)
+        self.audience.prompted(session.id, blocks, by)
         self._disk_watch.turn_began(session)
         return session.id, turn, outcome
 
@@ -286,6 +295,11 @@ class Workspace:
         self._records.reference(session.id, self._agents.reference(session.id))
         self._records.end(session.id, outcome)
 
+    def has_session(self, session_id: str) -> bool:
+        """Whether it is open, and no guest's."""
+        session = self.state.sessions.get(session_id)
+        return session is not None and not session.guest
+
     # Sessions: see conversations.py for what the methods promise
 
     async def list_sessions(self, agent: str | None = None, everywhere: bool = False) -> Sequence[Json]:
@@ -304,11 +318,26 @@ class Workspace:
     async def transcript(self, session_id: str) -> Json:
         return await self._conversations.transcript(session_id)
 
-    async def set_mode(self, session_id: str, mode_id: str) -> Json:
-        return await self._conversations.set_mode(self._named(session_id), mode_id)
+    async def history(self, listener: Listener, session_id: str) -> Sequence[Json]:
+        """What was said in an open session until now, as session updates. From now on, which is before anything is awaited, `listener` has
+        to hear it."""
+        history = self._conversations.history(session_id)
+        self.audience.came(listener, session_id)
+        return await history
 
-    async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
-        return await self._conversations.set_config_option(self._named(session_id), config_id, value)
+    async def set_mode(self, session_id: str, mode_id: str, by: Listener | None = None) -> Json:
+        modes = await self._conversations.set_mode(self._named(session_id), mode_id)
+        mode = {"sessionUpdate": "current_mode_update", "currentModeId": modes.get("currentModeId")}
+        self.audience.chose(session_id, mode, by)
+        return modes
+
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool, by: Listener | None = None
+    ) -> Sequence[Json]:
+        options = await self._conversations.set_config_option(self._named(session_id), config_id, value)
+        update = {"sessionUpdate": "config_option_update", "configOptions": list(options)}
+        self.audience.chose(session_id, update, by)
+        return options
 
     async def authenticate(self, agent: str, method_id: str | None = None, finished: bool = False) -> Json:
         return await self._conversations.authenticate(agent, method_id, finished)

@@ -20,6 +20,7 @@ LAYERS = [
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
     {"proxy"},  # made of several doors
+    {"attach"},
     {"connection", "alone", "doctor", "setup", "connect", "completion"},
     {"cli"},
     {"__main__"},

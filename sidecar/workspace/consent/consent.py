@@ -159,16 +159,16 @@ class Consent:
             self._audit.record("offer", session=session.id, server=name, argv=argv, answer=answer)
             return answer in ("allow", "always")
 
-    async def to_admit(self, session: Session, *, again: bool) -> bool | None:
+    async def to_admit(self, session: Session, *, again: bool, wants: str = "") -> bool | None:
         """Whether a guest may work in its folders; None when the user gave no answer. `again`: they stopped it, so that an earlier yes
-        does not count."""
+        does not count. `wants`: what it wants to do there, if not read and change files."""
         folders = tuple(dict.fromkeys(root.path for root in session.roots.roots))
         subject = _admission(session.agent, folders)
         if not again and self._approvals.knows(subject):
             return True
         does = "read files" if self._state.settings.writes == "deny" else "read and change files"
         where = shorten(", ".join(map(_quoted, folders)), SHOWN_WHOLE)
-        words = f"{escape(session.agent)} wants to {does} in {where}."
+        words = f"{escape(session.agent)} wants to {wants or does} in {where}."
         why = "you stopped it" if again else "it was not started from here"
         options = ADMIT_OPTIONS[:-1] if again or len(where) > SHOWN_WHOLE else ADMIT_OPTIONS
         details = {"target": folders[0]}

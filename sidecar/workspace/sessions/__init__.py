@@ -1,6 +1,7 @@
 """Conversations with agents: opened, prompted, continued, guests'; commands they run; tools they are given.
 
 agent_tools.py      AgentTools: what a session's tools ask for beside reads and writes
+audience.py         Audience: who else sees and drives the conversations: clients that are attached beside the editor
 commands.py         Commands: whether an agent's command may run now, and what has to be on the disk before it does
 conversations.py    Conversations: lists, reopens, reads and deletes current and earlier sessions; sets their modes and options; handles logins
 editor_context.py   EditorContext: what the user has selected, and the problems that the editor shows, as far as the editor tells

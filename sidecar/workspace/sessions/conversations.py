@@ -198,6 +198,16 @@ class Conversations:
         self._listed.pop(session_id, None)
         return {"deleted": [session_id], "kept": []}
 
+    def history(self, session_id: str) -> Awaitable[Sequence[Json]]:
+        """What the record says until now: until this returns, not until it is awaited."""
+        reading = self._records.read(session_id)
+
+        async def updates() -> list[Json]:
+            found = await reading
+            return [update for entry in (found[1] if found is not None else ()) for update in _shown(entry)]
+
+        return updates()
+
     async def transcript(self, session_id: str) -> Json:
         """The sidecar's own record; empty if only the agent has the conversation. Raises AgentFailed if there is no such session."""
         listed = self._listed.get(session_id)

@@ -37,6 +37,8 @@ class _Guest:
     session: Session
     allowed: bool | None
     """None: the next call asks."""
+    wants: str
+    """In the question; "": it is the usual."""
     line: anyio.Lock = field(default_factory=anyio.Lock)
     """In which calls wait for the user's answer: they are carried out in the order in which they came."""
     came: int = 0
@@ -68,9 +70,12 @@ class Guests:
         self._folders = folders
         self._guests: dict[str, _Guest] = {}
 
-    def open(self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False) -> str:
+    def open(
+        self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False, wants: str = ""
+    ) -> str:
         """The id of a new session. `agent`: the name it is shown by. `folder`: where it works, absolute; if that is in none of the editor's
-        folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. Raises AgentFailed."""
+        folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. `wants`: as in
+        Consent.to_admit. Raises AgentFailed."""
         folders = [*self._folders()]
         if not folders:
             raise AgentFailed("refused", "the editor has no folder open")
@@ -92,12 +97,17 @@ class Guests:
             guest=True,
         )
         self._state.sessions.add(session)
-        self._guests[session_id] = _Guest(session, allowed)
+        self._guests[session_id] = _Guest(session, allowed, wants)
         return session_id
 
     def session(self, session_id: str) -> Session:
         """The open session of a guest."""
         return self._guests[session_id].session
+
+    def is_let_in(self, session_id: str) -> bool:
+        """Whether the user has said yes, and has not stopped it since."""
+        guest = self._guests.get(session_id)
+        return guest is not None and guest.allowed is True and guest.session.alive
 
     async def admitted(self, session_id: str) -> Refusal | None:
         """Why nothing is done for a guest; None once the user has let it in. They are asked, and waited for, as in `call`; those that wait go on
@@ -177,7 +187,7 @@ class Guests:
 
     async def _ask(self, guest: _Guest, answered: anyio.Event) -> None:
         try:
-            allowed = await self._consent.to_admit(guest.session, again=guest.stopped)
+            allowed = await self._consent.to_admit(guest.session, again=guest.stopped, wants=guest.wants)
             guest.allowed = allowed
             guest.stopped = guest.stopped and allowed is None
         finally:

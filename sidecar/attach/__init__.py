@@ -1,0 +1,14 @@
+"""`acp-sidecar acp`: an ACP agent on stdio for any client, which attaches to the running sidecar of its folder and drives the sessions there.
+
+    run.py       run: from start to end: streams, signals, the exit code
+    front.py     Front: the agent that the client sees
+
+In the sidecar:
+
+    attached.py  Attached: what an attached client may call over the bridge, and what it is told
+    inbox.py     Inbox: what it is told, until it asks for it: in order, with a bound
+    asking.py    a question as ACP has it
+
+Who is told what, and whose answer counts, is decided in workspace/sessions/audience.py. The user is asked before anything is told, as for any
+guest (workspace/sessions/guests.py).
+"""

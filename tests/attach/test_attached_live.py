@@ -1,0 +1,104 @@
+"""Clients attached to a real sidecar over its real pipes: what they see and drive is what the editor has."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tests.attach.attached import Client, an_editor, clients
+from tests.proxy.talk import processes
+
+pytestmark = processes
+
+
+async def test_two_clients_and_the_editor_share_a_conversation(tmp_path: Path) -> None:
+    """Each prompts once. Everybody has the same text in the end: the clients by updates, the second by loading, the editor as ever."""
+    first, second, third = ([{"say": f"answer {n}. "}] for n in range(3))
+    async with (
+        an_editor(tmp_path, first, second, third) as product,
+        clients(tmp_path / "ws", 2) as (one, two),
+    ):
+        session = await one.new()
+        assert (await one.prompt(session, "from one"))["result"] == {"stopReason": "end_turn"}
+        listed = (await two.ask("session/list"))["result"]["sessions"]
+        assert [(row["sessionId"], row["title"]) for row in listed] == [(session, "from one")]
+        assert "result" in await two.load(session)
+        assert (two.texts("user"), two.texts()) == ("from one", "answer 0. ")
+        assert (await two.prompt(session, "from two"))["result"] == {"stopReason": "end_turn"}
+        await one.until(lambda: "answer 1" in one.texts())
+        assert one.texts("user") == "from two"
+        await product.prompt(session, "from the editor")
+        for client in (one, two):
+            await client.until(lambda client=client: "answer 2" in client.texts())
+            assert client.texts() == "answer 0. answer 1. answer 2. "
+            assert client.texts("user").endswith("from the editor")
+        assert product.said({"sessionId": session}) == "answer 0. answer 1. answer 2. "
+        asked = [q.text for q in product.questions if "(attached)" in q.text]
+        assert len(asked) == 2, "each client was asked about once"
+        assert "take part in your conversations" in asked[0]
+
+
+async def test_a_conversation_that_is_not_open_is_opened_again(tmp_path: Path) -> None:
+    async with an_editor(tmp_path, [{"say": "said"}]) as product:
+        session = (await product.session("robot"))["sessionId"]
+        await product.prompt(session, "go")
+        await product.execute("sidecar.closeSession", {"sessionId": session})
+        async with clients(tmp_path / "ws", 1) as (client,):
+            assert "result" in await client.load(session)
+            assert (client.texts("user"), client.texts()) == ("go", "said")
+            assert (await client.prompt(session))["result"] == {"stopReason": "end_turn"}
+
+
+async def test_a_clients_cancel_is_a_stop_and_its_end_is_none(tmp_path: Path) -> None:
+    steps = [{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
+    async with an_editor(tmp_path, steps) as product, clients(tmp_path / "ws", 2) as (one, two):
+        session = await one.new()
+        await two.load(session)
+        running = asyncio.ensure_future(one.prompt(session))
+        await two.until(lambda: "begun" in two.texts())
+        await one.hang_up()
+        running.cancel()
+        status = await product.execute("sidecar.status")
+        assert [row["running"] for row in status["sessions"] if row["sessionId"] == session] == [True]
+        two.tell("session/cancel", {"sessionId": session})
+        await product.wait_for(lambda: product.turns)
+        assert product.turns[-1]["stopReason"] == "cancelled"
+
+
+async def test_without_the_users_yes_nothing_is_told(tmp_path: Path) -> None:
+    def no(text: str, titles: object) -> str:
+        return "Do not allow it"
+
+    async with an_editor(tmp_path, [{"say": "secret"}], answer=no) as product:
+        session = (await product.session("robot"))["sessionId"]
+        await product.prompt(session)
+        async with clients(tmp_path / "ws", 1) as (client,):
+            for answer in (
+                await client.ask("session/list"),
+                await client.load(session),
+                await client.prompt(session),
+                await client.ask("session/new", {"cwd": str(client.cwd), "mcpServers": []}),
+            ):
+                assert "did not allow" in answer["error"]["message"]
+            assert client.asked == []
+
+
+async def test_without_a_sidecar_it_says_what_to_do(tmp_path: Path) -> None:
+    async with Client(tmp_path) as client:
+        error = (await client.hello())["error"]
+        assert str(tmp_path) in error["message"]
+        assert "open this folder" in error["message"]
+        assert await client.hang_up() == 0
+
+
+async def test_when_the_editor_ends_the_client_is_told(tmp_path: Path) -> None:
+    steps = [{"say": "begun"}, {"never": True}]
+    async with an_editor(tmp_path, steps) as product, clients(tmp_path / "ws", 1) as (client,):
+        session = await client.new()
+        running = asyncio.ensure_future(client.prompt(session))
+        await client.until(lambda: "begun" in client.texts())
+        await product.stop(60)
+        answer = await running
+        assert "error" in answer or answer["result"] == {"stopReason": "cancelled"}
+        assert await client.ended() == 1
+        assert b"has ended" in client.errors
