@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from sidecar.core.json_types import JsonDict
 from tests.gates.product import COMMAND, Answer, Product, a_product
 from tests.proxy.talk import Message, Talk
 from tests.proxy.test_live import until_it_can_be_found, yes
@@ -49,12 +50,16 @@ class Client(Talk):
 
 @asynccontextmanager
 async def an_editor(
-    tmp_path: Path, *turns: Sequence[Message], answer: Answer = yes, **options: Any
+    tmp_path: Path,
+    *turns: Sequence[Message],
+    answer: Answer = yes,
+    script: Message | None = None,
+    **options: Any,
 ) -> AsyncGenerator[Product]:
-    """With an agent "robot" that does these steps, one list for each prompt, in `tmp_path/ws`."""
+    """With an agent "robot" that does these steps, one list for each prompt, in `tmp_path/ws`. `script`: what else it does."""
     folder = tmp_path / "ws"
     folder.mkdir(exist_ok=True)
-    scripts = {"robot": {"turns": [list(turn) for turn in turns]}}
+    scripts = {"robot": {**(script or {}), "turns": [list(turn) for turn in turns]}}
     async with a_product(folder, scripts, answer=answer, scripts_in=tmp_path, **options) as product:
         await until_it_can_be_found(folder)
         yield product
@@ -73,3 +78,18 @@ async def clients(folder: Path, count: int, *options: str) -> AsyncGenerator[lis
         finally:
             for client in made:
                 await client.__aexit__()
+
+
+class Waiting(Product):
+    """Its user lets clients attach at once, and answers other questions when told to."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.asked: list[asyncio.Future[object]] = []
+        """Questions of agents, as they came: done when answered, cancelled when withdrawn."""
+
+    def ask(self, params: JsonDict) -> object:
+        if "(attached)" in params["message"]:
+            return super().ask(params)
+        self.asked.append(asyncio.get_running_loop().create_future())
+        return self.asked[-1]
