@@ -332,3 +332,27 @@ def test_permissions_are_the_same_whoever_built_it(tmp_path: Path) -> None:
     BUILD.even(tmp_path)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
     assert modes == ({"a": 0o755, "b": 0o644} if os.name == "posix" else modes)
+
+
+@pytest.mark.parametrize(("argument", "options"), [([], ()), (["--unsearched"], BUILD.UNSEARCHED)])
+def test_only_a_test_leaves_out_the_search_for_secrets(
+    argument: list[str], options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def build(target: str, *more: str) -> Path:
+        told.append(more)
+        return BUILD.ROOT / "pyproject.toml"
+
+    monkeypatch.setattr(BUILD, "build", build)
+    monkeypatch.setattr(BUILD, "run", lambda *_, **__: None)
+    monkeypatch.setattr(BUILD, "EXTENSION", tmp_path)
+    (tmp_path / "node_modules").mkdir()
+    monkeypatch.setattr("shutil.which", lambda _: "node")
+    monkeypatch.setattr("sys.argv", ["build_vsix.py", *argument])
+    assert BUILD.main() == 0
+    assert told == [options]
+    for name in ("Makefile", "scripts/release.py", ".github/workflows"):
+        path = BUILD.ROOT / name
+        files = path.iterdir() if path.is_dir() else [path]
+        assert not any("--unsearched" in file.read_text("utf-8") for file in files)
