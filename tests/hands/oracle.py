@@ -78,11 +78,25 @@ class Oracle:
     def typed(self, name: str, text: str) -> None:
         self.file(name).required |= tokens(text)
 
-    def stepped(self, name: str, before: str | None, after: str | None) -> None:
-        """The person did something (an undo, say) that led from one text to the other; or a program did, on the disk."""
+    def settled(self) -> int:
+        """How many deeds have an answer: those after them are under way, or to come."""
+        deeds = self.deeds()
+        return len(deeds) - bool(deeds and deeds[-1].answer is None)
+
+    def _meanwhile(self, name: str, since: int | None, after: str | None) -> set[str]:
+        """The agent's tokens that may have come after the person's step began and have gone with it: its text `before` does not have them."""
+        path = str(self._folder / name)
+        late = [] if since is None else self.deeds()[since:]
+        return {token for deed in late if deed.path == path for token in deed.brings} - tokens(after)
+
+    def stepped(self, name: str, before: str | None, after: str | None, since: int | None = None) -> None:
+        """The person did something (an undo, say) that led from one text to the other; or a program did, on the disk. `since`: what was
+        `settled` when the person began."""
         file, was, now = self.file(name), self._all_of(name, before), self._all_of(name, after)
         file.taken |= was - now
-        file.rejected |= {token for token in was - now if token[0] == "a"}
+        file.rejected |= {token for token in was - now if token[0] == "a"} | self._meanwhile(
+            name, since, after
+        )
         came = tokens(after) - tokens(before)
         file.taken -= came
         file.rejected -= came
@@ -96,10 +110,12 @@ class Oracle:
         known = self.file(name).required | brought
         return tokens(text) | {token for token in known if not characters_lost(token, text)}
 
-    def rejected(self, name: str, before: str | None, after: str | None) -> None:
-        """The person took the agent's work back: that takes nothing of their own."""
+    def rejected(self, name: str, before: str | None, after: str | None, since: int | None = None) -> None:
+        """The person took the agent's work back: that takes nothing of their own. `since` is as in `stepped`."""
         file, was, now = self.file(name), tokens(before), tokens(after)
-        file.rejected |= {token for token in was - now if token[0] == "a"}
+        file.rejected |= {token for token in was - now if token[0] == "a"} | self._meanwhile(
+            name, since, after
+        )
         file.taken -= {token for token in now - was if is_persons(token)}
 
     def kept(self, name: str, text: str | None) -> None:

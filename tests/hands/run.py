@@ -130,14 +130,14 @@ class _Run:
                 editor.save()
             case "undo" | "redo":
                 for _ in range(step.count):
-                    before = editor.text(path)
+                    since, before = oracle.settled(), editor.text(path)
                     editor.undo() if step.kind == "undo" else editor.redo()
-                    oracle.stepped(name, before, editor.text(path))
+                    oracle.stepped(name, before, editor.text(path), since)
             case "close":
-                before = editor.text(path)
+                since, before = oracle.settled(), editor.text(path)
                 if before is not None:
                     editor.close(path)
-                    oracle.stepped(name, before, self.disk(name))
+                    oracle.stepped(name, before, self.disk(name), since)
             case "open":
                 editor.open(path)
             case "split":
@@ -172,6 +172,7 @@ class _Run:
         self.oracle.stepped(step.name, was, now)
 
     def take_back(self, step: Step) -> None:
+        since = self.oracle.settled()
         before = {name: self.text(name) for name in self.plan.files}
         if step.kind == "reject":
             self.editor.command("sidecar.reject", {"all": True})
@@ -183,7 +184,7 @@ class _Run:
             which = {"sessionId": newest["sessionId"], "turn": newest["turn"]}
             self.editor.command("sidecar.revertTurn", which)
         for name, was in before.items():
-            self.oracle.rejected(name, was, self.text(name))
+            self.oracle.rejected(name, was, self.text(name), since)
 
     def wait_for_turn(self) -> None:
         eventually(

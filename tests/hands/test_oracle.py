@@ -86,6 +86,19 @@ def test_a_rejection_takes_nothing_of_the_persons(oracle: Oracle, tmp_path: Path
     assert faults(oracle, "l1x\n") == [("lost", 3)]
 
 
+@pytest.mark.parametrize("step", ["rejected", "stepped"])
+def test_a_write_may_land_while_the_person_takes_back(oracle: Oracle, tmp_path: Path, step: str) -> None:
+    """It was under way when they began: neither the text before has it nor the one after."""
+    did(oracle, tmp_path, after="l1x\nu2x\na9x\n")  # done before they began
+    did(oracle, tmp_path, answer=None)
+    since = oracle.settled()
+    assert since == 1
+    did(oracle, tmp_path)
+    getattr(oracle, step)("a.txt", "l1x\nu2x\n", "l1x\nu2x\n", since)
+    (problem,) = oracle.verdict("a.txt", "l1x\nu2x\n")
+    assert problem.what == "a9x was answered with success and is not in a.txt"
+
+
 def test_answered_with_success_and_not_there(oracle: Oracle, tmp_path: Path) -> None:
     did(oracle, tmp_path)
     assert faults(oracle, "l1x\nu2x\n") == [("answer", 1)]
