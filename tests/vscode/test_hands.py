@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.hands.report import MUST_BE_ZERO
 from tests.hands.run import play
-from tests.hands.vscode import VSCode, machine
-from tests.vscode.code_server import CodeServer
-from tests.vscode.conftest import OpenWindow
+from tests.hands.vscode import SETTINGS, VSCode, machine
+from tests.vscode.conftest import Configure, approve
+from tests.vscode.window import Window
 
 RUNS = 2
 """Each takes most of a minute so far, which is far too long for more of them here."""
@@ -19,19 +18,17 @@ STEPS = 6
 
 
 @pytest.mark.slow
-def test_nothing_typed_is_lost_or_written_twice(
-    start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
-) -> None:
+def test_nothing_typed_is_lost_or_written_twice(window: Window, configure: Configure, tmp_path: Path) -> None:
     log = tmp_path / "agent.log"
-    server = start_code_server(machine=machine(log))
-    root = server.folder / "ws"
-    window = open_window(root, server)
-    window.until_server_runs()
+    approve(window.server, machine(log))
+    configure(machine(log))
+    folders = [window.folder / f"run{seed}" for seed in range(RUNS)]
     reports = []
-    for seed in range(RUNS):
-        folder = root / f"run{seed}"
+    for seed, folder in enumerate(folders):
         folder.mkdir()
         reports.append(play(VSCode(window), seed, STEPS, folder, log))
+    # What the runs have set is named, so that the next test gets the window's own settings
+    window.configure({name: values[0] for name, values in SETTINGS.items()})
     wrong = [p for report in reports for p in report.problems if p.fault in MUST_BE_ZERO]
     assert not wrong, "\n".join(map(str, reports))
     assert sum(report.typed for report in reports) > 5
