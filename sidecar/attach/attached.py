@@ -145,9 +145,7 @@ class Attached:
         self._dropped = words
         self._heard.clear()
         self._inbox.clear()
-        asyncio.get_running_loop().call_soon(
-            self._service.audience.leave, self
-        )  # it may be telling all of us
+        self._service.audience.leave(self)
 
     # what it calls
 

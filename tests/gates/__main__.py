@@ -169,6 +169,12 @@ GATES = (
         "tests/gates/test_held_bytes.py::test_the_gate_can_fail",
     ),
     Gate(
+        "attached",
+        ["tests/gates/test_attached.py"],
+        "0 wrong answers, 0 heard by strangers",
+        "tests/gates/test_attached.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "loop_time",
         ["tests/gates/test_loop_time.py"],
         "a message < 20 ms of the loop",
