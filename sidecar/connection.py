@@ -30,7 +30,7 @@ from sidecar.core.uri import DocumentUri, normalise, to_path
 from sidecar.demo.command import DEMO_AGENT
 from sidecar.disk.watching import FolderWatch
 from sidecar.journal import SqliteJournal
-from sidecar.lsp.commands import Commands
+from sidecar.lsp.commands import Commands, prompt_text
 from sidecar.lsp.conflicts import ConflictFeatures
 from sidecar.lsp.editor import LspEditor
 from sidecar.lsp.features import Features
@@ -74,6 +74,8 @@ class Connection:
         self._bridge_id = new_id()
         self.on_conflict: Callable[[Json], None] = lambda row: None
         """Told of every conflict that is found, changes or ends."""
+        self.on_prompt: Callable[[str, str], None] = lambda session_id, prompt: None
+        """Told of the text of every prompt that does not come from the editor."""
         self.editor_watches: Callable[[], bool] = lambda: False
         """Whether the editor watches the files of its folders for us."""
 
@@ -113,6 +115,9 @@ class Connection:
         workspace.state.overlay.encoding = server.encoding
         workspace.roots_changed(folder_paths(server.folders))
         workspace.conflicts.moved = self.on_conflict
+        workspace.audience.prompted_elsewhere = lambda session, blocks: self.on_prompt(
+            session, prompt_text(blocks)
+        )
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
         workspace.mcp_offers.own = own_server
@@ -283,6 +288,7 @@ async def build() -> AsyncGenerator[SidecarServer]:
         conflicts.add_to(commands)
         review.others = conflicts.diagnostics
         connection.on_conflict = conflicts.moved
+        connection.on_prompt = transcripts.prompted
         watched = WatchedFiles(server, background, connection.files_changed)
         connection.editor_watches = lambda: watched.registered
         features = Features(

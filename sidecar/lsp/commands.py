@@ -104,7 +104,7 @@ class Commands:
             return self._wait(session_id, outcome)
         self._tasks.start_soon(self._follow, outcome)
         if not self._editor.capabilities.session_updates:
-            self._transcripts.follow(session_id, _words(blocks))
+            self._transcripts.follow(session_id, prompt_text(blocks))
         return {"sessionId": session_id, "turn": turn}
 
     async def _wait(self, session_id: str, outcome: Awaitable[Mapping[str, object]]) -> object:
@@ -155,7 +155,7 @@ class Commands:
         return {**self._service.status(), "questions": self._questions()}
 
 
-def _words(blocks: Sequence[Mapping[str, Any]]) -> str:
+def prompt_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     """The text of a prompt."""
     return "\n\n".join(
         str(block["text"]) for block in blocks if block.get("type") == "text" and "text" in block

@@ -120,6 +120,12 @@ class Transcripts:
             self._tasks.start_soon(self._show, chat, False)
         chat.prompted(prompt)
 
+    def prompted(self, session_id: str, prompt: str) -> None:
+        """A prompt came from a client outside of the editor: a transcript that shows this session shows it."""
+        chat = self._of(session_id)
+        if chat is not None:
+            chat.prompted(prompt)
+
     def session_closed(self, session_id: str) -> None:
         """Its transcript stays; the next Send makes a new session."""
         if self._last_session == session_id:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sidecar.core.uri import normalise, to_path
 from tests.attach.attached import Client, an_editor, clients
 from tests.proxy.talk import processes
+from tests.support.waiting import eventually
 
 pytestmark = processes
 
@@ -102,3 +104,21 @@ async def test_when_the_editor_ends_the_client_is_told(tmp_path: Path) -> None:
         assert "error" in answer or answer["result"] == {"stopReason": "cancelled"}
         assert await client.ended() == 1
         assert b"has ended" in client.errors
+
+
+async def test_a_chat_in_the_editor_shows_what_a_client_prompts(tmp_path: Path) -> None:
+    """An editor without a panel has a chat as a file."""
+    async with (
+        an_editor(tmp_path, [{"say": "said"}], client=()) as product,
+        clients(tmp_path / "ws", 1) as (client,),
+    ):
+        session = await client.new()
+        chat = await product.execute("sidecar.openChat", {"sessionId": session})
+        await client.prompt(session, "from a client")
+        path = Path(to_path(normalise(chat["uri"])) or "")
+        await asyncio.to_thread(
+            eventually,
+            lambda: "said" in path.read_text() and "from a client" in path.read_text(),
+            "it is shown",
+        )
+        assert path.read_text().index("from a client") < path.read_text().index("said")
