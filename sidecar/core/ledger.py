@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.merge import Conflict, Merged, merge
+from sidecar.core.moving import Moving
 from sidecar.core.text import Text
 
 MAX_REMEMBERED = 64
@@ -84,7 +85,7 @@ class Hunk:
         return all(version.author.aftermath for version in self.versions)
 
     def moved(self, by: int) -> Hunk:
-        return replace(self, start=self.start + by, end=self.end + by) if by else self
+        return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
 
 
 AuthorFilter = Callable[[Author], bool]
@@ -151,7 +152,7 @@ class Ledger:
     """The unreviewed work in one document."""
 
     def __init__(self, hunks: Iterable[Hunk] = ()) -> None:
-        self.hunks: tuple[Hunk, ...] = tuple(hunks)
+        self.hunks = tuple(hunks)
         self._next_id = max((h.id for h in self.hunks), default=0) + 1
         self._remembered: list[Seen] = []
         self._kept: set[tuple[int, str]] = set()
@@ -161,7 +162,20 @@ class Ledger:
     @property
     def is_idle(self) -> bool:
         """The ledger tracks nothing: edits need not be reported."""
-        return not self.hunks and not self._remembered
+        return not self._moving and not self._remembered
+
+    @property
+    def hunks(self) -> tuple[Hunk, ...]:
+        return self._moving.all()
+
+    @hunks.setter
+    def hunks(self, hunks: tuple[Hunk, ...]) -> None:
+        self._moving = Moving(hunks)
+        self._is_effective = False
+
+    def meets(self, edit: Edit) -> bool:
+        """Whether an edit of the current text lies on a hunk."""
+        return self._moving.meets(edit)
 
     def base(self, text: str) -> str:
         """`text` with every hunk reverted."""
@@ -173,11 +187,35 @@ class Ledger:
 
     # Edits
 
-    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> None:
+    def user_edit(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
         """Somebody else's edit of the current text; `length` and `after` describe the resulting text.
 
         `after` is called only if that text may have been seen before, contains lines again that an agent deleted there, or has other
-        hunks. If one change is told as many edits, it may give the text after the last of them."""
+        hunks. If one change is told as many edits, it may give the text after the last of them.
+
+        Returns whether hunks appeared, disappeared or changed, apart from moving along."""
+        if not self._only_moves(edit, length, after):
+            return self._edited(edit, length, after)
+        self._moving.move(edit)
+        return False
+
+    def _only_moves(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
+        """Whether all that an edit does to the hunks is to move some of them along."""
+        return (
+            self._is_effective
+            and not self._moving.meets(edit)
+            and not any(
+                _is_put_back(hunk if hunk.end <= edit.start else hunk.moved(edit.growth), edit, after)
+                for hunk in self._moving.deletions_near(edit)
+            )
+            and not (
+                any(len(seen) == length for seen in self._remembered)
+                and any(seen.is_text(after()) for seen in self._remembered)
+            )
+        )
+
+    def _edited(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
+        """The edit lies on hunks, or may take one out of review."""
         shift = len(edit.new) - (edit.end - edit.start)
         hunks: list[Hunk] = []
         for hunk in self.hunks:
@@ -187,11 +225,14 @@ class Ledger:
                 hunks.append(hunk.moved(shift))
             else:
                 hunks.extend(_without_edited_lines(hunk, edit, self._id))
-        was, self.hunks = self.hunks, tuple(h for h in _effective(hunks) if not _is_put_back(h, edit, after))
+        effective = _effective(hunks)
+        was, self.hunks = self.hunks, tuple(h for h in effective if not _is_put_back(h, edit, after))
+        self._is_effective = len(self._moving) == len(effective)
         if any(len(seen) == length for seen in self._remembered):
             self._recall(after())
         if _any_taken(was, self.hunks):
             self._remember(after(), was, edit)
+        return [(h.id, h.text) for h in was] != [(h.id, h.text) for h in self.hunks]
 
     def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
         """An agent's change of the current text, from `before` to `after`."""

@@ -62,12 +62,10 @@ class Reviewed:
         before it, where that is known."""
         if self.ledger.is_idle:
             return False
+        if before is None or "\n" not in edit.new or not self.ledger.meets(edit):
+            return self.ledger.user_edit(edit, length, after)
         hunks = self.ledger.hunks
-        spans = "\n" in edit.new and any(h.start < edit.end and edit.start < h.end for h in hunks)
-        if before is None or not spans:
-            self.ledger.user_edit(edit, length, after)
-        else:
-            self._in_steps(edit, Rope.of(before()))
+        self._in_steps(edit, Rope.of(before()))
         return [(h.id, h.text) for h in hunks] != [(h.id, h.text) for h in self.ledger.hunks]
 
     def _in_steps(self, edit: Edit, rope: Rope) -> None:
