@@ -11,7 +11,7 @@ from tests.turns.play import play
 from tests.turns.world import World
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 7, 8, 500080])
 def test_a_whole_turn_is_taken_back(seed: int) -> None:
     report = play(seed)
     assert not report.problems, report

@@ -196,3 +196,9 @@ def test_what_belongs_together_is_one_unit() -> None:
         ([row.id for row in unit.rows], [uri.rpartition("/")[2] for uri in unit.uris]) for unit in found
     ]
     assert as_names == [([4], ["d"]), ([3], []), ([2, 1], ["b"]), ([], ["x"]), ([], ["z"])]
+
+
+def test_a_unit_has_the_documents_whose_review_returns_with_their_file() -> None:
+    """What an agent wrote and then moved is under review again once it is moved back, and is to be taken back, too."""
+    (unit,) = units([change(1, "/w/b", "/w/a")], [])
+    assert unit.all_uris() == [from_path("/w/b"), from_path("/w/a")]

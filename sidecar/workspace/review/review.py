@@ -158,7 +158,7 @@ class Review:
                 if not rows:
                     break
                 await self._reject_files(selector, rows, result)
-            await self._reject_hunks(selector, [uri for unit in these for uri in unit.uris], result)
+            await self._reject_hunks(selector, [uri for unit in these for uri in unit.all_uris()], result)
             await anyio.to_thread.run_sync(self._prune)
             await self._reviewed(before - self._writes(), "rejected")
 

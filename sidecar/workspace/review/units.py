@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.uri import DocumentUri, from_path, to_path
 from sidecar.workspace.behind.file_reviews import FileChange
 
 
@@ -19,6 +19,11 @@ class Unit:
     """Newest first: a later change of a file is in the way of an earlier one."""
     uris: list[DocumentUri] = field(default_factory=list[DocumentUri])
     """Documents with hunks."""
+
+    def all_uris(self) -> list[DocumentUri]:
+        """With those that may have hunks once the rows are taken back: the review of a file that is gone returns with it."""
+        paths = [path for row in self.rows for path in (row.path, row.moved_from) if path]
+        return [*self.uris, *map(from_path, paths)]
 
 
 def units(rows: Sequence[FileChange], uris: Iterable[DocumentUri]) -> list[Unit]:
