@@ -162,7 +162,7 @@ class CodeServer:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.stdout.count("was successfully installed") == len(self._vsixes), (

@@ -120,7 +120,7 @@ class Window:
 
     def until_server_runs(self) -> None:
         body = "return (await vscode.commands.getCommands(true)).includes('sidecar.status')"
-        eventually(lambda: self.js(body), "the sidecar runs", within=30, otherwise=self.server.last_words)
+        eventually(lambda: self.js(body), "the sidecar runs", within=90, otherwise=self.server.last_words)
 
     def until_js(self, body: str, what: str, *, within: float = BOUND) -> Any:
         """Waits for a true value of `js(body)` and returns it."""
@@ -395,4 +395,4 @@ class Window:
             self.page.wait_for_timeout(20)  # lets the page process its own events
             return False
 
-        eventually(connected, "the extension host runs", within=40, otherwise=self.server.last_words)
+        eventually(connected, "the extension host runs", within=90, otherwise=self.server.last_words)
