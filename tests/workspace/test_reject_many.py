@@ -12,6 +12,7 @@ import pytest
 from sidecar.core.uri import from_path
 from sidecar.journal.entry import Entry
 from sidecar.workspace.behind.file_reviews import FileChange
+from sidecar.workspace.ports.ports import DocumentEdit
 from sidecar.workspace.review.taking_back import TOGETHER
 from sidecar.workspace.review.units import units
 from tests.support.editor_fake import FakeEditor
@@ -100,6 +101,44 @@ def test_few_files_show_no_progress(tmp_path: Path) -> None:
             await written(bench, NAMES[:3])
             await bench.workspace.review.reject(ALL)
             assert not editor.progresses
+
+    run(main())
+
+
+class Counting(FakeEditor):
+    """Notes how many edits and saves it works on at the same time."""
+
+    most = 0
+    _saves = 0
+
+    def apply_edit(self, label: str, edit: DocumentEdit, *more: Any) -> Any:
+        answer = super().apply_edit(label, edit, *more)
+        self.most = max(self.most, len(self._open) + self._saves)
+        return answer
+
+    async def save(self, *arguments: Any, **options: Any) -> Any:
+        self._saves += 1
+        self.most = max(self.most, len(self._open) + self._saves)
+        try:
+            return await super().save(*arguments, **options)
+        finally:
+            self._saves -= 1
+
+
+def test_the_editor_puts_back_one_document_after_the_other(tmp_path: Path) -> None:
+    """VS Code saves a document that nobody looks at in a tab that it shows for a moment; with several at once one stayed."""
+
+    async def main() -> None:
+        editor = Counting(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, editor) as bench:
+            editor.attach(bench.workspace.apply)
+            await written(bench, NAMES[:12])
+            assert editor.most > 0
+            editor.most = 0
+            result = await bench.workspace.review.reject(ALL)
+            assert not result.impossible
+            assert all((tmp_path / name).read_text() == BASE for name in NAMES[:12])
+            assert editor.most == 1
 
     run(main())
 

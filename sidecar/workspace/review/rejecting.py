@@ -31,7 +31,7 @@ from sidecar.workspace.state.state import State
 FEW = 20
 """Files that are not open and are put back through the editor, which can undo it there. Of more, each would be opened for nothing."""
 AT_ONCE = 8
-"""Documents and files that are under way at the same time."""
+"""Files whose rows are put back at the same time."""
 TRIES = 3
 """How often a file is begun with that somebody opens or reviews in the same moment."""
 
@@ -59,10 +59,13 @@ class Rejecter:
         self._door = door
         self._on_disk = OnDisk(state, journal)
         self._few = anyio.CapacityLimiter(AT_ONCE)
+        self._editing = anyio.CapacityLimiter(1)
+        """Documents are put back one after the other: VS Code needs a tab to save one that nobody looks at, and of several at once a tab
+        stayed open."""
 
     async def reject(self, jobs: Sequence[Job]) -> list[Rejected]:
-        """Puts back what the jobs say, as many at once as the disk and the editor take side by side. Of more than a few, those that nobody
-        has open are put back on the disk."""
+        """Puts back what the jobs say: in the editor one after the other, on the disk as many at once as it takes. Of more than a few, those
+        that nobody has open are put back on the disk."""
         results: list[Rejected | None] = [self._opaque(job) for job in jobs]
         for _ in range(TRIES):
             left = [number for number, result in enumerate(results) if result is None]
@@ -80,7 +83,7 @@ class Rejecter:
         return [result or Rejected("it keeps changing; try again") for result in results]
 
     async def _one(self, job: Job, number: int, results: list[Rejected | None]) -> None:
-        async with self._few:
+        async with self._editing:
             results[number] = await self._by_editor(job) or (await self._on_disk.put_back([job]))[0]
 
     def _opaque(self, job: Job) -> Rejected | None:
