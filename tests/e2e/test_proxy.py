@@ -5,9 +5,7 @@ without files leaves it without any tools (test_fast_agent.py).
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import shlex
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from tests.gates.product import Product, a_product
 from tests.proxy.talk import agent, behind_proxy
 from tests.proxy.test_live import until_it_can_be_found, yes
 from tests.support import tools
+from tests.support.clients import acpx, typescript_client
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on Windows yet")
 BASE = "one\ntwo\nthree\n"
@@ -67,38 +66,22 @@ async def test_fast_agent_reads_and_writes_the_live_text_for_a_client_without_fi
 
 @pytest.mark.agents
 async def test_acpx_drives_fast_agent_behind_the_proxy(tmp_path: Path, workspace: Path) -> None:
-    acpx = tools.require("acpx")
     command, env = proxied(tmp_path / "home")
     async with an_editor(workspace) as (product, path):
         for prompt, wanted in (
             (fast_agent.read(path), "typed\none"),
             (fast_agent.write(path, "typed\n" + BASE.upper()), ""),
         ):
-            process = await asyncio.create_subprocess_exec(
-                *(acpx.command, "--cwd", str(workspace), "--no-fs", "--approve-all", "--format", "json"),
-                *("--agent", shlex.join(command), "exec", prompt),
-                env={**os.environ, **env},
-                stdout=asyncio.subprocess.PIPE,
-            )
-            async with asyncio.timeout(120):
-                out, _ = await process.communicate()
-            messages = [json.loads(line) for line in out.splitlines()]
-            updates = [m["params"]["update"] for m in messages if m.get("method") == "session/update"]
-            said = "".join(
-                u["content"]["text"] for u in updates if u["sessionUpdate"] == "agent_message_chunk"
-            )
-            assert wanted in said
-            assert messages[-1]["result"]["stopReason"] == "end_turn"
+            heard = await acpx(command, prompt, workspace, env)
+            assert wanted in heard.said
+            assert heard.stop_reason == "end_turn"
         assert product.document(path).text == "typed\n" + BASE.upper()
         assert path.read_text() == BASE
 
 
 @pytest.mark.agents
 async def test_the_typescript_sdks_example_client_gets_the_live_text(tmp_path: Path, workspace: Path) -> None:
-    """It starts its agent by `npx`, and answers reads with "Mock file content": the proxy answers them in its place."""
-    client = tools.require("typescript-client")
-    (tmp_path / "bin").mkdir()
-    npx = tmp_path / "bin" / "npx"
+    """It answers reads with "Mock file content": the proxy answers them in its place."""
     async with an_editor(workspace) as (product, path):
         option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
         steps: list[dict[str, Any]] = [
@@ -109,19 +92,7 @@ async def test_the_typescript_sdks_example_client_gets_the_live_text(tmp_path: P
             {"say": {"answer": "asked"}},
         ]
         command = behind_proxy(agent({"turns": [steps]}, file=tmp_path / "script"))
-        npx.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
-        npx.chmod(0o755)
-        process = await asyncio.create_subprocess_exec(
-            client.command,
-            cwd=workspace,
-            env={**os.environ, "PATH": f"{npx.parent}{os.pathsep}{os.environ['PATH']}"},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        async with asyncio.timeout(120):
-            out, _ = await process.communicate(b"1\n")
-        said = out.decode()
+        said = await typescript_client(command, workspace, tmp_path)
         assert "Agent completed with: end_turn" in said
         assert "Read text file called" not in said
         assert '{"content": "typed\\none\\ntwo\\nthree\\n"}' in said
