@@ -25,4 +25,4 @@ class Limits:
     handshake_bytes: int = 4096
     message_bytes: int = MESSAGE_BYTES
     text: int = 10 * 1024 * 1024
-    """The longest text in a request, as UTF-8: what a file may have by default. Its parts are put together in one step of the loop."""
+    """The longest text in a request, as UTF-8: what a file may have by default. Its parts are joined in a single step of the loop."""

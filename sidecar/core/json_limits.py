@@ -1,6 +1,6 @@
-"""What a message in JSON may hold, beside its bytes: how many values, and how deep they lie in one another.
+"""Limits of a JSON message beyond its size in bytes: how many values it may have, and how deeply they may be nested.
 
-A line of brackets takes a hundred times its size in memory, and seconds to read; a thousand levels end the interpreter's stack.
+A line of brackets takes a hundred times its size in memory, and seconds to read; a thousand levels overflow the interpreter's stack.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ UNWRITABLE = "write: lone surrogates"
 READING = 4
 """MB beside that: the pieces in which it is read."""
 CARRIED_OUT = 40
-"""And a write that is carried out: its text is compared, journalled and remembered. Too much, and told as it is: one emoji makes each copy
-of it four times as large.
+"""The same for a write that is carried out: its text is compared, journalled and remembered, and a single emoji makes each copy of it four
+times as large. That is more than it should be (docs/security.md); the bound only notices that it gets worse.
 """
 
 
