@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.diff import diff
+from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.normal import BOM, Normal, normal
 from sidecar.core.text import Encoding, Position, Rope, Text
@@ -45,11 +46,19 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """An agent's own write, and when it was done."""
+
+    text: Kept
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Served:
     """What a read gave, kept as it was until a write wants to know: reads are many, and cheap as long as nobody compares."""
 
     text: Text
-    disk: str | None
+    disk: Kept | str | None
     first: int
     count: int | None
     """None: all of it."""
@@ -59,24 +68,26 @@ class _Served:
 
 @dataclass(slots=True)
 class _Belief:
-    """`raw` is what the agent believes, as the editor would have it, or, in the compared form, `text`; or both."""
+    """What the agent believes: as the editor would have it (a Text, raw), or in the compared form."""
 
     serial: int
     since: int
     """When all of it was known: what came in parts later is no proof that the rest was not read elsewhere."""
-    raw: Text | None = None
-    text: str | None = None
-    own: Candidate | None = None
-    """The agent's own write that this goes back to, and when it was done."""
+    text: Text | Kept
+    own: Own | None = None
+    """The agent's own write that this goes back to."""
+
+    def compared(self) -> str:
+        whole = str(self.text)
+        if isinstance(self.text, Kept):
+            return whole
+        compared = normal(whole)
+        if compared is whole:  # a write asks the document for the same soon
+            self.text.remember(whole)
+        return compared
 
     def candidate(self, *, by_program: bool = False) -> Candidate:
-        if self.text is None:
-            assert self.raw is not None
-            whole = str(self.raw)
-            self.text = normal(whole)
-            if self.text is whole:  # a write asks the document for the same soon
-                self.raw.remember(whole)
-        return Candidate(self.text, self.serial, by_program=by_program)
+        return Candidate(self.compared(), self.serial, by_program=by_program)
 
 
 @dataclass(slots=True)
@@ -108,7 +119,7 @@ class Beliefs:
         session: str,
         uri: DocumentUri,
         text: Text,
-        disk: str | None,
+        disk: Kept | str | None,
         first_line: int,
         count: int,
         *,
@@ -121,14 +132,23 @@ class Beliefs:
         entry.served.append(_Served(text, disk, first_line, count, self.moment(), by_program))
         self._bounded(entry)
 
-    def wrote(self, session: str, uri: DocumentUri, content: str, received: int | None = None) -> None:
+    def wrote(
+        self,
+        session: str,
+        uri: DocumentUri,
+        content: str,
+        received: int | None = None,
+        *,
+        like: Text | Kept | None = None,
+    ) -> None:
         """The agent's own write, received at the moment `received` (None: now), succeeded: it believes `content`, not the merged
         result, else its next write would take back what the user typed meanwhile. What it read behind us since it sent
-        the write is newer, however long the write took."""
+        the write is newer, however long the write took. `like`: what the document says now, or the disk."""
         entry = self._entry(session, uri)
         moment = self.moment()
-        entry.belief = _Belief(moment, moment if received is None else received, text=content)
-        entry.belief.own = Candidate(content, moment)
+        kept = Kept.of(content, like)
+        since = moment if received is None else received
+        entry.belief = _Belief(moment, since, kept, Own(kept, moment))
         entry.unseen.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
@@ -178,8 +198,8 @@ class Beliefs:
             return 0 if entry.unseen else None
         return entry.belief.since
 
-    def own(self, session: str, uri: DocumentUri, until: int) -> Candidate | None:
-        """The last write of this session's own, and when it was done, unless all of the text was given to it since."""
+    def own(self, session: str, uri: DocumentUri, until: int) -> Own | None:
+        """The last write of this session's own, unless all of the text was given to it since."""
         entry = self._entries.get((session, uri))
         if entry is None:
             return None
@@ -250,24 +270,26 @@ def _believed(belief: _Belief | None, served: _Served) -> _Belief:
     """What is believed after a read."""
     text, serial = served.text, served.serial
     if served.count is None or (belief is None and served.disk is None):
-        return _Belief(serial, serial, raw=text)
+        return _Belief(serial, serial, text)
     if belief is None:
-        belief = _Belief(0, 0, text=served.disk)
+        disk = served.disk
+        belief = _Belief(0, 0, Kept.of(disk, text) if isinstance(disk, str) else disk or Kept.of(""))
     laid_over = None
-    if belief.raw is not None:
-        laid_over = _lay_over_raw(belief.raw, text, served.first, served.count)
+    if isinstance(belief.text, Text):
+        laid_over = _lay_over_raw(belief.text, text, served.first, served.count)
     if laid_over is None:
-        laid_over = _lay_over(belief.candidate().text, text, served.first, served.count)
-    return _Belief(serial, belief.since, raw=laid_over, own=belief.own)
+        laid_over = _lay_over(belief.compared(), text, served.first, served.count)
+    return _Belief(serial, belief.since, laid_over, belief.own)
 
 
 def _with_change(belief: _Belief, before: str, after: str) -> _Belief:
     """The belief with the change that leads from `before` to `after`; the belief wins where both changed."""
-    text = belief.candidate().text
+    text = belief.compared()
     match merge(before, text, after):
         case Merged() as merged:
             changed = merged.changes.apply(text)
-            return _Belief(belief.serial, belief.since, text=changed, own=belief.own)
+            like = belief.text
+            return _Belief(belief.serial, belief.since, Kept.of(changed, like), belief.own)
         case Conflict():
             return belief
 

@@ -9,6 +9,7 @@ terminators.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 
 from sidecar.core.change import ChangeSet, Edit
@@ -42,15 +43,14 @@ class Normal:
         self.text = normal(raw)
         self.terminator = "\n" if self.text is raw else dominant(raw)
         self._shift = 1 if raw.startswith(BOM) else 0
-        # offset in `text` of each "\n" that stands for two characters of `raw`
-        self._marks = (
-            []
-            if self.text is raw
-            else [m.start() - self._shift - i for i, m in enumerate(re.finditer("\r\n", raw))]
-        )
+        self._marks: array[int] | None = None
 
     def offset_in_raw(self, offset: int) -> int:
         """Where `offset` of the compared form lies in the raw text; never between "\\r" and "\\n"."""
+        if self._marks is None:
+            # the offset in `text` of each "\n" that stands for two characters of `raw`
+            pairs = re.finditer("\r\n", "" if self.text is self.raw else self.raw)
+            self._marks = array("Q", (m.start() - self._shift - i for i, m in enumerate(pairs)))
         return offset + self._shift + bisect_left(self._marks, offset)
 
     def changes_in_raw(self, changes: ChangeSet) -> ChangeSet:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
+from weakref import ref
 
 from sidecar.core.change import Edit
 from sidecar.core.chunks import (
@@ -30,7 +31,7 @@ from sidecar.core.chunks import (
 )
 from sidecar.core.units import Encoding, join_surrogates, points_of, units_of
 
-__all__ = ["Encoding", "Position", "Range", "Rope", "Text"]
+__all__ = ["Encoding", "Position", "Range", "Rope", "Text", "forget"]
 
 
 class Position(NamedTuple):
@@ -57,6 +58,7 @@ class Text:
     """An immutable text. Equal to every other Text with the same characters."""
 
     __slots__ = (
+        "__weakref__",
         "_ascii",
         "_chunks",
         "_far",
@@ -96,8 +98,9 @@ class Text:
         return self._length
 
     def __str__(self) -> str:
-        if self._whole is not None:
-            return self._whole
+        whole = self._whole
+        if whole is not None:
+            return whole
         chunks = self._chunks
         return chunks[0] if len(chunks) == 1 else "".join(chunks)
 
@@ -112,8 +115,8 @@ class Text:
         """Whether the text equals this string; compared without joining the chunks."""
         if len(text) != self._length:
             return False
-        if self._whole is not None:
-            return self._whole == text
+        if (whole := self._whole) is not None:
+            return whole == text
         at = 0
         for chunk in self._chunks:
             if not text.startswith(chunk, at):
@@ -122,7 +125,12 @@ class Text:
         return True
 
     def remember(self, whole: str) -> None:
-        """`whole` equals this text, and the caller keeps that string anyway: `str` returns the same object from now on."""
+        """`whole` equals this text: `str` returns the same object from now on, until another text remembers its own. A string is as long as
+        the text, so that only who is asked again soon should have one."""
+        global _remembering  # one text in the whole process
+        if self._whole is None:
+            forget()
+            _remembering = ref(self)
         self._whole = whole
 
     def __hash__(self) -> int:
@@ -411,6 +419,17 @@ class Text:
             self._ascii = False
         if self._json is not None:
             self._json[number] = None
+
+
+_remembering: ref[Text] | None = None
+"""Which text remembers its string."""
+
+
+def forget() -> None:
+    """No text remembers its string any more: nobody will ask for it soon."""
+    text = None if _remembering is None else _remembering()
+    if text is not None:
+        text._whole = None
 
 
 class Rope:

@@ -13,6 +13,7 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from sys import getsizeof
 from typing import NamedTuple
 
 from sidecar.core.change import ChangeSet, Edit
@@ -25,8 +26,8 @@ WORTH_IT = 4
 """A text is stored as changes only if they take this many times less space."""
 LEVEL = 1
 """zlib's: 10 MB of source in 130 ms to 30 %; level 6 takes four times as long for 25 %."""
-REMEMBERED = 16 * 1024 * 1024
-"""Code points of texts kept in memory, because a write usually starts from the text that the last one left."""
+REMEMBERED = 4 * 1024 * 1024
+"""Bytes of texts kept in memory, because a write usually starts from the text that the last one left: that one is kept whatever its size."""
 
 
 class TextLost(Exception):
@@ -51,7 +52,7 @@ class TextStore:
         self._connection = connection
         self._recent: OrderedDict[bytes, str] = OrderedDict()
         self._size = 0
-        """Code points of these texts."""
+        """Bytes of these texts, as Python stores them."""
 
     def find(self, digest: bytes) -> int | None:
         row = self._connection.execute("SELECT id FROM texts WHERE hash = ?", (digest,)).fetchone()
@@ -207,11 +208,11 @@ class TextStore:
 
     def _remember(self, digest: bytes, text: str) -> None:
         if digest not in self._recent:
-            self._size += len(text)
+            self._size += getsizeof(text)
         self._recent[digest] = text
         self._recent.move_to_end(digest)
         while len(self._recent) > 1 and self._size > REMEMBERED:
-            self._size -= len(self._recent.popitem(last=False)[1])
+            self._size -= getsizeof(self._recent.popitem(last=False)[1])
 
 
 def encoded(text: str) -> bytes:

@@ -102,9 +102,7 @@ class Framing:
         end = start + length
         if end > len(buffer) or length > self._max_body:
             return self._body(start, length)
-        self._size -= end - position
-        self._position = end
-        self._need = 0
+        self._consume(end - position)
         return buffer[start:end]
 
     def _join(self) -> None:
@@ -132,6 +130,8 @@ class Framing:
         self._position += count
         self._size -= count
         self._need = 0
+        if self._position == len(self._buffer):
+            self._buffer, self._position = b"", 0  # it may be large
 
     def _header(self) -> bytes | Fault | None:
         """The unusual forms: other case, more headers, bare line feeds; and what is no header at all."""

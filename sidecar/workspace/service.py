@@ -11,7 +11,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
-from sidecar.core.text import Text
+from sidecar.core.text import Text, forget
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.behind.behind import Behind
@@ -292,6 +292,7 @@ class Workspace:
             self.state.beliefs.forget_session(session.id)
 
     def _record_end(self, session: Session, outcome: Outcome) -> None:
+        forget()  # the agent's next write is some time away
         self._records.reference(session.id, self._agents.reference(session.id))
         self._records.end(session.id, outcome)
 

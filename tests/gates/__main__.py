@@ -169,6 +169,12 @@ GATES = (
         "tests/gates/test_held_bytes.py::test_the_gate_can_fail",
     ),
     Gate(
+        "kept_texts",
+        ["tests/gates/test_kept_texts.py"],
+        "an open text <= 1.5 bytes a character, one under review <= 3 times",
+        "tests/gates/test_kept_texts.py::test_the_gate_can_fail",
+    ),
+    Gate(
         "attached",
         ["tests/gates/test_attached.py"],
         "0 wrong answers, 0 heard by strangers",

@@ -273,6 +273,15 @@ def characters_are_counted() -> None:
     held.sys = Characters
 
 
+def every_text_is_kept_apart() -> None:
+    """Each as a string of its own, or as good as that."""
+    from sidecar.core.kept import Kept
+    from sidecar.core.text import Text
+
+    Kept.of = staticmethod(lambda compared, like=None: Kept(Text(str(compared))))
+    Kept.of_raw = staticmethod(lambda raw, like=None: Kept(Text(str(raw))))
+
+
 def outputs_are_small() -> None:
     """Answers with the output of a terminal are made as fast as they are asked for."""
     from sidecar.acp import command_line
@@ -370,6 +379,7 @@ DEFECTS: Mapping[str, Callable[[], None]] = {
         sign_in_is_handed_out,
         folders_are_walked_by_calls,
         characters_are_counted,
+        every_text_is_kept_apart,
         outputs_are_small,
         what_is_named_is_read,
         stopwatch,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from sidecar.core.belief import Candidate
+from sidecar.core.belief import Own
+from sidecar.core.kept import Kept
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.disk_texts import DiskTexts
@@ -39,15 +40,15 @@ def test_what_an_agent_has_written_over_itself_is_nothing_it_goes_back_to() -> N
     disk.seen(URI, "two\n")  # noticed at 2
     disk.seen(URI, "three\n")
     for own, found in [
-        (Candidate("two\n", 2), ["two\n", "three\n"]),
-        (Candidate("two\n", 1), ["one\n", "two\n", "three\n"]),  # put there later, perhaps by others
-        (Candidate("other\n", 9), ["one\n", "two\n", "three\n"]),
+        (Own(Kept.of("two\n"), 2), ["two\n", "three\n"]),
+        (Own(Kept.of("two\n"), 1), ["one\n", "two\n", "three\n"]),  # put there later, perhaps by others
+        (Own(Kept.of("other\n"), 9), ["one\n", "two\n", "three\n"]),
         (None, ["one\n", "two\n", "three\n"]),
     ]:
         assert disk.between(URI, 0, 9, own) == found, own
     disk.written(URI, "four\n", 9)
     for own, first in [("four\n", "four\n"), ("FOUR\n", "one\n")]:
-        found = disk.between(URI, 0, 9, Candidate(own, 9))
+        found = disk.between(URI, 0, 9, Own(Kept.of(own), 9))
         assert found[0] == first, (
             "only if what we saved for it is just what it sent, it knows that nothing else was left"
         )

@@ -228,7 +228,8 @@ class Behind:
     def passes(self, tracked: Tracked, text: str, at: int, *, start: str | None = None) -> None:
         """The file of an open document says `text` (compared form) since `at` (acts.py). It may say something else before the two are
         brought together. `start`: what it said when they were last; None: what is noted of the document."""
-        start = tracked.saved if start is None else start
+        if start is None and tracked.saved is not None:
+            start = str(tracked.saved)
         if start is None or not text.strip("\n") or not self._evidence.is_acting():
             return
         began, texts = self._passing.get(tracked.document.uri, ("", []))
@@ -244,9 +245,9 @@ class Behind:
 
     async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
         """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
-        before = tracked.saved
-        if before is None or not self._evidence.is_acting():
+        if tracked.saved is None or not self._evidence.is_acting():
             return
+        before = str(tracked.saved)
         uri = tracked.document.uri
         texts = self._passed(uri, path, before, saved, tracked.stat, file_time())
         ours = self._state.documents.disk.was_ours
@@ -327,7 +328,7 @@ class Behind:
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
             legs = await self._entering.legs(uri, path, before, [*passed, (on_disk.text, at)], start)
             self.accounts.says(uri, on_disk.text, at=at)
-            tracked.counted = on_disk.text
+            tracked.counted = tracked.kept(on_disk.text)
             for leg in await self._entering.begin_legs(path, before, legs) or ():
                 if leg.part is not None and leg.author is not None:
                     self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)
@@ -339,7 +340,7 @@ class Behind:
         if tracked.saved is not None and tracked.stat is not None:
             known = self.accounts.get(tracked.document.uri)
             if known is None or known.text is None or normal(known.text) != tracked.saved:
-                self.accounts.says(tracked.document.uri, tracked.saved, at=changed_at(tracked.stat))
+                self.accounts.says(tracked.document.uri, str(tracked.saved), at=changed_at(tracked.stat))
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)

@@ -32,7 +32,7 @@ class FromDisk:
         if on_disk.text is None:
             return
         if await self._reloaded(tracked, on_disk.text):
-            tracked.together = on_disk.text
+            tracked.together = tracked.kept(on_disk.text)
             return
         document = tracked.document
         now = Normal(str(document.snapshot()))
@@ -51,10 +51,13 @@ class FromDisk:
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
             raw = keep_final_end(now.raw, raw)
         if raw.is_empty:
-            tracked.together = on_disk.text
+            tracked.together = tracked.kept(on_disk.text)
             return
         if not await self.take(tracked, before, now, on_disk, raw):
-            tracked.saved, tracked.stat = before, None  # not brought together yet: the next look tries again
+            tracked.saved, tracked.stat = (
+                tracked.kept(before),
+                None,
+            )  # not brought together yet: the next look tries again
 
     async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
         """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""
@@ -83,7 +86,7 @@ class FromDisk:
             return False
         if not sent.landed:
             return False
-        tracked.together = on_disk.text
+        tracked.together = tracked.kept(on_disk.text)
         return True
 
     async def _reloaded(self, tracked: Tracked, text: str) -> bool:

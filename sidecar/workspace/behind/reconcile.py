@@ -12,7 +12,7 @@ from typing import Literal
 import anyio
 
 from sidecar.core.final_end import keep_final_end
-from sidecar.core.normal import Normal
+from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
@@ -60,7 +60,7 @@ class Reconciler:
             on_disk = await self._files.peek(tracked, path) if path is not None else None
             if on_disk is None or tracked.closed:
                 return
-            opened = Normal(str(text)).text
+            opened = normal(str(text))
             is_old = on_disk.text != opened and (
                 tracked.was_on_disk(opened) or await self._said(tracked, path, opened)
             )
@@ -70,7 +70,7 @@ class Reconciler:
             if not tracked.saves:  # else what was saved is known better
                 tracked.on_disk(on_disk.text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
-                    tracked.saved, tracked.stat = opened, None
+                    tracked.saved, tracked.stat = tracked.kept(opened), None
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
             await self._keeper.restore(tracked)
@@ -116,7 +116,7 @@ class Reconciler:
             if tracked.closed or tracked.saves != saves:
                 return text
         if self._files.is_save(tracked, on_disk):
-            return Text.of(on_disk.text or "")
+            return Text.of("") if tracked.saved is None else tracked.saved.text
         tracked.stat = None
         return text
 
@@ -172,7 +172,7 @@ class Reconciler:
         was = None
         if tracked.saved is None and tracked.stat is None and on_disk.text is not None and behind is not None:
             was = await behind.before_it_was_gone(tracked, path)
-        before, known = was if tracked.saved is None else tracked.saved, tracked.stat
+        before, known = was if tracked.saved is None else str(tracked.saved), tracked.stat
         if behind is not None and behind.is_being_filled(tracked.document.uri, before, on_disk.text):
             self._emptied.add(tracked.document.uri)
             return
@@ -206,11 +206,11 @@ class Reconciler:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since
                 tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
-                tracked.apart, tracked.together = False, on_disk.text
+                tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
             else:
                 await self._from_disk.bring_together(tracked, base, on_disk)
                 if emptied and tracked.stat is None:  # the next look begins where this one did
-                    tracked.saved = start
+                    tracked.saved = tracked.kept(start)
                     self._emptied.add(tracked.document.uri)
             self._told_apart(tracked, base, on_disk.text, seen)
         finally:

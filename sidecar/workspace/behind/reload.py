@@ -85,7 +85,7 @@ class Reloader:
             watch.close()
         typed_into = None if answer.taken is None else watch.text_before(answer.taken)
         if reloaded:
-            tracked.together = disk
+            tracked.together = tracked.kept(disk)
         if not tracked.closed and typed_into is not None:
             await self._put_right(tracked, before, Normal(str(typed_into)), disk, on_top, again=False)
         elif not tracked.closed and not reloaded:

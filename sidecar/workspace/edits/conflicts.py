@@ -140,7 +140,8 @@ class Conflicts:
                 self.end(conflict, "gone")
                 if conflict.origin == "disk":  # mirror and disk can be merged, and still differ
                     conflict.tracked.apart = False
-                    conflict.tracked.saved, conflict.tracked.stat = conflict.base, None
+                    conflict.tracked.saved = conflict.tracked.kept(conflict.base)
+                    conflict.tracked.stat = None
                     self.fits_again(conflict.tracked)
         return found
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from sidecar.core.belief import Beliefs, Candidate
 from sidecar.core.diff import diff
+from sidecar.core.kept import Kept
 from sidecar.core.merge import Conflict
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.core.writes import EditText, NoChange, Plan, plan_write
 from sidecar.workspace.state.queues import Ticket
@@ -68,12 +70,12 @@ class WriteTask:
             return self.replacing.plan(current)
         return plan_write(candidates, current, self.wanted)
 
-    def believe(self, beliefs: Beliefs, uri: DocumentUri) -> None:
-        """It took effect: the agent knows that."""
+    def believe(self, beliefs: Beliefs, uri: DocumentUri, like: Text | Kept | None = None) -> None:
+        """It took effect: the agent knows that. `like`: what the document says now, or the disk."""
         if self.replacing is not None:
             beliefs.edited(self.session.id, uri, self.replacing.before, self.replacing.after)
         else:
-            beliefs.wrote(self.session.id, uri, self.wanted, self.ticket.moment)
+            beliefs.wrote(self.session.id, uri, self.wanted, self.ticket.moment, like=like)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,10 @@ class AgentEdit(Intent[Refusal | None]):
         size = len(snapshot) + len(self._task.content)
         if size > LARGE:
             before, candidates = str(snapshot), self._candidates(tracked.document.uri)
-            self._ahead = await aside(size, lambda: self._worked_out(candidates, before))
+            self._ahead = await aside(size, lambda: self._worked_out(candidates, before, snapshot))
 
-    def _worked_out(self, candidates: tuple[Candidate, ...], before: str) -> _WorkedOut:
+    def _worked_out(self, candidates: tuple[Candidate, ...], before: str, text: Text) -> _WorkedOut:
+        """`before` is what `text` says."""
         now = Normal(before)
         plan = self._task.plan(candidates, now.text)
         edit, lines = None, (0, 0)
@@ -77,7 +78,7 @@ class AgentEdit(Intent[Refusal | None]):
             changes = now.changes_in_raw(plan.changes)
             known = plan.after if changes is plan.changes else None
             edit = Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
-            lines = lines_changed(Text.of(before), changes) if len(before) > LARGE else (0, 0)
+            lines = lines_changed(text, changes) if len(before) > LARGE else (0, 0)
         return _WorkedOut(candidates, before, plan, edit, lines)
 
     def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
@@ -88,11 +89,12 @@ class AgentEdit(Intent[Refusal | None]):
             task.session, tracked, task.wanted, task.ticket.moment
         ):
             return Stop(None)
-        before = str(tracked.document.snapshot())
+        snapshot = tracked.document.snapshot()
+        before = str(snapshot)
         candidates = self._candidates(tracked.document.uri)
         ahead = self._ahead
         if ahead is None or ahead.before != before or ahead.candidates != candidates:
-            ahead = self._ahead = self._worked_out(candidates, before)
+            ahead = self._ahead = self._worked_out(candidates, before, snapshot)
         match ahead.plan:
             case NoChange():
                 return Stop(None)
@@ -166,7 +168,9 @@ class AgentEdit(Intent[Refusal | None]):
 
     async def ended_late(self, landed: Landed | None) -> None:
         if landed is not None:
-            self._task.believe(self._state.beliefs, landed.tracked.document.uri)
+            self._task.believe(
+                self._state.beliefs, landed.tracked.document.uri, landed.tracked.document.snapshot()
+            )
 
     def _candidates(self, uri: DocumentUri) -> tuple[Candidate, ...]:
         """The texts that the write may be based on."""

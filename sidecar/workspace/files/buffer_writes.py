@@ -106,14 +106,13 @@ class BufferWriter:
                     return unseen(place.requested)
                 return result if result.tracked.closed else editor_refused(place.requested, result.reason)
         uri = tracked.document.uri
-        task.believe(self._state.beliefs, uri)
+        now = self._state.documents.get(uri)
+        snapshot = None if now is None else now.document.snapshot()
+        task.believe(self._state.beliefs, uri, snapshot)
         if self.conflicts is not None:
             self.conflicts.written(task.session, uri)
-        now = self._state.documents.get(uri)
-        if now is not None and (snapshot := now.document.snapshot()).says(task.result):
-            snapshot.remember(
-                task.result
-            )  # which is believed now, so it is kept anyway; the next write begins with it
+        if snapshot is not None and snapshot.says(task.result):
+            snapshot.remember(task.result)  # the next write begins with it
         done = await self.settle(tracked, was_user_dirty)
         if done.note == COULD_NOT_SAVE:
             task.session.unsaved.add(tracked.document.uri)

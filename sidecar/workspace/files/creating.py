@@ -87,7 +87,7 @@ class Creator:
         applied = self._recorder.live_edit(session, place.uri, author)
         applied(Text.of(before), changes_of(before, str(now)), now)
         tracked.user_dirty = False
-        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment)
+        self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment, like=now)
         await self._recorder.finish(author, "done")
         done = await self._buffers.save(tracked)
         if done.saved:

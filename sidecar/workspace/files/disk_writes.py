@@ -57,7 +57,7 @@ class DiskWriter:
         plan = await aside(size, lambda: task.plan(candidates, proper.text))
         match plan:
             case NoChange() if proper is now:
-                task.believe(beliefs, place.uri)
+                task.believe(beliefs, place.uri, disk.newest(place.uri))
                 return WriteDone(saved=True)
             case Conflict() if proper is now:
                 return conflict(place.requested, plan)
@@ -104,7 +104,7 @@ class DiskWriter:
             await self._recorder.finish(author, "failed")
             return plan if isinstance(plan, Refusal) else conflict(place.requested, plan)
         await self._recorder.finish(author, "done")
-        task.believe(beliefs, place.uri)
+        task.believe(beliefs, place.uri, disk.newest(place.uri))
         return WriteDone(saved=True)
 
     def _reload(
@@ -145,6 +145,6 @@ class DiskWriter:
         self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
         author, before = self._behind.came(place.path, author)
         self._recorder.disk_edit(session, place.uri, author, before, changes_of(before, text))
-        task.believe(self._state.beliefs, place.uri)
+        task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
         await self._recorder.finish(author, "done")
         return WriteDone(saved=True)

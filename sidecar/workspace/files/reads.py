@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from sidecar.core.kept import Kept
 from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
@@ -133,7 +134,7 @@ class Reader:
         session: Session,
         place: Place,
         text: Text,
-        disk: str | None,
+        disk: Kept | str | None,
         line: int | None,
         limit: int | None,
         received: int,
@@ -150,7 +151,7 @@ class Reader:
         session: Session,
         place: Place,
         text: Text,
-        disk: str | None,
+        disk: Kept | str | None,
         served: Served,
         received: int,
     ) -> None:

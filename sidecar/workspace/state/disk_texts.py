@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sidecar.core.belief import Candidate
-from sidecar.core.normal import normal, says
+from sidecar.core.belief import Own
+from sidecar.core.kept import Kept
+from sidecar.core.normal import normal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.state.acts import is_before
@@ -30,8 +31,7 @@ MAX_CLOSED = 1000
 
 @dataclass(slots=True)
 class _DiskText:
-    text: Text | str
-    """A Text is raw; a str is in the compared form of `core.normal`."""
+    text: Kept
     since: int
     """The text was not there before this moment (of `core.belief`); 0 if unknown."""
     noticed: int = 0
@@ -45,15 +45,16 @@ class _DiskText:
     found: bool = False
     """Some program wrote it, before the editor or the sidecar did."""
 
-    def compared(self) -> str:
-        if isinstance(self.text, Text):
-            self.text = normal(str(self.text))
-        return self.text
-
 
 def _digest(text: str) -> bytes:
     """Of a text in the compared form, but for its final line end, which some editors add to the file only."""
     return hashlib.sha256(text.removesuffix("\n").encode("utf-8", "surrogatepass")).digest()
+
+
+def _kept(text: Text | str, texts: Sequence[_DiskText]) -> Kept:
+    """`text` (a Text is raw, a str in the compared form), with what is equal in the newest of `texts`."""
+    like = texts[-1].text if texts else None
+    return Kept.of(text, like) if isinstance(text, str) else Kept.of_raw(text, like)
 
 
 def _keep(kept: OrderedDict[DocumentUri, T], uri: DocumentUri, value: T, most: int) -> None:
@@ -81,25 +82,26 @@ class DiskTexts:
         """The disk holds `text` (compared form), possibly since another text was last found there."""
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.noticed
-        self._add(texts, _DiskText(text, since, self.moment(), found=True))
+        self._add(texts, _DiskText(_kept(text, texts), since, self.moment(), found=True))
 
     def guessed(self, uri: DocumentUri, text: Text) -> None:
         """The editor opened the file with `text` (raw), which it most likely read there."""
-        texts, guess = self._of(uri), _DiskText(text, 0, self.moment(), is_guess=True)
-        if all(known.compared() != guess.compared() for known in texts):
+        texts, guess = self._of(uri), _DiskText(Kept.of_raw(text), 0, self.moment(), is_guess=True)
+        if all(known.text != guess.text for known in texts):
             self._add(texts, guess)
 
     def written(self, uri: DocumentUri, text: Text | str, moment: int, *, by_editor: bool = False) -> None:
         """The editor (`text` is raw) or we (compared form) wrote it at `moment`."""
         self.wrote(uri, text)
-        self._add(self._of(uri), _DiskText(text, moment, moment, by_us=True, by_editor=by_editor))
+        texts = self._of(uri)
+        self._add(texts, _DiskText(_kept(text, texts), moment, moment, by_us=True, by_editor=by_editor))
 
     def taken_back(self, uri: DocumentUri, text: str | None) -> None:
         """We put this text (raw; None: we removed the file) on the disk for the user."""
         self.wrote(uri, text)
         if text is not None:
-            moment = self.moment()
-            self._add(self._of(uri), _DiskText(normal(text), moment, moment, by_us=True))
+            texts, moment = self._of(uri), self.moment()
+            self._add(texts, _DiskText(_kept(normal(text), texts), moment, moment, by_us=True))
 
     def closed(self, uri: DocumentUri, said_at: Callable[[str], int | None]) -> None:
         """The document was closed; `said_at` gives when it began to say a text (compared form; see acts.py), None if it did not since it was
@@ -126,11 +128,12 @@ class DiskTexts:
         self.wrote(uri, text)
         texts, newest = self._of(uri), self._newest(uri)
         since = 0 if newest is None else newest.since
-        if newest is not None and newest.by_editor and not newest.found and newest.compared() != text:
+        if newest is not None and newest.by_editor and not newest.found and newest.text != text:
             texts.remove(newest)
-        self._add(texts, _DiskText(text, since, self.moment(), by_us=True, by_editor=True))
+        kept = _kept(text, texts)
+        self._add(texts, _DiskText(kept, since, self.moment(), by_us=True, by_editor=True))
 
-    def between(self, uri: DocumentUri, since: int, moment: int, own: Candidate | None = None) -> list[str]:
+    def between(self, uri: DocumentUri, since: int, moment: int, own: Own | None = None) -> list[str]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
         (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them."""
         texts = self._texts.get(uri, [])
@@ -138,13 +141,12 @@ class DiskTexts:
             put = (
                 i
                 for i, known in enumerate(texts)
-                if (known.by_us or (known.found and known.noticed <= own.serial))
-                and known.compared() == own.text
+                if (known.by_us or (known.found and known.noticed <= own.done)) and known.text == own.text
             )
             texts = texts[max(put, default=0) :]
         gone = [later.noticed for later in texts[1:]]
         return [
-            known.compared()
+            str(known.text)
             for i, known in enumerate(texts)
             if known.since <= moment and (i == len(gone) or gone[i] > since)
         ]
@@ -153,47 +155,50 @@ class DiskTexts:
         """Whether `text` (compared form) is the newest text, was written by some program other than the editor and the sidecar, and was
         found after `moment`."""
         newest = self._newest(uri) if len(self._texts.get(uri, ())) > 1 else None
-        return (
-            newest is not None and not newest.by_us and newest.noticed > moment and newest.compared() == text
-        )
+        return newest is not None and not newest.by_us and newest.noticed > moment and newest.text == text
 
     def known(self, uri: DocumentUri) -> list[str]:
         """Every text the file is known to have held (compared form), the newest first."""
-        return [known.compared() for known in reversed(self._texts.get(uri, ()))]
+        return [str(known.text) for known in reversed(self._texts.get(uri, ()))]
 
     def was_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the editor or the sidecar is known to have written `text` (compared form) at some time."""
-        return any(known.by_us and known.compared() == text for known in self._texts.get(uri, ()))
+        return any(known.by_us and known.text == text for known in self._texts.get(uri, ()))
 
     def is_editors(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was saved by the editor, which then knows it. Some editors add a final
         line end without reporting it."""
         newest = self._newest(uri)
-        return newest is not None and newest.by_editor and newest.compared().rstrip("\n") == text.rstrip("\n")
+        return newest is not None and newest.by_editor and newest.text.but_for_its_end(text)
 
     def saved(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is this very `text` (compared form), as the editor had it when it saved it."""
         newest = self._newest(uri)
-        return newest is not None and newest.by_editor and newest.compared() == text
+        return newest is not None and newest.by_editor and newest.text == text
 
     def is_ours(self, uri: DocumentUri, text: str) -> bool:
         """Whether the newest text is `text` (compared form) and was written by the editor or the sidecar. Editors add a final line end."""
         newest = self._newest(uri)
-        return newest is not None and newest.by_us and newest.compared().rstrip("\n") == text.rstrip("\n")
+        return newest is not None and newest.by_us and newest.text.but_for_its_end(text)
 
     def says(self, uri: DocumentUri, text: str) -> bool:
         """Whether `text` (compared form) is the text last found on disk."""
         newest = self._newest(uri)
-        return newest is not None and newest.compared() == text
+        return newest is not None and newest.text == text
 
     def is_text(self, uri: DocumentUri, text: Text) -> bool:
         """The same of a raw text."""
         newest = self._newest(uri)
-        return newest is not None and says(text, newest.compared())
+        return newest is not None and newest.text.is_said_by(text)
 
     def knows(self, uri: DocumentUri, text: str) -> bool:
         """Whether the disk held `text` (compared form) once."""
-        return any(t.compared() == text for t in self._texts.get(uri, ()) if not t.is_guess)
+        return any(t.text == text for t in self._texts.get(uri, ()) if not t.is_guess)
+
+    def newest(self, uri: DocumentUri) -> Kept | None:
+        """The text that the file was last known to hold."""
+        texts = self._texts.get(uri)
+        return texts[-1].text if texts else None
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         if old in self._texts:
@@ -215,12 +220,12 @@ class DiskTexts:
         return texts
 
     def _add(self, texts: list[_DiskText], new: _DiskText) -> None:
-        if texts and texts[-1].compared() == new.compared():
+        if texts and texts[-1].text == new.text:
             texts[-1].by_us = texts[-1].by_us or new.by_us
             texts[-1].by_editor = texts[-1].by_editor or new.by_editor
             texts[-1].is_guess = texts[-1].is_guess and new.is_guess
             return  # written once more
         for known in texts:
-            if known.compared() == new.compared():
+            if known.text == new.text:
                 new.since = min(known.since, new.since)
-        texts[:] = [*[t for t in texts if t.compared() != new.compared()][-(MAX_TEXTS - 1) :], new]
+        texts[:] = [*[t for t in texts if t.text != new.text][-(MAX_TEXTS - 1) :], new]

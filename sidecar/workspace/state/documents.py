@@ -13,6 +13,7 @@ import anyio
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.inflight import InFlight, Others, Ours, Phase
+from sidecar.core.kept import Kept
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal, says
 from sidecar.core.overlay import Document
@@ -33,7 +34,7 @@ class Tracked:
 
     document: Document
     history: SaveHistory
-    saved: str | None = None
+    saved: Kept | None = None
     """The text on disk when mirror and disk were last compared; None if there is no file or it cannot be decoded."""
     stat: Stat | None = None
     """The file's state when `saved` was read."""
@@ -60,7 +61,7 @@ class Tracked:
     """The editor was asked to save it: the text on disk is about to change."""
     apart: bool = False
     """The disk changed in the same place as the mirror: only the user may save over that."""
-    together: str | None = None
+    together: Kept | None = None
     """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
     """Called with the text found on disk."""
@@ -80,7 +81,7 @@ class Tracked:
     """The author of the newest write for an agent."""
     review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
     """The hunks under review when the document was opened, and the text they were in."""
-    counted: str | None = None
+    counted: Kept | None = None
     """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
@@ -183,7 +184,7 @@ class Tracked:
         """Equal to the disk as it was last seen. Undoing every edit makes a document clean again."""
         if not self.edited:
             return self.saved is not None
-        if self.saved is not None and self.says(self.saved):
+        if self.saved is not None and self.saved.is_said_by(self.document.snapshot()):
             self.edited = self.user_dirty = False
             return True
         return False
@@ -195,18 +196,25 @@ class Tracked:
         """The disk was read and holds `text`."""
         if text is not None and self.disk is not None:
             self.disk.seen(self.document.uri, text)
-        self.saved, self.stat = text, stat
+        self.saved, self.stat = self.kept(text), stat
 
     def on_disk_is(self, number: int, text: str, stat: Stat | None, *, by_editor: bool) -> None:
         """The disk was read and holds `text`, which is the document's text with that number; `by_editor`: that was saved. What the document
         says beyond that is not saved, whatever the editor told."""
         if by_editor and self.disk is not None:
             self.disk.saved_was(self.document.uri, text)
-            self.saved, self.stat = text, stat
+            self.saved, self.stat = self.kept(text), stat
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)
         self.hunks_when_clean = None
+
+    def kept(self, text: Kept | str | None) -> Kept | None:
+        """`text` (compared form), to be kept beside the document, sharing what is equal with it and with the disk's text."""
+        if not isinstance(text, str):
+            return text
+        known = None if self.disk is None else self.disk.newest(self.document.uri)
+        return known if known is not None and known == text else Kept.of(text, self.document.snapshot())
 
     def was_saved(self, text: str) -> bool:
         """Whether the disk's text `text` (compared form) was put there by the editor's saving this document, before it was opened again."""

@@ -19,7 +19,7 @@ AT_ONCE = 4 * 1024 * 1024
 """Bytes read without letting others run: about 15 ms."""
 A_SECOND = 16 * 1024 * 1024
 """Bytes read in a second: a few percent of the loop's time."""
-KEPT = 16 * 1024 * 1024
+KEPT = 4 * 1024 * 1024
 """Bytes of texts, as Python keeps them, that are kept to be given out again."""
 
 

@@ -1,0 +1,68 @@
+"""Kept: a text in the compared form of `core.normal` that is kept for long, in the chunks of a Text that somebody keeps anyway.
+
+The disk, what an agent believes and the document mostly say the same, or nearly. As strings, each of them would cost the length of the
+file; in chunks, what is equal is there once.
+"""
+
+from __future__ import annotations
+
+from sidecar.core.normal import BOM, normal
+from sidecar.core.text import Encoding, Rope, Text
+
+
+class Kept:
+    """Immutable. Equal to a string, or to another Kept, of the same compared form. `str` makes the string anew."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: Text) -> None:
+        """`text` is in the compared form."""
+        self.text = text
+
+    @staticmethod
+    def of(compared: str, like: Text | Kept | None = None) -> Kept:
+        """`compared` is in the compared form. `like`: a text that is probably the same, or begins and ends in the same way."""
+        if like is None:
+            return Kept(Text.of(compared))
+        if isinstance(like, Kept):
+            if like == compared:
+                return like
+            like = like.text
+        if like.says(compared):
+            return Kept(like)
+        if 2 * len(like) < len(compared):
+            return Kept(Text.of(compared))  # most of it is new
+        rope = Rope.of(like)
+        rope.apply(None, compared, Encoding.UTF_32)
+        return Kept(rope.snapshot())
+
+    @staticmethod
+    def of_raw(raw: Text, like: Text | Kept | None = None) -> Kept:
+        """The compared form of `raw`: the same chunks, unless it has a byte order mark or other line ends than "\\n"."""
+        chunks = raw.chunks
+        if not chunks[0].startswith(BOM) and not any("\r" in chunk for chunk in chunks):
+            return Kept(raw)
+        return Kept.of(normal(str(raw)), like)
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.text.says(other)
+        if isinstance(other, Kept):
+            return self is other or self.text == other.text
+        return NotImplemented
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it is equal to strings, and hashing it would cost the text's length
+
+    def __repr__(self) -> str:
+        return f"Kept({self.text!r})"
+
+    def is_said_by(self, raw: Text) -> bool:
+        """Whether it is the compared form of `raw`."""
+        return self.text == raw or Kept.of_raw(raw) == self
+
+    def but_for_its_end(self, compared: str) -> bool:
+        """Whether it says `compared`, or that with other final line ends."""
+        return self == compared or str(self).rstrip("\n") == compared.rstrip("\n")

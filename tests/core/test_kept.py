@@ -1,0 +1,76 @@
+"""Kept texts: equal to what they were made of, and made of what is there anyway."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.kept import Kept
+from sidecar.core.normal import normal
+from sidecar.core.text import Rope, Text
+from tests.core.text_values import TEXTS, as_sent
+
+LINES = "".join(f"line {number}\n" for number in range(20_000))
+
+
+def owned(kept: Kept, *by: Text) -> int:
+    """Code points of the chunks that none of those texts has."""
+    there = {id(chunk) for text in by for chunk in text.chunks}
+    return sum(len(chunk) for chunk in kept.text.chunks if id(chunk) not in there)
+
+
+@given(TEXTS.map(as_sent), TEXTS.map(as_sent))
+def test_it_says_what_it_was_made_of_whatever_it_is_like(raw: str, other: str) -> None:
+    compared = normal(raw)
+    for kept in [
+        Kept.of(compared),
+        Kept.of(compared, Text.of(other)),
+        Kept.of(compared, Kept.of(normal(other))),
+        Kept.of_raw(Text.of(raw)),
+        Kept.of_raw(Text.of(raw), Text.of(other)),
+    ]:
+        assert str(kept) == compared
+        assert kept == compared
+        assert kept == Kept.of(compared)
+        assert (kept == normal(other)) is (compared == normal(other))
+        assert kept.is_said_by(Text.of(raw))
+        assert kept.is_said_by(Text.of(other)) is (normal(other) == compared)
+
+
+@given(st.integers(0, len(LINES)), st.integers(0, len(LINES)))
+def test_what_is_equal_at_both_ends_is_there_once(one: int, other: int) -> None:
+    start, end = sorted((one, other))
+    document = Rope(LINES)
+    before = document.snapshot()
+    kept = Kept.of(LINES[:start] + "new\n" + LINES[end:], before)
+    assert owned(kept, before) <= 4 * 8192
+    assert owned(Kept.of(LINES, before)) == len(LINES)
+    assert Kept.of(LINES, before).text is before
+
+
+def test_other_line_ends_are_kept_apart_once() -> None:
+    raw = Text.of(LINES.replace("\n", "\r\n"))
+    disk = Kept.of_raw(raw)
+    assert disk == LINES
+    assert owned(disk, raw) == len(LINES)
+    assert Kept.of_raw(raw, disk) is disk
+    assert Kept.of(LINES, disk) is disk
+
+
+def test_the_end_of_a_file_may_be_another() -> None:
+    for text, other, same in [
+        ("a\n", "a", True),
+        ("a", "a\n\n", True),
+        ("a\n", "b\n", False),
+        ("", "\n", True),
+    ]:
+        assert Kept.of(text).but_for_its_end(other) is same, (text, other)
+
+
+def test_a_text_remembers_its_string_until_others_do() -> None:
+    wholes = [LINES + str(number) for number in range(4)]
+    texts = [Text.of(whole) for whole in wholes]
+    for text, whole in zip(texts, wholes, strict=True):
+        text.remember(whole)
+    found = [str(text) is whole for text, whole in zip(texts, wholes, strict=True)]
+    assert found == [False, False, False, True]
