@@ -135,7 +135,7 @@ class Questions:
 
     async def _box(self, question: Question) -> str | None:
         titles = action_titles(question.options)
-        text = _shortened("\n".join(part for part in (question.text, question.reason) if part))
+        text = _shortened(_with_reason(question))
         if not question.whole:
             return titles.get(await self._chosen(text, list(titles)))
         in_part = action_titles(tuple(option for option in question.options if option.kind != "allow_always"))
@@ -184,6 +184,12 @@ def action_titles(options: tuple[Option, ...]) -> dict[str, str | None]:
             title, number = f"{label} ({number})", number + 1
         titles[title] = option.id
     return titles
+
+
+def _with_reason(question: Question) -> str:
+    if not question.reason or question.text.endswith(f"{question.reason}."):
+        return question.text
+    return f"{question.text}\nWhy you are asked: {question.reason}."
 
 
 def _shortened(text: str) -> str:

@@ -69,7 +69,7 @@ async def test_a_clients_cancel_is_a_stop_and_its_end_is_none(tmp_path: Path) ->
 
 async def test_without_the_users_yes_nothing_is_told(tmp_path: Path) -> None:
     def no(text: str, titles: object) -> str:
-        return "Do not allow it"
+        return "Deny"
 
     async with an_editor(tmp_path, [{"say": "secret"}], answer=no) as product:
         session = (await product.session("robot"))["sessionId"]

@@ -51,7 +51,7 @@ TERMINALS = {
 
 
 def allow(text: str, titles: Sequence[str]) -> str | None:
-    return next(title for title in titles if title.startswith("Allow it until"))
+    return next(title for title in titles if title.startswith("Allow for now"))
 
 
 @asynccontextmanager

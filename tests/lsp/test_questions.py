@@ -134,11 +134,18 @@ async def test_what_is_sent() -> None:
             MESSAGE,
             {
                 "type": 2,
-                "message": "fake-agent wants to change /w/.env\nit looks like a file with secrets",
+                "message": "fake-agent wants to change /w/.env\nWhy you are asked: it looks like a file with secrets.",
                 "actions": [{"title": "Reject"}, {"title": "Allow once"}],
             },
         ),
     ]
+
+
+async def test_a_reason_that_the_question_ends_with_is_not_said_twice() -> None:
+    wire = FakeWire()
+    text = "fake-agent wants to change /w/.env: it looks like a file with secrets."
+    await Questions(wire, lambda: BOX).ask(question(text=text))
+    assert wire.sent[0][1]["message"] == text
 
 
 async def test_a_long_text_keeps_head_and_tail() -> None:

@@ -90,7 +90,7 @@ async def test_the_first_call_asks_and_then_it_works_on_the_text_of_the_moment(f
     answer counts for the next time, and after a stop the user is asked again."""
     path = folder / "a.txt"
     path.write_text(BASE)
-    async with an_editor(folder, "Allow it, and", "Do not") as product:
+    async with an_editor(folder, "Always allow", "Deny") as product:
         product.open(path)
         async with claude(folder) as agent:
             product.type(path, "typed and not saved\n", at=0)
@@ -119,7 +119,7 @@ async def test_the_first_call_asks_and_then_it_works_on_the_text_of_the_moment(f
 
 async def test_a_no_is_told_in_words_and_nothing_is_given(folder: Path) -> None:
     (folder / "a.txt").write_text(BASE)
-    async with an_editor(folder, "Do not") as product, claude(folder) as agent:
+    async with an_editor(folder, "Deny") as product, claude(folder) as agent:
         for tool, arguments in (
             ("Read", {"file_path": "a.txt"}),
             ("Search", {"pattern": "two"}),
@@ -150,7 +150,7 @@ async def test_without_a_sidecar_on_the_disk_with_the_journal(folder: Path, tmp_
         await agent.refused("Read", file_path=str(tmp_path / "outside.txt"))
         await agent.refused("Write", file_path="../outside.txt", content="x")
         assert (tmp_path / "outside.txt").read_text() == "outside\n"
-        async with an_editor(folder, "Allow it until") as product:
+        async with an_editor(folder, "Allow for now") as product:
             product.open(path)
             product.type(path, "0\n", at=0)
             assert (await agent.call("Read", file_path="a.txt")).startswith("0\none\nTWO\n")
@@ -169,7 +169,7 @@ async def test_of_several_windows_the_one_that_has_the_file_open(folder: Path) -
     inner.mkdir()
     for path in (folder / "a.txt", inner / "b.txt", inner / "c.txt"):
         path.write_text("disk\n")
-    allow = "Allow it until"
+    allow = "Allow for now"
     async with (
         an_editor(folder, allow) as outer_window,
         an_editor(inner, allow) as inner_window,

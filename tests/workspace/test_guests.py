@@ -101,7 +101,7 @@ async def test_nothing_before_the_yes(folder: Path) -> None:
         assert not any(one.done() for one in waiting)
         assert not (folder / "b.txt").exists()
         (question,) = person.questions
-        assert question.text == f"{NAME} wants to read and change files in {folder}."
+        assert question.text.startswith(f"{NAME} wants to read and change files in {folder}. ")
         assert [option.id for option in question.options] == ["reject", "allow", "always"]
         person.answers.put_nowait("allow")
         answers = await asyncio.gather(*waiting)

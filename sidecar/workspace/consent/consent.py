@@ -59,10 +59,11 @@ OFFER_OPTIONS = (
 
 
 ADMIT_OPTIONS = (
-    Option("reject", "reject_once", "Do not allow it"),
-    Option("allow", "allow_once", "Allow it until it ends"),
-    Option("always", "allow_always", "Allow it, and do not ask again for this folder"),
+    Option("reject", "reject_once", "Deny"),
+    Option("allow", "allow_once", "Allow for now"),
+    Option("always", "allow_always", "Always allow"),
 )
+"""Short, as editors cut the words of a button; what they mean is in the question."""
 
 
 ENTER_OPTIONS = (
@@ -171,6 +172,9 @@ class Consent:
         words = f"{escape(session.agent)} wants to {wants or does} in {where}."
         why = "you stopped it" if again else "it was not started from here"
         options = ADMIT_OPTIONS[:-1] if again or len(where) > SHOWN_WHOLE else ADMIT_OPTIONS
+        words += " “Allow for now” lasts until it ends."
+        if len(options) == len(ADMIT_OPTIONS):
+            words += " “Always allow” is for this folder."
         details = {"target": folders[0]}
         answer = await self.ask(self._question(session, "other", words, options, why, details))
         if answer == "always":
