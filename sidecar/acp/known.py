@@ -71,7 +71,7 @@ KNOWN = (
         "npm i -g @agentclientprotocol/claude-agent-acp",
         "disk",
     ),
-    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @zed-industries/codex-acp", "disk"),
+    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @agentclientprotocol/codex-acp", "disk"),
     KnownAgent("copilot", "GitHub Copilot CLI", "copilot", ("--acp",), "npm i -g @github/copilot", "disk"),
 )
 

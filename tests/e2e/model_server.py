@@ -1,4 +1,4 @@
-"""A scripted model on loopback: OpenAI chat and Anthropic messages, streamed. The script rides in the prompt.
+"""A scripted model on loopback: OpenAI chat and responses, and Anthropic messages, streamed. The script rides in the prompt.
 
     with ModelServer() as model:
         …base_url=model.url…
@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from tests.e2e import responses_api
 
 Json = dict[str, Any]
 _ids = itertools.count(1)
@@ -83,6 +85,9 @@ class ModelServer:
         if "count_tokens" in handler.path:
             _send(handler, b'{"input_tokens": 1}', "application/json")
             return
+        responses = "input" in body
+        if responses:
+            body["messages"] = responses_api.as_messages(body["input"])
         messages = body.get("messages", [])
         aside = bool(messages) and _text(messages[-1].get("content")).startswith("[SUGGESTION MODE")
         step = None if aside else due(messages)  # claude-agent-acp also asks what its user may want next
@@ -100,7 +105,7 @@ class ModelServer:
             answer = _last_answer(body.get("messages", []))
             step["args"][step["fill"]] = answer.replace(step["old"], step["new"])
         anthropic = handler.path.split("?")[0].endswith("/messages")
-        events = _anthropic(step) if anthropic else _openai(step)
+        events = _anthropic(step) if anthropic else responses_api.events(step) if responses else _openai(step)
         if body.get("stream"):
             _send(handler, "".join(events).encode(), "text/event-stream")
         else:

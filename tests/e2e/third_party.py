@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ class Kind:
     """Beside a home of its own; of (home, the model's address)."""
     read: Callable[[Path], Step]
     edit: Callable[[Path, str, str], Step]
-    """(path, old, new), of a file that was read in the step before"""
+    """(path, old, new), of a file that was read in the step before; `old` is a whole line"""
     run: Callable[[str], Step]
     """A line for a shell."""
     delegate: Callable[[str], Step] | None = None
@@ -90,6 +91,34 @@ def _claude(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def _codex(home: Path, url: str) -> dict[str, str]:
+    """Its sandbox does not start when its folder lies in the temporary folder."""
+    folder = home / ".codex"
+    for part in (folder, home / "tmp"):
+        part.mkdir(exist_ok=True)
+    (folder / "config.toml").write_text(_CODEX.format(url=url))
+    return {"CODEX_HOME": str(folder), "TMPDIR": str(home / "tmp"), "DUMMY_KEY": "dummy", "NO_BROWSER": "1"}
+
+
+_CODEX = """\
+model = "gpt-6.1-sol"
+model_provider = "fake"
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+env_key = "DUMMY_KEY"
+wire_api = "responses"
+"""
+"""Its tools depend on the model's name."""
+
+
+def _patch(path: Path, old: str, new: str) -> Step:
+    change = (
+        f"*** Update File: {path}\n@@\n-{old}\n+{new}" if old else f"*** Add File: {path}\n+{new.rstrip()}"
+    )
+    return {"tool": "apply_patch", "text": f"*** Begin Patch\n{change}\n*** End Patch\n"}
+
+
 def _fast_agent(home: Path, url: str) -> dict[str, str]:
     return {"GENERIC_BASE_URL": f"{url}/v1", "GENERIC_API_KEY": "dummy"}
 
@@ -139,6 +168,14 @@ KINDS = {
             "tool": "Agent",
             "args": {"description": "edit", "prompt": prompt, "subagent_type": "general-purpose"},
         },
+    ),
+    "codex-acp": Kind(
+        "codex-acp",
+        (),
+        _codex,
+        lambda path: {"tool": "exec_command", "args": {"cmd": shlex.join(("cat", str(path)))}},
+        _patch,
+        lambda line: {"tool": "exec_command", "args": {"cmd": line}},
     ),
 }
 

@@ -1,0 +1,54 @@
+"""OpenAI's Responses API for the scripted model (model_server.py): what Codex speaks.
+
+A step's `text` in place of `args`: the tool takes free text and no JSON.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Json = dict[str, Any]
+_CALLS = ("function_call", "custom_tool_call")
+_ids = itertools.count(1)
+
+
+def as_messages(items: list[Json]) -> list[Json]:
+    """A request's `input`, in the shape of the chat API."""
+    return [_as_message(item) for item in items]
+
+
+def _as_message(item: Json) -> Json:
+    kind = item.get("type", "message")
+    if kind in _CALLS:
+        return {"role": "assistant", "content": None, "tool_calls": [item]}
+    if kind.endswith("_output"):
+        return {"role": "tool", "content": item.get("output")}
+    return {"role": item.get("role"), "content": item.get("content")}
+
+
+def events(step: Json) -> Iterator[str]:
+    item = _item(step)
+    response = {"id": f"resp_{next(_ids)}", "object": "response", "model": "m", "output": [item]}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    told: list[Json] = [
+        {"type": "response.created", "response": {**response, "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {**response, "usage": usage}},
+    ]
+    for event in told:
+        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+def _item(step: Json) -> Json:
+    number = next(_ids)
+    if "tool" not in step:
+        content = [{"type": "output_text", "text": step.get("say", ""), "annotations": []}]
+        return {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
+    call = {"id": f"item_{number}", "call_id": f"call_{number}", "name": step["tool"]}
+    if "text" in step:
+        return {**call, "type": "custom_tool_call", "input": step["text"]}
+    return {**call, "type": "function_call", "arguments": json.dumps(step["args"])}
