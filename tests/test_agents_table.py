@@ -8,7 +8,8 @@ import pytest
 
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.config import AgentCommand
-from tests.e2e.agents_table import COLUMNS, LIVE, Table, parse, publish, render
+from tests.e2e.agents_table import COLUMNS, GIVEN, LIVE, Table, parse, publish, render
+from tests.e2e.third_party import KINDS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
 ROW = {"cancel": "yes", "load": "partly: listed", "terminals": "no: by itself"}
@@ -69,18 +70,26 @@ def test_the_page_of_the_project() -> None:
     assert render(read) == PAGE.read_text(), "written by make agents, not by hand"
     for agent, row in read.rows.items():
         live = own_tools_of(agent, AgentCommand(f"/x/{agent}")).live
-        assert set(row) == {*COLUMNS, *(LIVE if live else ())}, "every cell was seen"
+        given = KINDS[agent].ours is not None
+        assert set(row) == {*COLUMNS, *(LIVE if live else ()), *(GIVEN if given else ())}, (
+            "every cell was seen"
+        )
 
 
-def test_live_tools_are_a_table_of_their_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "title"), [(LIVE, "## Live tools"), (GIVEN, "## The sidecar's tools beside its own")]
+)
+def test_live_and_given_tools_are_tables_of_their_own(
+    tmp_path: Path, columns: dict[str, str], title: str
+) -> None:
     page = tmp_path / "agents.md"
-    live = table(**dict.fromkeys(LIVE, "yes"))
+    live = table(**dict.fromkeys(columns, "yes"))
     live.rows["other"] = {"cancel": "yes"}
     assert publish(page, live) == []
-    head, tail = page.read_text().split("## Live tools")
+    head, tail = page.read_text().split(title)
     assert "| other |" in head
     assert "| other |" not in tail
     assert parse(page.read_text()).rows == live.rows
     assert publish(page, table()) == [
-        f"some-agent, {c}: was “yes”, was not seen in this run" for c in LIVE
+        f"some-agent, {c}: was “yes”, was not seen in this run" for c in columns
     ] + ["other, cancel: was “yes”, was not seen in this run"]

@@ -33,6 +33,17 @@ LIVE = {
     "tools killed": "If its `acp-sidecar mcp` is killed, the turn goes on.",
 }
 """Of agents whose own tools are led to ours."""
+GIVEN = {
+    "our Read": "It reads a line that you typed after the prompt and did not save.",
+    "our Edit": "It edits that line, and another one in the same turn. Each edit is one undo step, and nothing is saved.",
+    "goes on": "You reject all, and it edits the text as it then is.",
+    "its questions": "It asks for each edit as for any tool that is not its own, and what is refused is not done.",
+    "our Read denied": "A file that you do not let it read is not read by our tools.",
+    "ours killed": "If its `acp-sidecar mcp` is killed, the turn goes on.",
+    "not given": "Without the setting, it works as it does without the sidecar's tools.",
+}
+"""Of agents that were given ours beside their own."""
+EVERY = {**COLUMNS, **LIVE, **GIVEN}
 GRADES = ("no", "partly", "yes")
 
 Rows = dict[str, dict[str, str]]
@@ -45,7 +56,7 @@ class Table:
 
     def note(self, agent: str, column: str, cell: str) -> None:
         """The last word counts, but a worse one of the same run stays."""
-        assert column in COLUMNS or column in LIVE, column
+        assert column in EVERY, column
         assert grade(cell) >= 0, cell
         row = self.rows.setdefault(agent, {})
         known = row.get(column)
@@ -92,7 +103,7 @@ def parse(page: str) -> Table:
                 {
                     column: cell
                     for column, cell in zip(columns, cells[1:], strict=True)
-                    if (column in COLUMNS or column in LIVE) and grade(cell) >= 0
+                    if column in EVERY and grade(cell) >= 0
                 }
             )
     return table
@@ -117,6 +128,16 @@ def render(table: Table) -> str:
             "",
         ]
         lines += _rows(table, live, LIVE)
+    given = [agent for agent, row in table.rows.items() if any(column in GIVEN for column in row)]
+    if given:
+        lines += [
+            "",
+            "## The sidecar's tools beside its own",
+            "",
+            'With `"ownTools": "all"`, an agent is given [our tools](reference.md#tools-for-agents). They work on the text as you see it in this moment; its own tools work as in the first table.',
+            "",
+        ]
+        lines += _rows(table, given, GIVEN)
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@
         prompt(script({"tool": "edit", "args": {…}}, {"say": "done"}))
 
 Every request is answered with the step that is due: as many as the conversation has had tool calls since the prompt with the
-script. Messages and calls have ids of their own: with one id for all claude-agent-acp takes them for one message and asks for ever. A request without a script (titles, summaries) is answered with a word.
+script. Messages and calls have ids of their own: with one id for all claude-agent-acp takes them for one message and asks for ever. A request without a script (titles, summaries) is answered with a word, a review with `outcome`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ class ModelServer:
         """A step that is held is due."""
         self.go = threading.Event()
         self.ended = threading.Event()
+        self.outcome = "allow"
+        """What it says as the reviewer of an action; the other is "deny"."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -91,7 +93,9 @@ class ModelServer:
         messages = body.get("messages", [])
         aside = bool(messages) and _text(messages[-1].get("content")).startswith("[SUGGESTION MODE")
         step = None if aside else due(messages)  # claude-agent-acp also asks what its user may want next
-        if step is None:
+        if responses_api.is_review(body):
+            step = {"say": json.dumps({"outcome": self.outcome})}
+        elif step is None:
             step = {"say": "ok"}
         else:
             self.requests.append(body)

@@ -29,6 +29,12 @@ def _as_message(item: Json) -> Json:
     return {"role": item.get("role"), "content": item.get("content")}
 
 
+def is_review(body: Json) -> bool:
+    """Codex shows its model what the agent is about to do, and does it if the model agrees."""
+    wanted = body.get("text", {}).get("format", {}).get("schema", {}).get("properties", {})
+    return "outcome" in wanted
+
+
 def events(step: Json) -> Iterator[str]:
     item = _item(step)
     response = {"id": f"resp_{next(_ids)}", "object": "response", "model": "m", "output": [item]}

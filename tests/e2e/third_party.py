@@ -46,6 +46,8 @@ class Kind:
     """To a sub-agent, with this prompt."""
     asks_nothing: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment with which it has no questions of its own."""
+    ours: Callable[[str, JsonDict], Step] | None = None
+    """A tool of ours that it was given beside its own, with these arguments; None: not tested."""
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
@@ -119,6 +121,12 @@ def _patch(path: Path, old: str, new: str) -> Step:
     return {"tool": "apply_patch", "text": f"*** Begin Patch\n{change}\n*** End Patch\n"}
 
 
+def _by_script(tool: str, arguments: JsonDict) -> Step:
+    """Its models call tools in JavaScript."""
+    call = f"tools.mcp__sidecar__{tool}({json.dumps(arguments)})"
+    return {"tool": "exec", "text": f"text(JSON.stringify(await {call}))"}
+
+
 def _fast_agent(home: Path, url: str) -> dict[str, str]:
     return {"GENERIC_BASE_URL": f"{url}/v1", "GENERIC_API_KEY": "dummy"}
 
@@ -176,6 +184,7 @@ KINDS = {
         lambda path: {"tool": "exec_command", "args": {"cmd": shlex.join(("cat", str(path)))}},
         _patch,
         lambda line: {"tool": "exec_command", "args": {"cmd": line}},
+        ours=_by_script,
     ),
 }
 
@@ -183,6 +192,8 @@ KINDS = {
 CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
 LIVE = [name for name in CHOSEN if own_tools_of(name, AgentCommand(f"/x/{name}")).live]
 """Those whose own tools are led to ours."""
+GIVEN = [name for name in CHOSEN if KINDS[name].ours is not None]
+"""Those that are given ours beside their own."""
 
 
 def allow(text: str, titles: Sequence[str]) -> str | None:
