@@ -43,6 +43,13 @@ GIVEN = {
     "not given": "Without the setting, it works as it does without the sidecar's tools.",
 }
 """Of agents that were given ours beside their own."""
+NOT_LIVE = {
+    "codex-acp": "Codex can be led to other tools only by a file in its own folder (`$CODEX_HOME/environments.toml`), and the sidecar writes nothing there. "
+    "Codex would also take another folder, with links to your settings and your log-in. But its conversations, and the lock under which it changes the log-in, "
+    "lie in its folder: conversations of the editor and of the terminal would not know of each other, and two processes could renew one log-in at once. "
+    "So its own `apply_patch` works on the disk, and the sidecar merges what it wrote under what you typed.",
+}
+"""Why not, by agent."""
 EVERY = {**COLUMNS, **LIVE, **GIVEN}
 GRADES = ("no", "partly", "yes")
 
@@ -128,6 +135,9 @@ def render(table: Table) -> str:
             "",
         ]
         lines += _rows(table, live, LIVE)
+    for agent, why in NOT_LIVE.items():
+        if agent in table.rows:
+            lines += ["", f"**Not {agent}.** {why}"]
     given = [agent for agent, row in table.rows.items() if any(column in GIVEN for column in row)]
     if given:
         lines += [
