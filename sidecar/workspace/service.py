@@ -105,7 +105,9 @@ class Workspace:
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
         self.state.gapped = Gaps(self.state.overlay, tasks).noticed
-        self.state.edited = lambda tracked: tasks.start_soon(self._reconciler.edited, tracked)
+        self.state.edited = lambda tracked: tasks.start_soon(
+            self._reconciler.edited, tracked, self._reconciler.newer_now(tracked)
+        )
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)

@@ -207,6 +207,27 @@ def test_the_user_saves_over_what_the_editor_took_from_the_disk(
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+def test_the_user_saves_over_it_while_the_act_that_made_it_runs(tmp_path: Path) -> None:
+    """In the moment in which the editor has taken it: the disk has said it for so long only."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_a_reload_leaves_as_it_was_stays_under_review(tmp_path: Path, whole: bool) -> None:
     """After the turn, the user's shell changes lines before and after the agent's. The editor replaces all that lies between, or the whole

@@ -36,7 +36,7 @@ from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.edits.conflicts import Open
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.ports.ports import Editor, Level
-from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.acts import changed_at, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
@@ -249,7 +249,7 @@ class Behind:
             return
         before = str(tracked.saved)
         uri = tracked.document.uri
-        texts = self._passed(uri, path, before, saved, tracked.stat, file_time())
+        texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
         ours = self._state.documents.disk.was_ours
         while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
             texts.pop()

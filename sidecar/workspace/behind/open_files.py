@@ -8,6 +8,7 @@ from sidecar.core.normal import Normal
 from sidecar.core.uri import to_path
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
+from sidecar.workspace.state.looking import Looking
 from sidecar.workspace.state.save_history import Explained
 from sidecar.workspace.state.storage import OnDisk, Storage
 
@@ -21,6 +22,7 @@ class OpenFiles:
     def __init__(self, storage: Storage, editor: Editor) -> None:
         self._storage = storage
         self._editor = editor
+        self._looking = Looking(storage.read_now)
 
     def is_unmoved(self, tracked: Tracked, now: Normal, on_disk: OnDisk) -> bool:
         """Whether both are still what they were when they were compared."""
@@ -40,6 +42,19 @@ class OpenFiles:
             if on_disk is None or self._storage.stat(path) == on_disk.stat:
                 break
             on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
+        return self.as_held(tracked, on_disk)
+
+    def newer_now(self, tracked: Tracked) -> OnDisk | None:
+        """What the disk says in this moment, where that is not what it said when it was last seen; `as_held` is still to be asked. None: nothing
+        new, or too much to be read without waiting."""
+        path = to_path(tracked.document.uri)
+        stat = None if path is None else self._storage.stat(path)
+        if path is None or stat is None or stat == tracked.stat or not self._looking.may_read(stat.size):
+            return None
+        return self._storage.peek_now(path)
+
+    def as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:
+        """As the editor would hold it."""
         keeps_lines = self._editor.capabilities.keeps_lines
         if on_disk is not None and on_disk.data is not None:
             on_disk = replace(on_disk, text=tracked.history.decode(on_disk.data, unended=keeps_lines))

@@ -31,7 +31,7 @@ from sidecar.workspace.edits.sending import (
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.storage import Storage
+from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
 
@@ -83,13 +83,21 @@ class Reconciler:
         """Whether the document's file is known to have said this before agents changed it."""
         return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
 
-    async def edited(self, tracked: Tracked) -> None:
+    def newer_now(self, tracked: Tracked) -> OnDisk | None:
+        """For `edited`, right when it happens: the user may save in the next moment. None: it may wait."""
+        return self._files.newer_now(tracked) if tracked.saved is not None and self._acts() else None
+
+    async def edited(self, tracked: Tracked, newer: OnDisk | None = None) -> None:
         """After the first edit of a clean document. The editor may have taken it from the disk, where somebody may write again before
-        anybody looks; what was there for an agent to read is noted."""
+        anybody looks; what was there for an agent to read is noted. `newer`: what the disk said in that moment."""
         path = to_path(tracked.document.uri)
-        if path is None or tracked.saved is None or self._storage.stat(path) == tracked.stat:
+        if path is None or tracked.saved is None:
             return
-        on_disk = await self._files.peek(tracked, path)
+        if newer is None and self._storage.stat(path) == tracked.stat:
+            return
+        on_disk = (
+            await self._files.peek(tracked, path) if newer is None else self._files.as_held(tracked, newer)
+        )
         if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
             if self.behind is not None:

@@ -40,7 +40,7 @@ class Looking:
         if known is not None and known[0] == file.stat:
             self._known.move_to_end(file.path)
             return known[1]
-        if not self._may_read(file.size):
+        if not self.may_read(file.size):
             return None
         found = self._read(file)
         self._keep(file, found)
@@ -48,9 +48,10 @@ class Looking:
 
     def bytes_of(self, file: Resolved) -> bytes | Refusal | None:
         """The exact bytes; None when too much was read in this moment."""
-        return file.read_bytes(AT_ONCE) if self._may_read(file.size) else None
+        return file.read_bytes(AT_ONCE) if self.may_read(file.size) else None
 
-    def _may_read(self, size: int) -> bool:
+    def may_read(self, size: int) -> bool:
+        """Whether so many bytes may be read in this moment; then they count as read."""
         now = anyio.current_time()
         self._left = min(AT_ONCE, self._left + (now - self._at) * A_SECOND)
         self._at = now
