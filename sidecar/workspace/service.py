@@ -148,7 +148,7 @@ class Workspace:
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
-        rejecter = Rejecter(self.state, editor, self._sender, buffers, journal, door)
+        rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
             self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.unopened.left
         )

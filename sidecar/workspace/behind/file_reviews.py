@@ -177,19 +177,23 @@ class FileReviews:
     # Review
 
     async def look(self) -> None:
-        """Drops the rows that the disk does not show any more."""
-        by_path: dict[str, list[FileChange]] = {}
-        for change in self:
-            by_path.setdefault(change.path, []).append(change)
-        for path, changes in by_path.items():
-            now = await self.found(path)
-            for change in sorted((c for c in changes if c.id in self._changes), key=_number, reverse=True):
-                if not _shows(now, change):
-                    self._drop(change)
-                elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
-                    now = replace(now, mode=change.before.mode)
-                else:
-                    now = change.before  # what an earlier change of it left
+        """Drops the rows that the disk does not show any more: each is measured by what would be there if all later ones were put back."""
+        there: dict[str, FileState | Refusal | None] = {}
+        for change in sorted(self, key=_number, reverse=True):
+            for path in (change.path, change.moved_from):
+                if path and path not in there:
+                    there[path] = await self.found(path)
+            now = there[change.path]
+            if change.id not in self._changes:
+                continue
+            if not _shows(now, change):
+                self._drop(change)
+            elif change.moved_from:
+                there[change.moved_from], there[change.path] = now, None
+            elif change.kind == "mode" and isinstance(now, FileState) and change.before is not None:
+                there[change.path] = replace(now, mode=change.before.mode)
+            else:
+                there[change.path] = change.before
 
     def keep(self, change: FileChange) -> None:
         self._drop(change)

@@ -72,7 +72,9 @@ class FoundFiles:
                     raw = like.text
                 data = self._state.storage.encode(raw, like, path)
                 if not isinstance(data, Refusal):
-                    await self._starts.saved(session, place.path, data, place.on_disk.stat)
+                    await self._starts.saved(
+                        session, place.path, data, place.on_disk.stat, place.on_disk.mode
+                    )
 
     async def over(self, session: Session) -> None:
         """The session's turn has ended."""

@@ -47,8 +47,8 @@ class Glimpses:
         """By path: since the file was looked at last."""
         self._back: dict[str, Stat] = {}
         """Of files that somebody brought back: what they were when they were found so."""
-        self._link_times: dict[str, int] = {}
-        """When links were found changed first."""
+        self._first: dict[str, int] = {}
+        """When links and the modes of files were found changed first."""
         self._looking = Looking(state.storage.read_now)
         evidence.between_acts = self.take
 
@@ -56,7 +56,7 @@ class Glimpses:
         """What the files of the session say in this moment is noted: an act of its begins, or has ended. Synchronous: a moment later they
         may say what another one made of it."""
         for path in self._starts.links_moved_now(session.id):
-            self._link_times[path] = _changed_at(path)
+            self._first[path] = _changed_at(path)
         for path, stat in [*self._starts.moved_now(session.id), *self._brought_back()]:
             data, mode = None, None
             if stat is not None:
@@ -71,6 +71,8 @@ class Glimpses:
                 if data is None or isinstance(data, Refusal):
                     continue
             at = gone_at(path) if stat is None else changed_at(stat)
+            if mode not in (None, self._starts.mode(session.id, path)):
+                self._first.setdefault(path, at)
             self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
             self._evidence.found(
                 session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
@@ -96,14 +98,14 @@ class Glimpses:
             self._glimpses[path] = later
         return [seen for seen in found if seen not in later]
 
-    def link_changed_at(self, path: str) -> int:
-        """When a link was found changed first, or else last changed."""
-        return self._link_times.pop(path, None) or _changed_at(path)
+    def whole_changed_at(self, path: str) -> int:
+        """When a link or a file's mode was found changed first, or else last changed."""
+        return self._first.pop(path, None) or _changed_at(path)
 
     def clear(self) -> None:
         self._glimpses.clear()
         self._back.clear()
-        self._link_times.clear()
+        self._first.clear()
 
 
 def gone_at(path: str) -> int:

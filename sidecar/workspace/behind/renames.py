@@ -1,5 +1,5 @@
 """Renames: a file that an agent's command moved is one row, "renamed from", and is moved back whole. What is changed in it afterwards is hunks
-of the new name, as in every other file.
+of the new name, as in every other file; what was under review in it before is so there, and goes back with it.
 
 It is the same file (by its inode) with the same bytes and mode as when the turn began, and both names' changes are the same session's. Everything
 else is a removed file and a new one.
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.uri import from_path
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.file_reviews import FileReviews
@@ -121,7 +122,16 @@ class Renames:
         if row is not None:
             self._files.keep(row)
         self._files.enter(new, None, state, author, old, removal.write)
+        self._take_along(from_path(old), from_path(new), text)
         session.touch(from_path(new), 0, 0)
         await self._recorder.finish(author, "done")
         await self._recorder.finish(removal, "done")
         return True
+
+    def _take_along(self, old: DocumentUri, new: DocumentUri, text: str | None) -> None:
+        """What earlier turns have under review in the file. `text`: what it says, raw."""
+        self._state.renamed(old, new)
+        reviewed = self._state.ledgers.get(new)
+        if reviewed is not None and text is not None:
+            reviewed.seen(Text.of(text))
+            self._state.ledgers.moved(reviewed)

@@ -126,10 +126,11 @@ class TreeStart:
             left.texts -= len(data)
             left.kept -= 1
 
-    def saved(self, name: str, data: bytes, stat: Stat) -> None:
-        """The user saved a file: what is done to it now begins from there."""
+    def saved(self, name: str, data: bytes, stat: Stat, mode: int) -> None:
+        """The user saved a file: what is done to its text now begins from there. Its mode is what it was when the turn began; `mode`: of a file
+        that there was not."""
         self.stats[name], self.kept[name] = stat, data
-        self.modes.setdefault(name, 0o644)
+        self.modes.setdefault(name, mode)
         self.same.discard(name)
         self.links.pop(name, None)
 

@@ -98,15 +98,15 @@ class TurnStarts:
         self._starts[session.id] = starts
         self._tops[session.id] = tops[:MAX_FOLDERS]
 
-    async def saved(self, session: Session, path: str, data: bytes, stat: Stat) -> None:
-        """The user saved a file (canonical path) while the session's turn runs: what an agent's commands do to it begins from there."""
+    async def saved(self, session: Session, path: str, data: bytes, stat: Stat, mode: int) -> None:
+        """The user saved a file (canonical path), which has this mode, while the session's turn runs: what an agent's commands do to it begins from there."""
         image = decode(data)
         if not self.has(session) or not isinstance(image, Decoded) or len(data) > MAX_TEXT:
             return
         found = self._tree_of(session.id, path)
         if found is not None:
             start, name = found
-            start.saved(name, data, stat)
+            start.saved(name, data, stat, mode)
         await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
@@ -167,6 +167,11 @@ class TurnStarts:
                     start.seen[name] = stat
                     found.append((os.path.join(start.folder, name), stat))
         return found
+
+    def mode(self, session_id: str, path: str) -> int | None:
+        """The permission bits of this file (canonical path) when the turn began; None: it is not known that there was one."""
+        found = self._tree_of(session_id, path)
+        return None if found is None else found[0].modes.get(found[1])
 
     def links_moved_now(self, session_id: str) -> list[str]:
         """The links of its turn's start that lead elsewhere or are gone, each once. Synchronous and bounded as `moved_now`."""
@@ -259,7 +264,8 @@ class TurnStarts:
         for path, found in known.items():
             start, name = found
             stat, target = now.stats.get(path), now.links.get(path)
-            if stat != start.stats.get(name) or target != start.links.get(name):
+            mode = start.modes.get(name) if stat is None else now.modes.get(path)
+            if (stat, target, mode) != (start.stats.get(name), start.links.get(name), start.modes.get(name)):
                 moved[path] = found
         moved |= dict.fromkeys(path for path in [*now.stats, *now.links] if path not in known)
         held: dict[str, bytes] = {}

@@ -222,6 +222,9 @@ class Unopened:
         if before is None:
             self._state.made_folders |= self._starts.made_folders(session.id, path)
         start = await self._known.at_start(uri, path)
+        maker = self._whole.maker(path) if state is None else None
+        if state is None and (maker is None or maker.unknown):
+            start = None  # whatever the turn began with: somebody's file is gone
         after = decoded.text if isinstance(decoded, Decoded) else None if data is None else "\0" + data.hex()
         old = then.text if then.text is not None else None if before is None else "\0" + before.data.hex()
         parts = await self._whose.parts(
@@ -234,10 +237,12 @@ class Unopened:
         )
         self._accounts.says(uri, decoded.text if isinstance(decoded, Decoded) else None, exact=True, at=at)
         self._files.is_now(path, state)
+        if maker is not None and maker.unknown and parts and parts[-1].session is None:
+            parts = []
         if parts:
             await self._whole.enter(path, before, state, parts[-1])
         elif data is None:
-            self._whole.forget_review(uri)
+            self._whole.forget(path)
         return ""
 
     async def _note(

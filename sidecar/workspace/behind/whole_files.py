@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
 from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, from_path
+from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.turn_starts import Changed
@@ -56,7 +59,7 @@ class WholeFiles:
 
     async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)
-        at = self._glimpses.link_changed_at(row.path)
+        at = self._glimpses.whole_changed_at(row.path)
         parts = await self._whose.parts(uri, row.path, _shown(was), _shown(now), at, None)
         self._files.is_now(row.path, now)
         if parts:
@@ -70,17 +73,43 @@ class WholeFiles:
             return
         uri = from_path(path)
         if after is None:
-            self.forget_review(uri)
+            self._forget_review(uri, before)
         self._files.enter(path, before, after, author)
         if part.session is not None:
             lines = before.data.count(b"\n") if before is not None and after is None else 0
             part.session.touch(uri, 0, lines)
         await self._recorder.finish(author, "done")
 
-    def forget_review(self, uri: DocumentUri) -> None:
-        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back."""
+    def maker(self, path: str) -> Author | None:
+        """Who made the file, where all that was in it came that way; None: it was there before, it was moved there, or the user had a part in it."""
+        row = next((change for change in self._files if change.path == path), None)
+        if row is not None:
+            return row.author if row.kind == "created" else None
+        uri = from_path(path)
+        reviewed, tracked = self._state.ledgers.get(uri), self._state.documents.get(uri)
+        if reviewed is None or not reviewed.ledger.hunks:
+            return None
+        text = tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text
+        authors = [version.author for hunk in reviewed.ledger.hunks for version in hunk.versions]
+        if reviewed.ledger.base(str(text)) or not any(author.created for author in authors):
+            return None
+        return next((author for author in authors if author.unknown), authors[0])
+
+    def forget(self, path: str) -> None:
+        """Whoever made the file has taken it away again."""
+        for row in self._files:
+            if row.path == path and row.kind == "created":
+                self._files.keep(row)
+        self._forget_review(from_path(path), None)
+
+    def _forget_review(self, uri: DocumentUri, last: FileState | None) -> None:
+        """The file is gone, and with it what was under review in it; it is remembered in case the file comes back as it was at `last`, with
+        what somebody changed in it since it was looked at."""
         reviewed = self._state.ledgers.get(uri)
         if reviewed is not None and not reviewed.live and reviewed.ledger.hunks:
+            decoded = None if last is None or last.is_link else decode(last.data)
+            if isinstance(decoded, Decoded):
+                reviewed.seen(Text.of(decoded.text))
             reviewed.gone()
             self._state.ledgers.moved(reviewed)
 

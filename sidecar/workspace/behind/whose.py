@@ -1,8 +1,9 @@
 """Whose: who made a change that the disk shows and nobody has accounted for. The rules, in this order:
 
 1. A text that the file had when the turn began, or that `acp-sidecar` itself put back, is nobody's change. Nor is a file that was
-   removed and is back with a text that it had before an agent changed it; that it is removed again, is a change. A text with which the user closed the file is the user's:
-   a save that was on its way.
+   removed and is back with a text that it had before an agent changed it. That there is no file, as when the turn began, is nobody's change only
+   where an agent made all of what is gone, or nobody is known to have made or removed it: else somebody's work went with it (unopened.py). A
+   text with which the user closed the file is the user's: a save that was on its way.
 2. What tool calls that name the file say they made of it is that agent's.
 3. What changed while an act of an agent ran that may have done it, and no other agent's, is that agent's (evidence.py).
 4. Everything else is not known to be anybody's. While an agent acts, it is listed apart; else it is the user's, and not listed.
@@ -49,10 +50,10 @@ class Whose:
     ) -> list[Part]:
         """The change from `before` to `after` (compared form), last made `at` (acts.py); empty when it is nobody's who is to be told of.
 
-        `start`: what the file said when the turn began, where that is known."""
+        `start`: what the file said when the turn began, where that is known, and counts."""
         if not self._evidence.is_acting():
             return []
-        if start is not None and start.text == after and not await self._was_back(path, before, after):
+        if start is not None and start.text == after:
             return []
         if after is not None and self._disk.was_closed_with(uri, after, at):
             return []
@@ -72,7 +73,3 @@ class Whose:
         if self._evidence.during(path) is not None:
             return [*found, Part(after, None)]
         return found
-
-    async def _was_back(self, path: str, before: str | None, after: str | None) -> bool:
-        """Whether a file is removed that somebody had brought back."""
-        return after is None and before is not None and await self._journal.held(path, before)

@@ -17,6 +17,7 @@ from sidecar.core.uri import from_path, to_path
 from sidecar.disk import Decoded, decode
 from sidecar.journal.entry import JournalFailed
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
+from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.edits.exact import keeps_line_ends
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
@@ -48,6 +49,7 @@ class Rejecter:
         editor: Editor,
         sender: Sender,
         buffers: BufferWriter,
+        reconciler: Reconciler,
         journal: Journal,
         door: Door,
     ) -> None:
@@ -55,6 +57,7 @@ class Rejecter:
         self._editor = editor
         self._sender = sender
         self._buffers = buffers
+        self._reconciler = reconciler
         self._journal = journal
         self._door = door
         self._on_disk = OnDisk(state, journal)
@@ -99,6 +102,10 @@ class Rejecter:
         reviewed, plan = job.reviewed, job.plan
         tracked, path = self._state.documents.get(reviewed.uri), to_path(reviewed.uri)
         created = job.created
+        if tracked is not None:
+            # It may be saved, over what somebody has written there meanwhile
+            await self._reconciler.look(tracked)
+            tracked = self._state.documents.get(reviewed.uri)
         if tracked is not None:
             rejected = await self._in_editor(reviewed, tracked, plan)
             if created and rejected.emptied:
@@ -146,6 +153,8 @@ class Rejecter:
             async with self._few:
                 change = changes[number]
                 results[number] = self._in_the_way(change) or await files.reject(change)
+                if change.moved_from and not results[number]:
+                    self._state.renamed(from_path(change.path), from_path(change.moved_from))
 
         async with anyio.create_task_group() as group:
             for number in free:

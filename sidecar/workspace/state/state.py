@@ -110,7 +110,9 @@ class State:
             self.documents.disk.renamed(uri, name)
             reviewed = self.ledgers.renamed(uri, name)
             if reviewed is not None:
-                tracked = self.documents.get(name)
+                was, tracked = self.documents.get(uri), self.documents.get(name)
+                if reviewed.live and was is not None:
+                    reviewed.closed(was.document.snapshot())
                 reviewed.live = False
                 if tracked is not None:
                     reviewed.opened(tracked.document.snapshot())

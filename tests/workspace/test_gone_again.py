@@ -1,0 +1,248 @@
+"""What is in the place of a removed file, and is removed in its turn: that nobody's work goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, play, tick
+from tests.workspace.test_found_files import files
+from tests.workspace.test_whose import apart, reject_all, rows
+
+HEARD = 0.15
+"""Seconds after which what the agent tells of cannot have begun before."""
+LOOKED = 4.0
+"""Seconds in which what has changed is looked at."""
+Step = Callable[[Turn], Awaitable[None]]
+
+
+def acts(work: Callable[[Path], object]) -> Step:
+    """A command of the agent's does this."""
+
+    async def step(turn: Turn) -> None:
+        turn.says("execute")
+        tick()
+        work(turn.bench.folder)
+        tick()
+        turn.says("execute", status="completed")
+        tick()
+        await asyncio.sleep(LOOKED)
+
+    return step
+
+
+def user(work: Callable[[Path], object]) -> Step:
+    async def step(turn: Turn) -> None:
+        await asyncio.sleep(HEARD)
+        tick()
+        work(turn.bench.folder)
+        tick()
+        await asyncio.sleep(LOOKED)
+
+    return step
+
+
+async def begins(turn: Turn) -> None:
+    """Something runs, so that the turn is one that may have changed files; the file is one that is looked at."""
+    turn.says("execute", "a.txt", call="c0")
+    turn.says("execute", "a.txt", call="c0", status="completed")
+
+
+def removes(folder: Path) -> None:
+    (folder / "a.txt").unlink()
+
+
+def moves(folder: Path) -> None:
+    (folder / "a.txt").rename(folder / "b.txt")
+
+
+def moves_away(folder: Path) -> None:
+    (folder / "a.txt").rename(folder / "c.txt")
+
+
+def removes_moved(folder: Path) -> None:
+    (folder / "b.txt").unlink()
+
+
+def moves_on(folder: Path) -> None:
+    (folder / "b.txt").rename(folder / "c.txt")
+
+
+def puts(data: bytes, name: str = "a.txt") -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+async def nothing(bench: Bench) -> None: ...
+
+
+def plays(
+    folder: Path,
+    *turns: list[Step],
+    between: Callable[[], object] = lambda: None,
+    after: Callable[[Bench], Awaitable[None]] = nothing,
+) -> None:
+    """One turn after the other, of these steps each, with what the user does `between` them; then everything of the agents' is taken back."""
+    left = list(turns)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for step in left.pop(0):
+            await step(turn)
+
+    async def then(bench: Bench, editor: FakeEditor) -> None:
+        while left:
+            await asyncio.sleep(15)
+            between()
+            await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        await after(bench)
+        await reject_all(bench)
+
+    play(folder, VSCODE, script, after=then, custom=False)
+
+
+either = pytest.mark.parametrize("first", [removes, moves])
+
+
+@either
+def test_the_user_brings_it_back_and_the_agent_changes_and_removes_it(
+    tmp_path: Path, first: Callable[[Path], object]
+) -> None:
+    """There was no file when the second turn began; that it is gone at its end is the agent's all the same."""
+    (tmp_path / "a.txt").write_text(BASE)
+    before = files(tmp_path)
+    plays(
+        tmp_path,
+        [acts(first)],
+        [begins, user(puts(BASE.encode())), acts(puts(CHANGED.encode())), acts(removes)],
+    )
+    assert files(tmp_path) == before
+
+
+@either
+@pytest.mark.parametrize("second", [removes, moves_away])
+def test_the_agent_makes_it_anew_and_removes_it(
+    tmp_path: Path, first: Callable[[Path], object], second: Callable[[Path], object]
+) -> None:
+    (tmp_path / "a.txt").write_text(BASE)
+    before = files(tmp_path)
+    plays(tmp_path, [acts(first)], [acts(puts(CHANGED.encode())), acts(second)])
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("data", [b"mine\n", b"", b"\0mine"])
+def test_a_file_that_the_user_made_is_removed(tmp_path: Path, data: bytes) -> None:
+    before = files(tmp_path)
+    plays(tmp_path, [begins, user(puts(data)), acts(removes)])
+    assert files(tmp_path) == before | {"a.txt": data}
+
+
+@pytest.mark.parametrize("data", [b"the agent's\n", b"", b"\0"])
+def test_what_the_agent_made_and_removed_is_no_change(tmp_path: Path, data: bytes) -> None:
+    async def after(bench: Bench) -> None:
+        assert not rows(bench)
+
+    plays(tmp_path, [acts(puts(data)), acts(removes)], after=after)
+    assert not files(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"somebody's\n", b"", b"\0"])
+def test_what_nobody_is_known_to_have_made_and_removed_is_no_change(tmp_path: Path, data: bytes) -> None:
+    async def after(bench: Bench) -> None:
+        assert apart(bench) == []
+
+    plays(tmp_path, [begins, user(puts(data)), user(removes)], after=after)
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize("data", [BASE.encode(), b"", b"\0"])
+@pytest.mark.parametrize("second", [removes_moved, moves_on])
+def test_what_was_moved_is_removed_or_moved_on(
+    tmp_path: Path, second: Callable[[Path], object], data: bytes, turns: int
+) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    before = files(tmp_path)
+    steps = [acts(moves), acts(second)]
+    plays(tmp_path, *([steps] if turns == 1 else [[step] for step in steps]))
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("doors", [(1, 2), (2, 1), ()], ids=["one by one", "the last first", "at once"])
+@pytest.mark.parametrize("second", [removes, moves])
+@pytest.mark.parametrize("looked_at", [True, False], ids=["found while the turn runs", "at its end"])
+def test_what_is_under_review_goes_with_the_file_and_comes_back_with_it(
+    tmp_path: Path, second: Callable[[Path], object], doors: tuple[int, ...], looked_at: bool
+) -> None:
+    """The user changes the file between the turn that changed it and the one that takes it away."""
+    (tmp_path / "a.txt").write_text(BASE)
+    mine = CHANGED.replace("two", "mine")
+    seen: list[Step] = [begins] if looked_at else []
+
+    async def after(bench: Bench) -> None:
+        for turn in doors:
+            result = await bench.workspace.review.revert_turn(bench.session, turn)
+            assert not result.impossible
+            await asyncio.sleep(3)
+
+    plays(
+        tmp_path,
+        [acts(puts(CHANGED.encode()))],
+        [*seen, acts(second)],
+        between=lambda: (tmp_path / "a.txt").write_text(mine),
+        after=after,
+    )
+    assert files(tmp_path) == {"a.txt": BASE.replace("two", "mine").encode()}
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_a_rejection_is_of_what_the_disk_says_by_then(tmp_path: Path, custom: bool) -> None:
+    """The file was made anew while it was open, and the user's shell changed it after the turn, which nobody has looked at: the editor takes
+    the rejection for unsaved work, and saving it must not take the user's line away."""
+
+    def anew(folder: Path) -> None:
+        removes(folder)
+        puts(CHANGED.encode())(folder)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await acts(anew)(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        (tmp_path / "a.txt").write_text(CHANGED.replace("two", "mine"))
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("two", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["after the command", "while it runs"])
+def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends: bool) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").chmod(0o600)
+        tick()
+        if ends:
+            turn.says("execute", status="completed")
+            tick()
+            await asyncio.sleep(HEARD)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await asyncio.sleep(LOOKED)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [row["file"]["kind"] for row in rows(bench)] == ["mode"]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o644
+        assert (tmp_path / "a.txt").read_text() == BASE.replace("one", "mine")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        await opened(bench, editor)
+        (tmp_path / "a.txt").chmod(0o644)
+
+    play(tmp_path, VSCODE, script, before=before, after=after)
