@@ -105,9 +105,7 @@ class Workspace:
         self._sender = Sender(editor, tasks)
         self.state.reopened = self._sender.reopened
         self.state.gapped = Gaps(self.state.overlay, tasks).noticed
-        self.state.edited = lambda tracked: tasks.start_soon(
-            self._reconciler.edited, tracked, self._reconciler.newer_now(tracked)
-        )
+        self.state.edited = self._edited
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
@@ -159,6 +157,12 @@ class Workspace:
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
+
+    def _edited(self, tracked: Tracked, was_clean: bool) -> None:
+        """The edit may be what the editor has taken from the disk."""
+        newer = self._reconciler.newer_now(tracked)
+        if was_clean or newer is not None:
+            self._tasks.start_soon(self._reconciler.edited, tracked, newer)
 
     def apply(self, modification: Modification) -> None:
         """One change of the editor's. Synchronous: it is in force when this returns."""

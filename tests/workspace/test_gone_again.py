@@ -86,6 +86,7 @@ def plays(
     *turns: list[Step],
     between: Callable[[], object] = lambda: None,
     after: Callable[[Bench], Awaitable[None]] = nothing,
+    custom: bool = False,
 ) -> None:
     """One turn after the other, of these steps each, with what the user does `between` them; then everything of the agents' is taken back."""
     left = list(turns)
@@ -103,7 +104,7 @@ def plays(
         await after(bench)
         await reject_all(bench)
 
-    play(folder, VSCODE, script, after=then, custom=False)
+    play(folder, VSCODE, script, after=then, custom=custom)
 
 
 either = pytest.mark.parametrize("first", [removes, moves])
@@ -122,6 +123,24 @@ def test_the_user_brings_it_back_and_the_agent_changes_and_removes_it(
         [begins, user(puts(BASE.encode())), acts(puts(CHANGED.encode())), acts(removes)],
     )
     assert files(tmp_path) == before
+
+
+def test_what_the_user_brought_back_is_what_a_change_of_it_begins_with(tmp_path: Path) -> None:
+    """Not what an agent had made of it, and then moved."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def writes(turn: Turn) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+
+    plays(
+        tmp_path,
+        [writes, acts(moves)],
+        [acts(puts(BASE.replace("two", "TWO").encode()))],
+        between=lambda: (tmp_path / "a.txt").write_text(BASE),
+        custom=True,
+    )
+    assert files(tmp_path) == {"a.txt": BASE.encode()}
 
 
 @either

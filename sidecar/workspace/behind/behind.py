@@ -199,13 +199,11 @@ class Behind:
         self, tracked: Tracked, now: Normal, before: str
     ) -> tuple[str, tuple[Hunk, ...]] | None:
         """The mirror (raw) before the editor took what is new on the disk from there, and the hunks in it; None: nobody knows."""
-        hunks = tracked.hunks_when_clean
-        if hunks is None:
+        if tracked.hunks_when_clean is None:
             return None
         raw = without(diff(before, now.text), now, before)
-        if len(raw) != tracked.length_when_clean or any(raw[h.start : h.end] != h.text for h in hunks):
-            return None
-        return raw, hunks
+        hunks = self._entering.hunks_when_clean(tracked, raw)
+        return None if hunks is None else (raw, hunks)
 
     def _passed(
         self, uri: DocumentUri, path: str, before: str, disk: str, since: Stat | None, until: int

@@ -111,10 +111,19 @@ class Entering:
         now = Normal(str(tracked.document.snapshot()))
         raw_after = without(diff(after, now.text), now, after)
         raw = without(diff(before or "", after), Normal(raw_after), before or "")
-        review = tracked.review_when_opened or (raw, ())
+        clean = self.hunks_when_clean(tracked, raw)
+        review = tracked.review_when_opened or (raw, ()) if clean is None else (raw, clean)
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
+
+    @staticmethod
+    def hunks_when_clean(tracked: Tracked, raw: str) -> tuple[Hunk, ...] | None:
+        """The hunks in the mirror when it last was what the disk said, if it said `raw` then; None: that is not known."""
+        hunks = tracked.hunks_when_clean
+        if hunks is None or len(raw) != tracked.length_when_clean:
+            return None
+        return hunks if all(raw[h.start : h.end] == h.text for h in hunks) else None
 
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
         """The document was closed while its change was journalled: it is one of the file."""

@@ -216,19 +216,19 @@ class FileReviews:
         if not isinstance(now, FileState):
             return "the file is gone"
         if await self._put(change.moved_from, None, now):
-            if now != change.after or not await self._is_back(change):
+            if not await self._is_back(change, now):
                 return f"there is another file at {os.path.basename(change.moved_from)} by now"
         else:
             self._now[change.moved_from] = now
         return await self._put(change.path, now, None)
 
-    async def _is_back(self, change: FileChange) -> bool:
-        """Whether somebody brought a renamed file back to its old name, so that this one is a copy: as it was moved, or as it was before
-        an agent changed it."""
+    async def _is_back(self, change: FileChange, now: FileState) -> bool:
+        """Whether somebody brought a renamed file back to its old name, so that this one, which is `now`, is a copy: as it is, or, where nobody
+        changed this one, as it was before an agent changed it."""
         there = await self.found(change.moved_from)
         decoded = decode(there.data) if isinstance(there, FileState) and not there.is_link else None
-        if there == change.after or not isinstance(decoded, Decoded):
-            return there == change.after
+        if there == now or now != change.after or not isinstance(decoded, Decoded):
+            return there == now
         return await self._journal.held(change.moved_from, normal(decoded.text))
 
     async def _put_mode(self, change: FileChange) -> str:

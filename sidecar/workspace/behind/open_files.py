@@ -45,12 +45,15 @@ class OpenFiles:
         return self.as_held(tracked, on_disk)
 
     def newer_now(self, tracked: Tracked) -> OnDisk | None:
-        """What the disk says in this moment, where that is not what it said when it was last seen; `as_held` is still to be asked. None: nothing
-        new, or too much to be read without waiting."""
+        """What the disk says in this moment, where that is not what it said when it was last seen, or last given; `as_held` is still to be
+        asked. None: nothing new, or too much to be read without waiting."""
         path = to_path(tracked.document.uri)
         stat = None if path is None else self._storage.stat(path)
-        if path is None or stat is None or stat == tracked.stat or not self._looking.may_read(stat.size):
+        if path is None or stat is None or stat in (tracked.stat, tracked.noted):
             return None
+        if not self._looking.may_read(stat.size):
+            return None
+        tracked.noted = stat
         return self._storage.peek_now(path)
 
     def as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:

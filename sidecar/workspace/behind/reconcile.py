@@ -88,8 +88,9 @@ class Reconciler:
         return self._files.newer_now(tracked) if tracked.saved is not None and self._acts() else None
 
     async def edited(self, tracked: Tracked, newer: OnDisk | None = None) -> None:
-        """After the first edit of a clean document. The editor may have taken it from the disk, where somebody may write again before
-        anybody looks; what was there for an agent to read is noted. `newer`: what the disk said in that moment."""
+        """After the first edit of a clean document, and every edit in which the disk said something new. The editor may have taken it from the
+        disk, where somebody may write again before anybody looks; what was there for an agent to read is noted. `newer`: what the disk
+        said in that moment."""
         path = to_path(tracked.document.uri)
         if path is None or tracked.saved is None:
             return
@@ -102,8 +103,12 @@ class Reconciler:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
             if self.behind is not None:
                 self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
-            if not on_disk.text.strip("\n") and not tracked.text().strip("\n") and self._acts():
-                self._emptied.add(tracked.document.uri)
+            self._taken_when_empty(tracked, on_disk.text)
+
+    def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
+        """The document has what is on the disk."""
+        if not disk.strip("\n") and not tracked.text().strip("\n") and self._acts():
+            self._emptied.add(tracked.document.uri)
 
     def _acts(self) -> bool:
         return self.behind is not None and self.behind.is_acting()
@@ -164,6 +169,7 @@ class Reconciler:
             if explained is None or behind is None or not behind.may_be_an_agents(tracked):
                 break
             # A save may be seen before it is told
+            self._taken_when_empty(tracked, on_disk.text or "")
             behind.passes(tracked, on_disk.text or "", changed_at(on_disk.stat))
             if await tracked.history.until_told(RELOAD_SECONDS):
                 if self._storage.stat(path) != on_disk.stat:

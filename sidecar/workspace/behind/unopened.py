@@ -134,6 +134,8 @@ class Unopened:
                 await self._look(
                     session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
                 )
+            if not last and self._state.storage.stat(path) != stat:
+                return ""  # it is another one by now, which the next look sees
             at = gone_at(path) if stat is None else changed_at(stat)
             return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
 
@@ -268,7 +270,7 @@ class Unopened:
             after = now if part.after == compared else raw_before(part.after or "", now)
             author = await self._entering.begin(part, path, raw, after, found.encoding, found.bom)
             if author is not None:
-                if gone is not None:
+                if gone is not None and not raw:
                     raw, author = gone.old_text, replace(author, created=gone.before is None)
                 self._enter_text(uri, part, author, raw, after)
                 await self._recorder.finish(author, "done")

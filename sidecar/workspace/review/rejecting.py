@@ -11,6 +11,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.file_state import FileState
 from sidecar.core.ledger import Hunk, Rejection
+from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import from_path, to_path
@@ -174,13 +175,17 @@ class Rejecter:
 
     def _in_the_way(self, change: FileChange) -> str:
         """Why it cannot be put back now, in words; "" if nothing is known."""
-        if self._is_open_and_unsaved(change.path) or self._is_open_and_unsaved(change.moved_from):
+        if self._is_unsaved(change.path, change.before) or self._is_unsaved(change.moved_from, None):
             return "the file is open with unsaved changes; save it or discard them first"
         return ""
 
-    def _is_open_and_unsaved(self, path: str) -> bool:
+    def _is_unsaved(self, path: str, wanted: FileState | None) -> bool:
+        """Whether a document has unsaved work, and says something else than what is to be there."""
         tracked = self._state.documents.get(from_path(path)) if path else None
-        return tracked is not None and tracked.is_user_dirty()
+        if tracked is None or not tracked.is_user_dirty():
+            return False
+        text = None if wanted is None or wanted.is_link else decode(wanted.data)
+        return not (isinstance(text, Decoded) and tracked.says(normal(text.text)))
 
     async def _delete_empty(self, reviewed: Reviewed, tracked: Tracked, plan: Plan) -> None:
         """A file that an agent made, and of which nothing is left, is taken away: by the editor as long as it holds the document (VS Code

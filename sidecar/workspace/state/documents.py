@@ -69,8 +69,10 @@ class Tracked:
     """Called for every edit that is known not to be an agent's, with the length that it led to, and with what gives the text before it where
     that is known."""
 
-    first_edit: Callable[[Tracked], None] | None = None
-    """Called when a clean document was edited."""
+    was_edited: Callable[[Tracked, bool], None] | None = None
+    """Called for every edit; with whether the document was clean before it."""
+    noted: Stat | None = None
+    """The file's, when what it said was noted in the moment of an edit."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
     """The ledger's current hunks."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
@@ -88,13 +90,12 @@ class Tracked:
 
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
-        if not self.edited:
-            if self.flight is None:
-                self.hunks_when_clean = self.hunks()
-                self.length_when_clean = len(document.rope) - edit.growth
-            if self.first_edit is not None:
-                self.first_edit(self)
-        self.edited = True
+        if not self.edited and self.flight is None:
+            self.hunks_when_clean = self.hunks()
+            self.length_when_clean = len(document.rope) - edit.growth
+        was_clean, self.edited = not self.edited, True
+        if self.was_edited is not None:
+            self.was_edited(self, was_clean)
         if self.flight is None:
             self.others_edit(edit, len(document.rope), self.history.before_newest)
 

@@ -40,8 +40,8 @@ class State:
     """Folders that were made for agents' files (canonical paths). One that is empty without them goes with them."""
     gapped: Callable[[Document], None] = lambda document: None
     """Called for every document with changes that wait for an earlier one."""
-    edited: Callable[[Tracked], None] = lambda tracked: None
-    """Called for every clean document that is edited."""
+    edited: Callable[[Tracked, bool], None] = lambda tracked, was_clean: None
+    """Called for every edit of a document; with whether it was clean before it."""
 
     opaque: Opaque = field(init=False)
 
@@ -142,7 +142,7 @@ class State:
     def _opened(self, document: Document, text: Text | None = None, early: Sequence[Edit] = ()) -> Tracked:
         tracked = self.documents.opened(document)
         tracked.not_an_agents = self._others_edit
-        tracked.first_edit = self.edited
+        tracked.was_edited = self.edited
         if document.desynchronised is None:
             self.documents.disk.guessed(document.uri, document.snapshot() if text is None else text)
         tracked.hunks = lambda: self._hunks(document.uri)

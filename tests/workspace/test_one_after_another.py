@@ -1,0 +1,120 @@
+"""Changes on the disk that follow one another faster than they are noted: each begins where the last one ended, and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
+from tests.workspace.test_found_files import files
+from tests.workspace.test_whose import reject_all, runs, short
+from tests.workspace.test_whose_between import Slow
+
+BOTH = CHANGED.replace("two", "TWO")
+
+
+def test_a_file_is_filled_while_what_it_said_before_is_noted(tmp_path: Path) -> None:
+    """It was read when it was empty, and the command is over when its turn comes."""
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def meanwhile() -> None:
+            tick()
+            (tmp_path / "a.txt").write_text(BOTH)
+            tick()
+            turn.says("execute", call="c2", status="completed")
+            tick()
+
+        await runs(turn, "a.txt", CHANGED)
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        journal.then = meanwhile
+        await asyncio.sleep(8)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal)
+
+
+@pytest.mark.parametrize("wait", [0.2, 0.6, 0.9])
+def test_a_file_is_filled_while_a_save_is_waited_for(tmp_path: Path, wait: float) -> None:
+    """The editor has taken one change of it already, and then that it was empty."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        for text in (CHANGED, ""):
+            tick()
+            (tmp_path / "a.txt").write_text(text)
+            editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(wait)
+        tick()
+        (tmp_path / "a.txt").write_text(BOTH)
+        tick()
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_an_open_file_is_removed_before_its_last_change_is_noted(tmp_path: Path) -> None:
+    """The editor has the change: the document, and what is in it for review, is as before the file was removed."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(3)
+        await runs(turn, "a.txt", BOTH, call="c2")
+        editor.model.reload(editor.uri("a.txt"))
+        turn.says("execute", call="c3")
+        tick()
+        (tmp_path / "a.txt").unlink()
+        tick()
+        turn.says("execute", call="c3", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == BASE
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+def test_the_user_brings_back_what_the_agent_wrote_and_then_moved(tmp_path: Path) -> None:
+    """As it was before: once the agent's lines in the moved one are taken back, that is a copy."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await turn.bench.read("a.txt", session=turn.session)
+        await turn.bench.write("a.txt", CHANGED, session=turn.session)
+        tick()
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(12)
+        (tmp_path / "a.txt").write_text(BASE)
+        await reject_all(bench)
+        assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+    play(tmp_path, VSCODE, script, after=after)
