@@ -12,7 +12,7 @@ from tests.support.editor_habits import VSCODE
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
 from tests.workspace.test_found_files import files
-from tests.workspace.test_whose import reject_all, runs, short
+from tests.workspace.test_whose import apart, reject_all, runs, short
 from tests.workspace.test_whose_between import Slow
 
 BOTH = CHANGED.replace("two", "TWO")
@@ -116,5 +116,92 @@ def test_the_user_brings_back_what_the_agent_wrote_and_then_moved(tmp_path: Path
         (tmp_path / "a.txt").write_text(BASE)
         await reject_all(bench)
         assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_a_file_is_removed_while_what_it_said_before_is_noted(tmp_path: Path) -> None:
+    """It had been made anew in this turn, in the place of one that an earlier turn had removed."""
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = Slow()
+    turns: list[str] = []
+
+    async def removes(turn: Turn, call: str) -> None:
+        turn.says("execute", call=call)
+        tick()
+        (tmp_path / "a.txt").unlink()
+        tick()
+        turn.says("execute", call=call, status="completed")
+        tick()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        if len(turns) == 1:
+            await removes(turn, "c1")
+            return
+        journal.then = lambda: removes(turn, "c4")
+        await runs(turn, "a.txt", CHANGED, call="c2")
+        await runs(turn, "a.txt", BOTH, call="c3")
+        await asyncio.sleep(8)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        await reject_all(bench)
+        assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal)
+
+
+def test_a_file_is_opened_when_it_has_just_been_made_anew(tmp_path: Path) -> None:
+    """What is new in it begins with what it said before the agent removed it."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").unlink()
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(3)
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        editor.opens("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
+def test_a_link_that_is_made_anew(tmp_path: Path) -> None:
+    """It is the agent's from then on when it is there, whatever it leads to."""
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "link").symlink_to("a.txt")
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        turn.says("execute")
+        tick()
+        if len(turns) == 1:
+            (tmp_path / "link").unlink()
+        else:
+            (tmp_path / "link").symlink_to("a.txt")
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        assert not apart(bench)
+        await reject_all(bench)
+        assert (tmp_path / "link").readlink() == Path("a.txt")
 
     play(tmp_path, VSCODE, script, after=after)

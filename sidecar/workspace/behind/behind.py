@@ -326,6 +326,9 @@ class Behind:
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
             legs = await self._entering.legs(uri, path, before, [*passed, (on_disk.text, at)], start)
             self.accounts.says(uri, on_disk.text, at=at)
+            gone = self._files.came(path)
+            if gone is not None and not before and gone.old_text is not None:
+                before = normal(gone.old_text)
             tracked.counted = tracked.kept(on_disk.text)
             for leg in await self._entering.begin_legs(path, before, legs) or ():
                 if leg.part is not None and leg.author is not None:

@@ -71,7 +71,7 @@ class Glimpses:
                 if data is None or isinstance(data, Refusal):
                     continue
             at = gone_at(path) if stat is None else changed_at(stat)
-            if mode not in (None, self._starts.mode(session.id, path)):
+            if self._starts.mode(session.id, path) not in (None, mode) and stat is not None:
                 self._first.setdefault(path, at)
             self._glimpses.setdefault(path, []).append(Glimpse(stat, mode, data, at))
             self._evidence.found(

@@ -135,6 +135,8 @@ class Unopened:
                     session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
                 )
             if not last and self._state.storage.stat(path) != stat:
+                if named is not None:
+                    named.stat = stat
                 return ""  # it is another one by now, which the next look sees
             at = gone_at(path) if stat is None else changed_at(stat)
             return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
