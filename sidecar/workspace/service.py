@@ -160,7 +160,7 @@ class Workspace:
 
     def _edited(self, tracked: Tracked, was_clean: bool) -> None:
         """The edit may be what the editor has taken from the disk."""
-        newer = self._reconciler.newer_now(tracked)
+        newer = self._reconciler.edited_now(tracked, was_clean=was_clean)
         if was_clean or newer is not None:
             self._tasks.start_soon(self._reconciler.edited, tracked, newer)
 

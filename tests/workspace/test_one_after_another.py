@@ -12,7 +12,7 @@ from tests.support.editor_habits import VSCODE
 from tests.support.workspaces import Bench
 from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
 from tests.workspace.test_found_files import files
-from tests.workspace.test_whose import apart, reject_all, runs, short
+from tests.workspace.test_whose import apart, reject_all, rows, runs, short
 from tests.workspace.test_whose_between import Slow
 
 BOTH = CHANGED.replace("two", "TWO")
@@ -205,3 +205,25 @@ def test_a_link_that_is_made_anew(tmp_path: Path) -> None:
         assert (tmp_path / "link").readlink() == Path("a.txt")
 
     play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.01, 0.3])
+def test_what_the_user_saves_twice_in_a_moment_is_the_users(tmp_path: Path, rest: float) -> None:
+    """While an agent's command runs: the second edit finds the first save on the disk, which nobody has looked at."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        for old, new in (("one", "mine"), ("three", "mine too")):
+            editor.replaces("a.txt", old, new)
+            assert editor.saves("a.txt")
+            tick()
+            await asyncio.sleep(rest)
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert not rows(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine").replace("three", "mine too")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=Slow())

@@ -42,21 +42,18 @@ class OpenFiles:
             if on_disk is None or self._storage.stat(path) == on_disk.stat:
                 break
             on_disk = await self._storage.peek(path)  # it is outdated, and a save noted meanwhile newer
-        return self.as_held(tracked, on_disk)
+        return self._as_held(tracked, on_disk)
 
     def newer_now(self, tracked: Tracked) -> OnDisk | None:
-        """What the disk says in this moment, where that is not what it said when it was last seen, or last given; `as_held` is still to be
-        asked. None: nothing new, or too much to be read without waiting."""
+        """What the disk says in this moment, where that is not what it said when it was last seen. None: nothing new, or too much to be read
+        without waiting."""
         path = to_path(tracked.document.uri)
         stat = None if path is None else self._storage.stat(path)
-        if path is None or stat is None or stat in (tracked.stat, tracked.noted):
+        if path is None or stat is None or stat == tracked.stat or not self._looking.may_read(stat.size):
             return None
-        if not self._looking.may_read(stat.size):
-            return None
-        tracked.noted = stat
-        return self._storage.peek_now(path)
+        return self._as_held(tracked, self._storage.peek_now(path))
 
-    def as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:
+    def _as_held(self, tracked: Tracked, on_disk: OnDisk | None) -> OnDisk | None:
         """As the editor would hold it."""
         keeps_lines = self._editor.capabilities.keeps_lines
         if on_disk is not None and on_disk.data is not None:

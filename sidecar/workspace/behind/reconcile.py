@@ -83,27 +83,37 @@ class Reconciler:
         """Whether the document's file is known to have said this before agents changed it."""
         return path is not None and self.behind is not None and await self.behind.said(tracked, path, text)
 
-    def newer_now(self, tracked: Tracked) -> OnDisk | None:
-        """For `edited`, right when it happens: the user may save in the next moment. None: it may wait."""
-        return self._files.newer_now(tracked) if tracked.saved is not None and self._acts() else None
+    def edited_now(self, tracked: Tracked, *, was_clean: bool) -> OnDisk | None:
+        """Right when a document is edited: the editor may have taken that from the disk, and the user may save over it in the next moment. The
+        first edit of a clean document may be that; of the others, only one that leaves nothing. → what the disk says, if that is new; for
+        `edited`."""
+        is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
+        if tracked.saved is None or not (was_clean or is_empty) or not self._acts():
+            return None
+        newer = self._files.newer_now(tracked)
+        if newer is None or newer.text is None or (not was_clean and newer.text.strip("\n")):
+            return None
+        self._note(tracked, newer)
+        return newer
 
-    async def edited(self, tracked: Tracked, newer: OnDisk | None = None) -> None:
-        """After the first edit of a clean document, and every edit in which the disk said something new. The editor may have taken it from the
-        disk, where somebody may write again before anybody looks; what was there for an agent to read is noted. `newer`: what the disk
-        said in that moment."""
+    async def edited(self, tracked: Tracked, newer: OnDisk | None) -> None:
+        """After such an edit. Somebody may write the disk again before anybody looks; what was there for an agent to read is noted. `newer`:
+        what the disk said in that moment, which is noted; None: it is looked at now."""
         path = to_path(tracked.document.uri)
         if path is None or tracked.saved is None:
             return
-        if newer is None and self._storage.stat(path) == tracked.stat:
-            return
-        on_disk = (
-            await self._files.peek(tracked, path) if newer is None else self._files.as_held(tracked, newer)
-        )
-        if on_disk is not None and on_disk.text is not None and tracked.disk is not None:
+        if newer is None and self._storage.stat(path) != tracked.stat:
+            newer = await self._files.peek(tracked, path)
+            if newer is not None:
+                self._note(tracked, newer)
+        if newer is not None and newer.text is not None:
+            self._taken_when_empty(tracked, newer.text)
+
+    def _note(self, tracked: Tracked, on_disk: OnDisk) -> None:
+        if on_disk.text is not None and tracked.disk is not None:
             tracked.disk.seen(tracked.document.uri, on_disk.text)
             if self.behind is not None:
                 self.behind.passes(tracked, on_disk.text, changed_at(on_disk.stat))
-            self._taken_when_empty(tracked, on_disk.text)
 
     def _taken_when_empty(self, tracked: Tracked, disk: str) -> None:
         """The document has what is on the disk."""

@@ -71,8 +71,6 @@ class Tracked:
 
     was_edited: Callable[[Tracked, bool], None] | None = None
     """Called for every edit; with whether the document was clean before it."""
-    noted: Stat | None = None
-    """The file's, when what it said was noted in the moment of an edit."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
     """The ledger's current hunks."""
     hunks_when_clean: tuple[Hunk, ...] | None = None
