@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
@@ -30,6 +32,16 @@ LOCKED = (
 )
 
 
+@dataclass(slots=True, eq=False)
+class _Begin:
+    """A write that is to be journalled."""
+
+    entry: Entry
+    takes_back: tuple[str, ...]
+    id: str | None = None
+    failed: JournalFailed | None = None
+
+
 class SqliteJournal:
     """Implements `ports.Journal`. Opens the store at first use; if that fails, each `begin` says why in words.
 
@@ -41,6 +53,8 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._locked = False
         self._one = anyio.CapacityLimiter(1)
+        self._waiting: deque[_Begin] = deque()
+        """Writes that are to be journalled, and have not been yet."""
         self.tell: Callable[[str], None] = log.warning
         """Called on the event loop with one sentence at a time that the user should know about the journal."""
 
@@ -63,10 +77,35 @@ class SqliteJournal:
     # ports.Journal
 
     async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        """Journals a write and returns the entry's id; durable when this returns. `takes_back`: see Store. Raises
-        JournalFailed.
+        """Journals a write and returns the entry's id; durable when this returns. `takes_back`: see Store. Raises JournalFailed. Those that
+        are asked for while the disk is waited for are journalled together, with one more wait.
         """
-        return await self._run(self._store.begin, entry, takes_back)
+        mine = _Begin(entry, tuple(takes_back))
+        self._waiting.append(mine)
+        try:
+            return await self._run(self._begin_waiting, mine)
+        finally:
+            with suppress(ValueError):  # nobody waits for it any more
+                self._waiting.remove(mine)
+
+    def _begin_waiting(self, mine: _Begin) -> str:
+        """Journals all that wait, if nobody has journalled this one with others. In the journal's thread."""
+        if mine.id is None and mine.failed is None:
+            some: list[_Begin] = []
+            with suppress(IndexError):  # each may be withdrawn at any moment
+                while True:
+                    some.append(self._waiting.popleft())
+            try:
+                ids = self._store.begin_all([one.entry for one in some], [one.takes_back for one in some])
+                for one, found in zip(some, ids, strict=True):
+                    one.id = found
+            except JournalFailed as failed:
+                for one in some:
+                    one.failed = failed
+        if mine.failed is not None:
+            raise mine.failed
+        assert mine.id is not None, "it was journalled, or it failed"
+        return mine.id
 
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
         """As `begin`, for many: all are journalled, with one wait for the disk, or none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sidecar import disk
@@ -15,17 +15,18 @@ from sidecar.journal.store import Store
 
 def journalled_after_the_change() -> None:
     """The entry is written when the write is finished, not before it is made."""
-    begin, finish = Store.begin, Store.finish
+    begin_all, finish = Store.begin_all, Store.finish
     waiting: dict[str, Entry] = {}
 
-    def late_begin(self: Store, entry: Entry, takes_back: Any = ()) -> str:
-        waiting["later"] = entry
-        return "later"
+    def late_begin(self: Store, entries: Sequence[Entry], takes_back: Any = ()) -> list[str]:
+        ids = [f"later {len(waiting) + i}" for i in range(len(entries))]
+        waiting.update(zip(ids, entries, strict=True))
+        return ids
 
     def late_finish(self: Store, entry_id: str, state: Any, after: str | None = None) -> None:
-        finish(self, begin(self, waiting[entry_id]), state, after)
+        finish(self, begin_all(self, [waiting[entry_id]])[0], state, after)
 
-    Store.begin, Store.finish = late_begin, late_finish
+    Store.begin_all, Store.finish = late_begin, late_finish
 
 
 def never_committed() -> None:

@@ -7,14 +7,16 @@ import logging
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.database import NAME
-from sidecar.journal.entry import JournalFailed
+from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.journal.journal import LOCKED
 from sidecar.workspace.ports.ports import Journal
 from tests.support.journals import entry
@@ -53,6 +55,38 @@ async def test_writes_are_numbered_in_the_order_they_were_begun(tmp_path: Path) 
     async with SqliteJournal.opened(tmp_path / "j") as journal:
         ids = await asyncio.gather(*(journal.begin(entry("", str(i), f"/w/{i}")) for i in range(20)))
         assert ids == sorted(ids)
+
+
+async def test_those_that_wait_together_wait_for_the_disk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: the first, and then all that came meanwhile. One that is not waited for any more is not journalled."""
+    waits: list[int] = []
+    begin_all = Store.begin_all
+
+    def counted(self: Store, entries: Sequence[Entry], *more: Any) -> list[str]:
+        waits.append(len(entries))
+        if len(waits) == 1:
+            asyncio.run_coroutine_threadsafe(others(), loop).result(10)
+        return begin_all(self, entries, *more)
+
+    monkeypatch.setattr(Store, "begin_all", counted)
+    loop = asyncio.get_running_loop()
+    rest: list[asyncio.Task[str]] = []
+
+    async def others() -> None:
+        """While the first waits for the disk."""
+        rest.extend(asyncio.create_task(journal.begin(entry("", str(i), f"/w/{i}"))) for i in range(20))
+        await asyncio.sleep(0)
+        rest.pop(3).cancel()
+        await asyncio.sleep(0)
+
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        ids = [await journal.begin(entry("", "first"))]
+        ids += await asyncio.gather(*rest)
+        assert waits == [1, 19]
+        assert ids == sorted(set(ids))
+        assert len(await journal.entries()) == 20
 
 
 async def test_calls_that_queue_behind_a_lock_wait_together_and_a_person_is_told_once(

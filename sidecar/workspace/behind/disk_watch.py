@@ -23,11 +23,11 @@ from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.disk.watching import FolderWatch
 from sidecar.workspace.behind.behind import Behind
-from sidecar.workspace.behind.evidence import Evidence
-from sidecar.workspace.behind.found_files import FoundFiles
+from sidecar.workspace.behind.evidence import Evidence, Named
+from sidecar.workspace.behind.found_files import AT_ONCE, FoundFiles
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
-from sidecar.workspace.ports.background import Background
+from sidecar.workspace.ports.background import Background, side_by_side
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.sessions import Session
@@ -122,7 +122,7 @@ class DiskWatch:
     async def turn_ending(self, session: Session) -> None:
         """The last check of a turn."""
         self._evidence.ending(session)
-        with anyio.move_on_after(LAST_LOOK_SECONDS):
+        with anyio.move_on_after(LAST_LOOK_SECONDS) as limit:
             await self._look_at_named()
             await self._found.look(session)
             under_way = [tracked for tracked in self._state.documents if tracked.looking.locked()]
@@ -133,6 +133,8 @@ class DiskWatch:
                 ]:  # changes found by the last check belong to the turn, too
                     looks.start_soon(self._look, tracked)
                 looks.start_soon(self._look_at_named)
+        if limit.cancelled_caught:
+            self._found.cut_short(session)
         await self._found.over(session)
 
     async def saved(self, tracked: Tracked, text: Text) -> None:
@@ -267,10 +269,17 @@ class DiskWatch:
             self._being_looked_at.discard(uri)
 
     async def _look_at_named(self) -> None:
+        every = [
+            (session, named)
+            for session in self._evidence.active()
+            for _, named in self._evidence.named(session)
+        ]
+
+        async def look(one: tuple[Session, Named]) -> None:
+            await self._behind.unopened.look(one[0], one[1].path, one[1])
+
         async with self._one_look:
-            for session in self._evidence.active():
-                for _, named in self._evidence.named(session):
-                    await self._behind.unopened.look(session, named.path, named)
+            await side_by_side(every, look, AT_ONCE)
 
 
 def _is_at_or_beneath(path: str, folder: str) -> bool:

@@ -16,13 +16,16 @@ from sidecar.core.text import Text
 from sidecar.disk import Decoded, Missing
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence
-from sidecar.workspace.behind.turn_starts import TurnStarts
+from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.ports.background import side_by_side
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
 log = logging.getLogger(__name__)
 
+AT_ONCE = 64
+"""Files that are looked at at the same time: nearly all of that is waiting for the journal, which takes many with one wait for the disk."""
 _LISTED = 5
 """How many files a message names; the rest are counted."""
 
@@ -37,9 +40,14 @@ class FoundFiles:
         self._starts = starts
         self._told: set[str] = set()
         """Folders that the user was told are not checked."""
+        self._waiting: dict[str, dict[str, None]] = {}
+        """By session: files that have changed and are still to be looked at."""
+        self._unlooked: set[str] = set()
+        """Sessions of which nobody has looked yet at the end of the turn which files have changed."""
 
     async def note(self, session: Session) -> None:
         """The session's turn is about to begin."""
+        self._unlooked.add(session.id)
         try:
             await self._starts.take(session)
         except Exception:
@@ -82,6 +90,8 @@ class FoundFiles:
 
     def forget(self, session: Session) -> None:
         self._starts.forget(session.id)
+        self._waiting.pop(session.id, None)
+        self._unlooked.discard(session.id)
 
     async def look(self, session: Session, *, last: bool = True) -> None:
         """What changed in the session's turn so far; `last`: it is about to end."""
@@ -99,13 +109,37 @@ class FoundFiles:
                 "is not listed and cannot be taken back.",
             )
             return
+        if last:
+            self._unlooked.discard(session.id)
         left: dict[str, str] = {}
-        for row in await self._behind.unopened.whole_rows(session, changed):
+        waiting = self._waiting[session.id] = dict.fromkeys(row.path for row in changed)
+
+        async def look_at(row: Changed) -> None:
             why = await self._behind.unopened.look(session, row.path, row=row, last=last)
+            waiting.pop(row.path, None)
             if why:
                 left[row.path] = why
+
+        rows = await self._behind.unopened.whole_rows(session, changed)
+        for path in waiting.keys() - {row.path for row in rows}:
+            waiting.pop(path, None)
+        await side_by_side(rows, look_at, AT_ONCE)
+        self._waiting.pop(session.id, None)
         if last:
             self._tell(session, left)
+
+    def cut_short(self, session: Session) -> None:
+        """There was no time to look at everything when its turn ended: that is told, file by file as far as they are known."""
+        if session.id in self._unlooked and self._evidence.has_acted(session):
+            self._behind.tell(
+                "warning",
+                f"There was no time to check the files of {session.cwd} after this turn of {session.agent}. What its commands changed in the turn "
+                "and is not listed cannot be taken back.",
+            )
+        left = dict.fromkeys(self._waiting.pop(session.id, {}), "there was no time to record it")
+        if left:
+            self._behind.unopened.left.setdefault((session.id, session.turn), {}).update(left)
+        self._tell(session, left)
 
     def _tell_unseen(self, session: Session) -> None:
         """Once a folder."""

@@ -22,10 +22,14 @@ from sidecar.workspace.behind.glimpses import gone_at
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whose import Whose
 from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.ports.background import side_by_side
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.acts import changed_at
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
+
+AT_ONCE = 64
+"""Renames that wait for the journal at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,12 @@ class Renames:
     async def rows(self, session: Session, rows: Sequence[Changed]) -> list[Changed]:
         """Enters those of these changes that are renames. → the others."""
         entered: set[str] = set()
-        for pair in await self._pairs(rows):
+
+        async def enter(pair: _Pair) -> None:
             if await self._enter(session, pair):
-                entered |= {pair.old.path, pair.new.path}
+                entered.update((pair.old.path, pair.new.path))
+
+        await side_by_side(await self._pairs(rows), enter, AT_ONCE)
         return [row for row in rows if row.path not in entered]
 
     async def _pairs(self, rows: Sequence[Changed]) -> list[_Pair]:

@@ -17,8 +17,12 @@ from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.turn_starts import Changed
 from sidecar.workspace.behind.whose import Part, Whose
 from sidecar.workspace.edits.recording import Recorder
+from sidecar.workspace.ports.background import side_by_side
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.state import State
+
+AT_ONCE = 64
+"""Changes that wait for the journal at the same time."""
 
 
 class WholeFiles:
@@ -43,19 +47,21 @@ class WholeFiles:
     async def rows(self, rows: Sequence[Changed]) -> list[Changed]:
         """Enters what of these changes is not of texts: symbolic links and modes. → the others."""
         left: list[Changed] = []
-        for row in rows:
-            was, old = row.before.state, row.path
-            if row.link is not None or (was is not None and was.is_link):
-                now = await self._files.found(old)
-                if not isinstance(now, Refusal) and was != now and not self._files.says(old, now):
-                    await self._enter_row(row, was, now)
-                continue
-            if was is not None and row.mode is not None and was.mode != row.mode:
-                now = FileState(was.data, row.mode)
-                if not self._files.says_mode(old, row.mode):
-                    await self._enter_row(row, was, now)
-            left.append(row)
+        await side_by_side(rows, lambda row: self._row(row, left), AT_ONCE)
         return left
+
+    async def _row(self, row: Changed, left: list[Changed]) -> None:
+        was, path = row.before.state, row.path
+        if row.link is not None or (was is not None and was.is_link):
+            now = await self._files.found(path)
+            if not isinstance(now, Refusal) and was != now and not self._files.says(path, now):
+                await self._enter_row(row, was, now)
+            return
+        left.append(row)
+        if was is not None and row.mode is not None and was.mode != row.mode:
+            now = FileState(was.data, row.mode)
+            if not self._files.says_mode(path, row.mode):
+                await self._enter_row(row, was, now)
 
     async def _enter_row(self, row: Changed, was: FileState | None, now: FileState | None) -> None:
         uri = from_path(row.path)

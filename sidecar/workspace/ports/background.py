@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
 
+import anyio
 import anyio.abc
+import anyio.lowlevel
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+async def side_by_side(items: Iterable[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
+    """Does `work` for each, so many at the same time: where most of it is waiting for a disk that takes many as fast as one. Cancelling it lets
+    end what has been begun, and begins with no other."""
+    left = iter(items)
+
+    async def some() -> None:
+        for item in left:
+            with anyio.CancelScope(shield=True):
+                await work(item)
+            await anyio.lowlevel.checkpoint_if_cancelled()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(at_once):
+            group.start_soon(some)
 
 
 class Background:

@@ -1,0 +1,115 @@
+"""Many files that a command changed, and a disk that takes its time: all of them are listed, or it is said which are not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.workspace.behind import disk_watch
+from sidecar.workspace.behind.turn_starts import TurnStarts
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.workspaces import Bench, MemoryJournal
+from tests.workspace.test_behind import Turn, play, tick
+from tests.workspace.test_found_files import files
+from tests.workspace.test_whose import rows
+
+MANY = 150
+
+
+class SlowDisk(MemoryJournal):
+    """Each wait for it takes half a second."""
+
+    async def begin(self, entry: Any, takes_back: Any = ()) -> str:
+        await asyncio.sleep(0.5)
+        return await super().begin(entry, takes_back)
+
+
+def start(folder: Path) -> dict[str, bytes]:
+    for i in range(MANY):
+        (folder / f"{i}.txt").write_text(f"{i}\n")
+    return files(folder)
+
+
+def changes(path: Path) -> None:
+    path.write_text("changed\n")
+
+
+def moves(path: Path) -> None:
+    path.rename(path.with_suffix(".moved"))
+
+
+def modes(path: Path) -> None:
+    path.chmod(0o600)
+
+
+def command(
+    work: Callable[[Path], None], named: int = 0, *, ends: bool = True
+) -> Callable[[Turn, FakeEditor], Any]:
+    """`ends`: the agent says when it is over, and what has changed is seen then."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        for first in range(0, named, 30):
+            turn.says("execute", *(f"{i}.txt" for i in range(first, first + 30)))
+        turn.says("execute")
+        tick()
+        for i in range(MANY):
+            work(turn.bench.folder / f"{i}.txt")
+        tick()
+        if ends:
+            turn.says("execute", status="completed")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("work", "named"), [(changes, 0), (changes, MANY), (moves, 0), (modes, 0), (Path.unlink, 0)]
+)
+def test_all_are_listed_and_taken_back(tmp_path: Path, work: Callable[[Path], None], named: int) -> None:
+    before = start(tmp_path)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert len(rows(bench)) == MANY
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert not result.impossible
+        assert files(tmp_path) == before
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+
+    editor = play(tmp_path, VSCODE, command(work, named), after=after, journal=SlowDisk(), custom=False)
+    assert not [words for level, words in editor.shown if level == "warning"]
+
+
+def test_what_there_was_no_time_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start(tmp_path)
+    monkeypatch.setattr(disk_watch, "LAST_LOOK_SECONDS", 0.7)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        there = len(rows(bench))
+        assert 0 < there < MANY
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert len(result.impossible) == MANY - there
+        assert {one["reason"] for one in result.impossible} == {"there was no time to record it"}
+
+    script = command(changes, ends=False)
+    editor = play(tmp_path, VSCODE, script, after=after, journal=SlowDisk(), custom=False)
+    (warning,) = [words for level, words in editor.shown if level == "warning"]
+    assert "more files were changed while agent worked and cannot be taken back: there was no time" in warning
+
+
+def test_that_there_was_no_time_to_look_at_all_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(tmp_path)
+
+    async def long(self: TurnStarts, session_id: str) -> list[object]:
+        await asyncio.sleep(60)
+        return []
+
+    monkeypatch.setattr(TurnStarts, "changed", long)
+    editor = play(tmp_path, VSCODE, command(changes), custom=False)
+    (warning,) = [words for level, words in editor.shown if level == "warning"]
+    assert "There was no time to check the files" in warning
