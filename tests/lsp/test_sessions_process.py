@@ -380,19 +380,29 @@ async def test_an_agent_without_choices(tmp_path: Path, folder: Path) -> None:
         assert "fake has no options" in await refused(editor, "sidecar.setConfigOption", wrong)
 
 
-@pytest.mark.parametrize("image", [True, False, "yes"])
-async def test_whether_an_agent_takes_pictures(tmp_path: Path, folder: Path, image: object) -> None:
-    script = {**PLAIN, "initialize": initialize(promptCapabilities={"image": image}, loadSession=True)}
-    expected = {"image": True} if image is True else None
-    async with an_editor(tmp_path, {"fake": command(script)}) as editor:
-        opened = await editor.execute("sidecar.newSession")
-        assert opened.get("promptCapabilities") == expected
-        await editor.prompt("go", opened["sessionId"])
-        (row,) = await editor.execute("sidecar.listSessions")
-        assert row.get("promptCapabilities") == expected
-    async with an_editor(tmp_path, {"fake": command(script)}) as editor:
-        loaded = await editor.execute("sidecar.loadSession", opened["sessionId"])
-        assert loaded.get("promptCapabilities") == expected
+async def test_whether_an_agent_takes_pictures(tmp_path: Path, folder: Path) -> None:
+    """Three agents of one sidecar: one takes them, one does not, and one says it in a way that does not count."""
+    said: dict[str, object] = {"does": True, "does not": False, "says yes": "yes"}
+    agents = {
+        name: command(
+            {**PLAIN, "initialize": initialize(promptCapabilities={"image": image}, loadSession=True)}
+        )
+        for name, image in said.items()
+    }
+    expected = {"does": {"image": True}, "does not": None, "says yes": None}
+    opened: dict[str, str] = {}
+    async with an_editor(tmp_path, agents) as editor:
+        for name in said:
+            new = await editor.execute("sidecar.newSession", name)
+            assert new.get("promptCapabilities") == expected[name], name
+            await editor.prompt("go", new["sessionId"])
+            opened[name] = new["sessionId"]
+        rows = {row["agent"]: row for row in await editor.execute("sidecar.listSessions")}
+        assert {name: row.get("promptCapabilities") for name, row in rows.items()} == expected
+    async with an_editor(tmp_path, agents) as editor:
+        for name, session in opened.items():
+            loaded = await editor.execute("sidecar.loadSession", session)
+            assert loaded.get("promptCapabilities") == expected[name], name
 
 
 # agents and servers
