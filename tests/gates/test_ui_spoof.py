@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.gates.product import Script, a_product, in_folder
+from tests.gates.size import size
 
 pytestmark = pytest.mark.timeout(200)
 Record = Callable[[str, object], None]
@@ -55,8 +56,10 @@ def named(*names: str) -> list[dict[str, str]]:
     return [{"optionId": f"o{n}", "name": name, "kind": kinds[n]} for n, name in enumerate(names)]
 
 
+Row = tuple[str, Script, list[str], list[str]]
+
 # name · script · what the question must say (in its text or its buttons) · what it must not
-ROWS: list[tuple[str, Script, list[str], list[str]]] = [
+ROWS: list[Row] = [
     ("bidi in a command", runs("rm \u202egnp.txt"), ["\\u202e"], []),
     ("isolates in a command", runs("a\u2066b\u2069c"), ["\\u2066", "\\u2069"], []),
     ("zero width in a command", runs("r\u200bm -rf x"), ["\\u200b"], []),
@@ -126,16 +129,16 @@ def wrong_with(name: str, text: str, titles: list[str], says: list[str], hides: 
     return wrong
 
 
-async def table(folder: Path, planted: str | None = None) -> list[str]:
+async def table(folder: Path, rows: list[Row], planted: str | None = None) -> list[str]:
     (folder / ".env").write_text("KEY=1\n")
     (folder / "\u202e.env").write_text("KEY=1\n")
     (folder / "innocent.txt").symlink_to(".env")
     (folder / "sub").mkdir()
     (folder / "x: ls").mkdir()
     wrong: list[str] = []
-    scripts = {name: in_folder(script, folder) for name, script, _, _ in ROWS}
+    scripts = {name: in_folder(script, folder) for name, script, _, _ in rows}
     async with a_product(folder, scripts, planted=planted) as product:
-        for name, _, says, hides in ROWS:
+        for name, _, says, hides in rows:
             before = len(product.questions)
             session = await product.session(name)
             outcome = session if "error" in session else await product.prompt(session)
@@ -151,10 +154,11 @@ async def table(folder: Path, planted: str | None = None) -> list[str]:
 
 
 async def test_nobody_is_fooled(tmp_path: Path, record_property: Record) -> None:
-    assert await table(tmp_path) == []
+    assert await table(tmp_path, ROWS) == []
     record_property("inputs", len(ROWS))
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:
-    found = await table(tmp_path, "words_of_others_are_shown_as_they_are")
+    some = size(ROWS[:3], ROWS)  # the fault shows in the first of them
+    found = await table(tmp_path, some, "words_of_others_are_shown_as_they_are")
     assert "invisible" in "\n".join(found)
