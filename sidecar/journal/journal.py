@@ -39,7 +39,6 @@ class _Begin:
     entry: Entry
     takes_back: tuple[str, ...]
     id: str | None = None
-    failed: JournalFailed | None = None
 
 
 class SqliteJournal:
@@ -89,22 +88,20 @@ class SqliteJournal:
                 self._waiting.remove(mine)
 
     def _begin_waiting(self, mine: _Begin) -> str:
-        """Journals all that wait, if nobody has journalled this one with others. In the journal's thread."""
-        if mine.id is None and mine.failed is None:
+        """Journals all that wait, if nobody has journalled this one with others. Where that fails, each is journalled by itself: it may be
+        for one of them only. In the journal's thread."""
+        if mine.id is None and mine in self._waiting:
             some: list[_Begin] = []
             with suppress(IndexError):  # each may be withdrawn at any moment
                 while True:
                     some.append(self._waiting.popleft())
-            try:
-                ids = self._store.begin_all([one.entry for one in some], [one.takes_back for one in some])
-                for one, found in zip(some, ids, strict=True):
-                    one.id = found
-            except JournalFailed as failed:
-                for one in some:
-                    one.failed = failed
-        if mine.failed is not None:
-            raise mine.failed
-        assert mine.id is not None, "it was journalled, or it failed"
+            if len(some) > 1:
+                with suppress(JournalFailed):
+                    ids = self._store.begin_all([one.entry for one in some], [one.takes_back for one in some])
+                    for one, found in zip(some, ids, strict=True):
+                        one.id = found
+        if mine.id is None:
+            mine.id = self._store.begin(mine.entry, mine.takes_back)
         return mine.id
 
     async def begin_all(self, entries: Sequence[Entry]) -> list[str]:

@@ -89,6 +89,27 @@ async def test_those_that_wait_together_wait_for_the_disk_once(
         assert len(await journal.entries()) == 20
 
 
+async def test_one_that_cannot_be_journalled_takes_no_other_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_all = Store.begin_all
+
+    def failing(self: Store, entries: Sequence[Entry], *more: Any) -> list[str]:
+        if any(one.path == "/w/7" for one in entries):
+            raise JournalFailed("this one is too much")
+        return begin_all(self, entries, *more)
+
+    async with SqliteJournal.opened(tmp_path / "j") as journal:
+        await journal.begin(entry("", "first"))
+        monkeypatch.setattr(Store, "begin_all", failing)
+        done = await asyncio.gather(
+            *(journal.begin(entry("", str(i), f"/w/{i}")) for i in range(20)), return_exceptions=True
+        )
+        assert [i for i, one in enumerate(done) if isinstance(one, JournalFailed)] == [7]
+        assert len(await journal.entries()) == 20
+        assert len({one for one in done if isinstance(one, str)}) == 19
+
+
 async def test_calls_that_queue_behind_a_lock_wait_together_and_a_person_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
