@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
 
-Writes = Literal["review", "ask", "deny"]
+Writes = Literal["review", "confirm", "ask", "deny"]
 AfterWrite = Literal["save-if-was-clean", "always", "never"]
 BeforePrompt = Literal["embed", "save", "nothing"]
 OwnTools = Literal["live", "all", "off"]
@@ -247,7 +247,7 @@ _CLIENT: Mapping[str, tuple[str, Reader]] = {
 _TOP: Mapping[str, tuple[str, Reader]] = {
     "agents": ("agents", _agents),
     "defaultAgent": ("default_agent", _text),
-    "writes": ("writes", _one_of("review", "ask", "deny")),
+    "writes": ("writes", _one_of("review", "confirm", "ask", "deny")),
     "afterWrite": ("after_write", _one_of("save-if-was-clean", "always", "never")),
     "beforePrompt": ("before_prompt", _one_of("embed", "save", "nothing")),
     "ownTools": ("own_tools", _one_of("live", "all", "off")),

@@ -247,8 +247,8 @@ class Connection:
     def keep(self, selector: Selector) -> Result:
         return self._ready().review.keep(selector)
 
-    async def reject(self, selector: Selector) -> Result:
-        return await self._ready().review.reject(selector)
+    async def reject(self, selector: Selector, reason: str = "") -> Result:
+        return await self._ready().review.reject(selector, reason)
 
     async def revert_turn(self, session_id: str, turn: int) -> Result:
         return await self._ready().review.revert_turn(session_id, turn)

@@ -68,7 +68,7 @@ def test_understood(raw: object, expected: Settings) -> None:
     [
         ([], "should be an object", Settings()),
         ({"writs": "ask", "afterWrite": "always"}, 'unknown setting "writs"', Settings(after_write="always")),
-        ({"writes": "yes"}, "one of review, ask, deny", Settings()),
+        ({"writes": "yes"}, "one of review, confirm, ask, deny", Settings()),
         ({"maxFileBytes": "big"}, "positive number of bytes", Settings()),
         ({"maxFileBytes": True}, "positive number of bytes", Settings()),
         ({"allowedRoots": "/a"}, "a list of texts", Settings()),

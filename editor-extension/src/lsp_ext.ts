@@ -230,6 +230,8 @@ export interface ChangesArguments {
   sessionId?: string;
   turn?: number;
   all?: boolean;
+  /** Why, for an agent that waits for the answer to its write (`writes: "confirm"`). */
+  reason?: string;
 }
 export interface Impossible {
   changeId: string;
@@ -240,7 +242,8 @@ export interface Rejected {
   rejected: string[];
   impossible: Impossible[];
 }
-export const reject = new ServerCommand<ChangesArguments, Rejected>("sidecar.reject");
+/** `told`: those whose agent gets the reason with the answer to its write. */
+export const reject = new ServerCommand<ChangesArguments, Rejected & { told: string[] }>("sidecar.reject");
 export const revertTurn = new ServerCommand<{ sessionId: string; turn: number }, Rejected>("sidecar.revertTurn");
 
 /** A place that both the user and an agent changed, in whole lines. Each text may be empty; line ends are "\n". */

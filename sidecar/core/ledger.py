@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.merge import Conflict, Merged, merge
@@ -89,6 +90,8 @@ class Hunk:
 
 
 AuthorFilter = Callable[[Author], bool]
+Became = Literal["open", "kept", "taken back"]
+"""Still under review; kept by the user; not in the text any more, whoever took it out."""
 NewId = Callable[[], int]
 
 
@@ -156,6 +159,8 @@ class Ledger:
         self._next_id = max((h.id for h in self.hunks), default=0) + 1
         self._remembered: list[Seen] = []
         self._kept: set[tuple[int, str]] = set()
+        self._absorbed: dict[int, int] = {}
+        """Hunks that an agent's later edit joined to another one, which has their changes now."""
         self._steps = 0
         """The number of edits by agents and reviews."""
 
@@ -322,6 +327,18 @@ class Ledger:
         """Hunks with a version of such an author."""
         return [h.id for h in self.hunks if any(whose(v.author) for v in h.versions)]
 
+    def became(self, ids: Iterable[int]) -> dict[int, Became]:
+        """What has become of hunks that were under review."""
+        open_ones = {hunk.id for hunk in self.hunks}
+        kept = {number for number, _ in self._kept}
+        fates: dict[int, Became] = {}
+        for number in ids:
+            now = number
+            while now not in open_ones and now not in kept and now in self._absorbed:
+                now = self._absorbed[now]
+            fates[number] = "open" if now in open_ones else "kept" if now in kept else "taken back"
+        return fates
+
     # Undo and redo
 
     def _remember(self, text: Text, hunks: tuple[Hunk, ...] | None = None, edit: Edit | None = None) -> None:
@@ -373,6 +390,7 @@ class Ledger:
                 (before if hunk.end <= edit.start else after).append(hunk)
         if touched:
             new = _new_version(touched, edit, old, author)
+            self._absorbed.update((hunk.id, new.id) for hunk in touched[1:])
         else:
             new = Hunk(self._id(), edit.start, edit.start + len(edit.new), old, (Version(author, edit.new),))
         return [*before, new, *(h.moved(shift) for h in after)]

@@ -39,6 +39,8 @@ class Kind(StrEnum):
     CHANGED_ON_DISK = "changed_on_disk"
     UNKNOWN_SESSION = "unknown_session"
     WITHDRAWN = "withdrawn"
+    REJECTED = "rejected"
+    """It was done, and the user has taken it out again."""
     IO_ERROR = "io_error"
 
 

@@ -268,7 +268,7 @@ class TextBefore(Arguments, frozen=True, rename="camel"):
 
 
 class Changes(Arguments, frozen=True, rename="camel"):
-    """`sidecar.keep` → `{kept, impossible}`, `sidecar.reject` → `{rejected, impossible}`: change ids, and for the impossible
+    """`sidecar.keep` → `{kept, impossible}`, `sidecar.reject` → `{rejected, impossible, told}`: change ids, and for the impossible
     ones `{changeId, reason}`. A plain string is a change's id."""
 
     TEXT: ClassVar[str] = "changeId"
@@ -279,6 +279,8 @@ class Changes(Arguments, frozen=True, rename="camel"):
     session_id: str | None = None
     turn: int | None = None
     all: bool = False
+    reason: str | None = None
+    """Of `sidecar.reject`: why, for an agent that waits for the answer to its write (`writes: "confirm"`). Those that it reaches are in `told`."""
 
 
 class Turn(Arguments, frozen=True, rename="camel"):

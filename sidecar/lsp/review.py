@@ -37,7 +37,7 @@ class ReviewService(Protocol):
 
     def text_before(self, selector: Selector) -> str | None: ...
     def keep(self, selector: Selector) -> Result: ...
-    async def reject(self, selector: Selector) -> Result: ...
+    async def reject(self, selector: Selector, reason: str = "") -> Result: ...
     async def revert_turn(self, session_id: str, turn: int) -> Result: ...
 
 
@@ -131,7 +131,8 @@ class ReviewFeatures:
         }
 
     async def _reject(self, which: ext.Changes) -> Json:
-        return result_json(await self._service.reject(selector(which)), "rejected")
+        result = await self._service.reject(selector(which), which.reason or "")
+        return {**result_json(result, "rejected"), "told": result.told}
 
     async def _revert_turn(self, which: ext.Turn) -> Json:
         return result_json(await self._service.revert_turn(which.session_id, which.turn), "rejected")

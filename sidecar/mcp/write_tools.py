@@ -121,18 +121,30 @@ class WriteTools:
                 wrong = await self._service.tools.try_change(session.id, change.path, change.replacing.change)
                 if wrong is not None:
                     return _nothing(wrong, change.path)
-            words: list[str] = []
+            answers: list[WriteDone] = []
             for change in changes:
-                done = await self._service.edit(change.ticket, change.replacing)
+                done = await self._service.edit(change.ticket, change.replacing, wait=False)
                 if isinstance(done, Refusal):
                     left = await self._take_back(session, made)
                     return _nothing(done, change.path) if not left else _partly(done, change.path, left)
                 made.append(change)
-                words.append(_done(change.path, "updated", done))
-            return said("\n".join(words))
+                answers.append(done)
+            return await self._decided(session, changes, answers)
         finally:
             for change in changes:
                 change.ticket.release()
+
+    async def _decided(
+        self, session: ToolSession, changes: Sequence[_Change], answers: Sequence[WriteDone]
+    ) -> Answer:
+        """What is said of changes that were all made, and about which the user may still have to decide, in any order."""
+        decided = await asyncio.gather(*(self._service.decided(session.id, answer) for answer in answers))
+        words = [
+            answer.message if isinstance(answer, Refusal) else _done(change.path, "updated", answer)
+            for change, answer in zip(changes, decided, strict=True)
+        ]
+        text = "\n".join(words)
+        return failed(text) if any(isinstance(answer, Refusal) for answer in decided) else said(text)
 
     async def _take_back(self, session: ToolSession, made: Sequence[_Change]) -> list[str]:
         """Those that could not be taken back."""
@@ -140,7 +152,7 @@ class WriteTools:
         for change in reversed(made):
             before, after = change.replacing.before, change.replacing.after
             back = self._change(session, change.path, _without(before, after))
-            if isinstance(await self._service.edit(back.ticket, back.replacing), Refusal):
+            if isinstance(await self._service.edit(back.ticket, back.replacing, wait=False), Refusal):
                 left.append(change.path)
         return left
 

@@ -29,6 +29,7 @@ from sidecar.workspace.edits.door import Door
 from sidecar.workspace.edits.keeper import Keeper
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Sender
+from sidecar.workspace.edits.verdicts import Verdicts
 from sidecar.workspace.edits.write_task import Replacing, WriteDone
 from sidecar.workspace.files.buffer_writes import BufferWriter
 from sidecar.workspace.files.creating import Creator
@@ -131,6 +132,7 @@ class Workspace:
         self._elicitations = Elicitations(self.state.sessions, editor, audit)
         door = Door(editor, self._sender, journal, self.state.queues, tasks)
         buffers = BufferWriter(self.state, editor, self._sender, self._reconciler, recorder, door)
+        self._verdicts = Verdicts(self.state.ledgers, editor, tasks)
         self._reader = Reader(self.state, self._reconciler, self._consent, buffers)
         self.conflicts.fits_again = lambda tracked: tasks.start_soon(self._reconciler.look, tracked)
         buffers.conflicts = self.conflicts
@@ -148,7 +150,16 @@ class Workspace:
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
-            self.state, editor, keeper, rejecter, self._turns, journal, tasks, files, behind.unopened.left
+            self.state,
+            editor,
+            keeper,
+            rejecter,
+            self._turns,
+            journal,
+            tasks,
+            files,
+            behind.unopened.left,
+            self._verdicts,
         )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
@@ -408,13 +419,21 @@ class Workspace:
     async def write(self, ticket: Ticket, content: str) -> WriteDone | Refusal:
         answer = await self._writer.write(ticket, content)
         self._note("write", ticket, answer)
-        return answer
+        return await self.decided(ticket.session_id, answer)
 
-    async def edit(self, ticket: Ticket, replacing: Replacing) -> WriteDone | Refusal:
-        """A change of the text as it is in this moment; what it was made in and what it led to is in `replacing` afterwards."""
+    async def edit(self, ticket: Ticket, replacing: Replacing, *, wait: bool = True) -> WriteDone | Refusal:
+        """A change of the text as it is in this moment; what it was made in and what it led to is in `replacing` afterwards. Without `wait`
+        the answer has to go through `decided`."""
         answer = await self._writer.edit(ticket, replacing)
         self._note("write", ticket, answer)
-        return answer
+        return await self.decided(ticket.session_id, answer) if wait else answer
+
+    async def decided(self, session_id: str, answer: WriteDone | Refusal) -> WriteDone | Refusal:
+        """The answer to a write, where the user's decision is part of it."""
+        session = self.state.sessions.get(session_id)
+        if session is None or isinstance(answer, Refusal):
+            return answer
+        return await self._verdicts.on(session, answer)
 
     def _note(
         self, event: Literal["read", "write"], ticket: Ticket, answer: object, line: int | None = None

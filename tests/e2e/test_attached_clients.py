@@ -16,7 +16,7 @@ pytestmark = [processes, pytest.mark.agents]
 async def test_acpx_prompts_an_agent_of_the_editors(tmp_path: Path) -> None:
     async with an_editor(tmp_path, [{"say": "from the editor's agent"}]) as product:
         assert await acpx(ATTACH, "go", tmp_path / "ws", {}) == Heard("from the editor's agent", "end_turn")
-        assert [turn["stopReason"] for turn in product.turns] == ["end_turn"]
+        await product.wait_for(lambda: [turn["stopReason"] for turn in product.turns] == ["end_turn"])
 
 
 async def test_the_typescript_sdks_example_client_prompts_and_answers(tmp_path: Path) -> None:
@@ -24,4 +24,4 @@ async def test_the_typescript_sdks_example_client_prompts_and_answers(tmp_path: 
         said = await typescript_client(ATTACH, tmp_path / "ws", tmp_path)
         assert "from the editor's agent" in said
         assert "Agent completed with: end_turn" in said
-        assert len(product.turns) == 1
+        await product.wait_for(lambda: len(product.turns) == 1)

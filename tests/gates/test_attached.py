@@ -282,4 +282,4 @@ async def test_wrong_lines_cost_nobody_else_anything(tmp_path: Path) -> None:
         assert (await client.prompt(session, large))["result"] == {"stopReason": "end_turn"}
         assert "error" in await client.prompt(session, large * 2), "more than the text of any file"
         assert (await client.prompt(session))["result"] == {"stopReason": "end_turn"}
-        assert len(product.turns) == 2
+        await product.wait_for(lambda: len(product.turns) == 2)

@@ -56,15 +56,15 @@ export function comments(review: Review): vscode.Disposable {
     thread.comments = [said(vscode.l10n.t("Sending…"))];
     try {
       await deliver(subject, text, verdict, {
-        reject: async (ids) => {
+        reject: async (ids, reason) => {
           if (out.has(thread)) {
-            return []; // at an earlier try, after which the agent could not be told
+            return { impossible: [], told: false }; // at an earlier try, after which the agent could not be told
           }
-          const { impossible } = await review.session.client.command(reject, { changeIds: [...ids] });
+          const { impossible, told } = await review.session.client.command(reject, { changeIds: [...ids], reason });
           if (impossible.length === 0) {
             out.add(thread);
           }
-          return impossible.map(({ reason }) => reason);
+          return { impossible: impossible.map((one) => one.reason), told: told.length > 0 };
         },
         tell: async (told) => {
           await vscode.commands.executeCommand(TELL_AGENT, told);

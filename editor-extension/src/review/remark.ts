@@ -45,8 +45,8 @@ export function texts({ before, after }: Subject): string {
 export type Verdict = "ask" | "reject";
 
 export interface Ways {
-  /** Rejects these changes; why some of them could not be rejected, in words. */
-  reject(ids: readonly string[]): Promise<readonly string[]>;
+  /** Rejects these changes. `impossible`: why some of them could not be rejected, in words; `told`: the agent waited for it and has the reason. */
+  reject(ids: readonly string[], reason: string): Promise<{ impossible: readonly string[]; told: boolean }>;
   tell(told: Told): Promise<void>;
   /** The file as users of this workspace name it. */
   readonly path: string;
@@ -57,9 +57,15 @@ export interface Ways {
 /** Sends the user's words about a change to its agent. Rejects with words for the user; then the agent was told nothing. */
 export async function deliver(subject: Subject, words: string, verdict: Verdict, ways: Ways): Promise<void> {
   if (verdict === "reject") {
-    const [why] = await ways.reject(subject.ids);
+    const {
+      impossible: [why],
+      told,
+    } = await ways.reject(subject.ids, words);
     if (why !== undefined) {
       throw new Error(why);
+    }
+    if (told) {
+      return;
     }
   }
   const text = verdict === "reject" ? `${ways.rejected} ${words}` : words;

@@ -45,11 +45,11 @@ test("the session that changed the lines last gets the comment", () => {
 });
 
 /** What was done, in order. */
-function ways(impossible: string[] = []): { log: unknown[]; told: Told[]; to: Ways } {
+function ways(impossible: string[] = [], waits = false): { log: unknown[]; told: Told[]; to: Ways } {
   const log: unknown[] = [];
   const told: Told[] = [];
   const to: Ways = {
-    reject: (ids) => Promise.resolve((log.push(["reject", ...ids]), impossible)),
+    reject: (ids, reason) => Promise.resolve((log.push(["reject", ...ids, reason]), { impossible, told: waits })),
     tell: (what) => Promise.resolve(void (log.push("tell"), told.push(what))),
     path: "src/a.txt",
     rejected: "I rejected this change.",
@@ -60,13 +60,19 @@ function ways(impossible: string[] = []): { log: unknown[]; told: Told[]; to: Wa
 test("a rejection with a reason rejects first, then tells the agent of that session why", async () => {
   const { log, told, to } = ways();
   await deliver(subject(change("1:0-2:0", "two\n", "TWO\n", { changeId: "7@a", sessionId: "s1" })), "Too loud.", "reject", to);
-  assert.deepEqual(log, [["reject", "7@a"], "tell"]);
+  assert.deepEqual(log, [["reject", "7@a", "Too loud."], "tell"]);
   assert.equal(told[0]?.sessionId, "s1");
   assert.equal(told[0]?.text, "I rejected this change. Too loud.");
   const [pill] = (told[0]?.attachments ?? []);
   assert.equal(pill?.label, "src/a.txt:2");
   assert.deepEqual(pill?.range, { start: 2, end: 2 });
   assert.equal(pill?.text, "--- before your change\ntwo\n+++ after your change\nTWO");
+});
+
+test("an agent that waits for the answer to its write has the reason with it, and gets no prompt", async () => {
+  const { log, to } = ways([], true);
+  await deliver(subject(change("1:0-2:0", "two\n", "TWO\n", { changeId: "7@a" })), "Too loud.", "reject", to);
+  assert.deepEqual(log, [["reject", "7@a", "Too loud."]]);
 });
 
 test("asking for a change takes nothing back", async () => {

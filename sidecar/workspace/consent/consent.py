@@ -107,7 +107,7 @@ class Consent:
                 return Refusal(Kind.DENIED_BY_POLICY, "writing is switched off by the user's settings")
             case "ask":
                 return await self._check(session, place, "write", "the settings ask before every write")
-            case "review":
+            case "review" | "confirm":
                 return await self._check(session, place, "write", "")
 
     async def to_write_behind(self, session: Session, place: Place, reason: str) -> Refusal | None:

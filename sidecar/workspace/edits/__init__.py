@@ -6,5 +6,6 @@ exact.py       Exact: whether an editor puts exactly a text on the disk that it 
 keeper.py      Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar
 recording.py   Recorder: enters an agent's change in the journal before it is made, and in the ledger afterwards
 sending.py     Sender: one edit on its way to the editor, and what became of it
+verdicts.py    Verdicts: with `writes: "confirm"`, the answer to a write waits for the user's decision
 write_task.py  WriteTask, Replacing, WriteDone and the words of refusals: what the ways of writing (buffer_writes, disk_writes) share
 """

@@ -38,7 +38,7 @@ class Keeper:
         self._moved: dict[DocumentUri, Reviewed] = {}
         self._storing = False
         self._stored = anyio.Event()
-        state.ledgers.moved = self.moved
+        state.ledgers.on_moved.append(self.moved)
 
     def moved(self, reviewed: Reviewed) -> None:
         """Hunks of this document appeared, disappeared or were reviewed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from sidecar.core.belief import Beliefs, Candidate
@@ -84,6 +84,20 @@ class WriteDone:
 
     saved: bool | None
     note: str = ""
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A write about which the user is to decide before the agent is answered (verdicts.py)."""
+
+    write: str
+    """Its id in the journal."""
+    uri: DocumentUri
+    path: str
+    """As the agent named it."""
+    save: Callable[[], Awaitable[WriteDone]]
+    """Saves what was kept, by policy."""
 
 
 @dataclass(frozen=True, slots=True)

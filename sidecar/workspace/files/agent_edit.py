@@ -61,6 +61,12 @@ class AgentEdit(Intent[Refusal | None]):
         """The author of the latest attempt."""
         self._ahead: _WorkedOut | None = None
 
+    @property
+    def write(self) -> str:
+        """The id in the journal of the attempt that was made."""
+        assert self._author is not None, "journalled first"
+        return self._author.write
+
     async def prepare(self, tracked: Tracked) -> None:
         """A plan depends on the texts only. Where they have changed when it is there, `plan` makes another."""
         snapshot = tracked.document.snapshot()

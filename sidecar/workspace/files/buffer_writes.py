@@ -25,6 +25,7 @@ from sidecar.workspace.edits.door import Door, Gone, Landed, NotTaken, Stop, Una
 from sidecar.workspace.edits.recording import Recorder
 from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.edits.write_task import (
+    Undecided,
     WriteDone,
     WriteTask,
     editor_refused,
@@ -89,12 +90,13 @@ class BufferWriter:
         was_user_dirty = tracked.is_user_dirty()
         intent = AgentEdit(self._state, self._recorder, self._tell, task, place)
         result = await self._door.edit(tracked, intent, task.ticket)
+        landed = False
         match result:
             case Stop():
                 if result.end is not None:
                     return result.end
             case Landed():
-                pass
+                landed = True
             case NotTaken():
                 if self._sender.ever_applied and not result.stood_still:
                     return kept_changing(place.requested)
@@ -113,10 +115,23 @@ class BufferWriter:
             self.conflicts.written(task.session, uri)
         if snapshot is not None and snapshot.says(task.result):
             snapshot.remember(task.result)  # the next write begins with it
+        if landed and self._state.settings.writes == "confirm":
+            return self.undecided(intent.write, uri, place, was_user_dirty=was_user_dirty)
         done = await self.settle(tracked, was_user_dirty)
         if done.note == COULD_NOT_SAVE:
             task.session.unsaved.add(tracked.document.uri)
         return done
+
+    def undecided(self, write: str, uri: DocumentUri, place: Place, *, was_user_dirty: bool) -> WriteDone:
+        """A write that is saved once the user has decided about it."""
+
+        async def save() -> WriteDone:
+            tracked = self._state.documents.get(uri)
+            if tracked is None or tracked.is_clean():
+                return WriteDone(saved=True)
+            return await self.save_by_policy(tracked, was_user_dirty or tracked.is_user_dirty())
+
+        return WriteDone(saved=False, undecided=Undecided(write, uri, place.requested, save))
 
     async def _looked_at(self, tracked: Tracked) -> Tracked:
         """The document as it is when mirror and disk were brought together. Neovim closes it and opens it again for that."""

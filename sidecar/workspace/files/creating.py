@@ -89,6 +89,8 @@ class Creator:
         tracked.user_dirty = False
         self._state.beliefs.wrote(session.id, place.uri, task.wanted, task.ticket.moment, like=now)
         await self._recorder.finish(author, "done")
+        if self._state.settings.writes == "confirm":
+            return self._buffers.undecided(author.write, place.uri, place, was_user_dirty=False)
         done = await self._buffers.save(tracked)
         if done.saved:
             await self._buffers.close(tracked)

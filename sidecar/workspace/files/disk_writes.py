@@ -17,7 +17,7 @@ from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.legs import changes_of
 from sidecar.workspace.edits.recording import DiskChange, Recorder
 from sidecar.workspace.edits.sending import RELOAD_SECONDS, Reload, Sender
-from sidecar.workspace.edits.write_task import Misplaced, WriteDone, WriteTask, conflict, withdrawn
+from sidecar.workspace.edits.write_task import Misplaced, Undecided, WriteDone, WriteTask, conflict, withdrawn
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.places import Place
 from sidecar.workspace.state.state import State
@@ -105,7 +105,17 @@ class DiskWriter:
             return plan if isinstance(plan, Refusal) else conflict(place.requested, plan)
         await self._recorder.finish(author, "done")
         task.believe(beliefs, place.uri, disk.newest(place.uri))
-        return WriteDone(saved=True)
+        return self._done(author, place)
+
+    def _done(self, author: Author, place: Place) -> WriteDone:
+        """On the disk there is nothing that is not saved, so that only the answer waits for the user."""
+        if self._state.settings.writes != "confirm":
+            return WriteDone(saved=True)
+
+        async def save() -> WriteDone:
+            return WriteDone(saved=True)
+
+        return WriteDone(saved=True, undecided=Undecided(author.write, place.uri, place.requested, save))
 
     def _reload(
         self, task: WriteTask, uri: DocumentUri, author: Author, text: str, proper: str | None
@@ -147,4 +157,4 @@ class DiskWriter:
         self._recorder.disk_edit(session, place.uri, author, before, changes_of(before, text))
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
         await self._recorder.finish(author, "done")
-        return WriteDone(saved=True)
+        return self._done(author, place)

@@ -169,6 +169,8 @@ class Writer:
             if tracked is not None:
                 done = await self._buffers.write(task, place, tracked)
                 if isinstance(done, WriteDone):
+                    if done.undecided is not None:  # it stays open, where the user sees it
+                        return done
                     # Opened for this only, so nothing of it is the user's: the disk has it when the answer is sent.
                     if not done.saved:
                         done = await self._buffers.save(tracked)

@@ -22,6 +22,7 @@ from sidecar.core.text import Position
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.workspace.behind.file_reviews import FileChange, FileReviews, row
 from sidecar.workspace.edits.keeper import Keeper
+from sidecar.workspace.edits.verdicts import Verdicts
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
@@ -64,6 +65,8 @@ class Result:
 
     done: list[str] = field(default_factory=list[str])
     impossible: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    told: list[str] = field(default_factory=list[str])
+    """Of which the agent hears the reason with the answer to its write."""
     untouched: int = 0
     """Files that were not begun with, because the user stopped it."""
 
@@ -82,10 +85,12 @@ class Review:
         tasks: Background,
         files: FileReviews,
         left: Mapping[tuple[str, int], Mapping[str, str]],
+        verdicts: Verdicts,
     ) -> None:
         """`left`: by session and turn, what changed in it and cannot be taken back, with the reason."""
         self.files = files
         self._left = left
+        self._verdicts = verdicts
         self._journal = journal
         self._tasks = tasks
         self._state = state
@@ -143,11 +148,14 @@ class Review:
         self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
 
-    async def reject(self, selector: Selector) -> Result:
+    async def reject(self, selector: Selector, reason: str = "") -> Result:
         """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
-        named. Cancelling it stops it between two files."""
+        named. Cancelling it stops it between two files. `reason`: for the agents that wait for the answer to these writes."""
         result = Result()
         selector = replace(selector, known_only=selector.change_ids is None)
+        for reviewed, hunks in self._selected(selector) if reason else ():
+            told = self._verdicts.because(reviewed.uri, [hunk.id for hunk in hunks], reason)
+            result.told += [change_id(reviewed.uri, number) for number in sorted(told)]
         await self.files.look()
         uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
 
@@ -163,7 +171,8 @@ class Review:
             await self._reviewed(before - self._writes(), "rejected")
 
         work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
-        await work.run()
+        with self._verdicts.rejecting():
+            await work.run()
         result.untouched = work.untouched
         return result
 

@@ -89,11 +89,16 @@ class Ledgers:
 
     def __init__(self) -> None:
         self._by_uri: dict[DocumentUri, Reviewed] = {}
-        self.moved: Callable[[Reviewed], None] = lambda reviewed: None
+        self.on_moved: list[Callable[[Reviewed], None]] = []
         """Called when hunks appeared, disappeared or were reviewed (not when they only moved along)."""
 
     def __iter__(self) -> Iterator[Reviewed]:
         return iter(list(self._by_uri.values()))
+
+    def moved(self, reviewed: Reviewed) -> None:
+        """Hunks of this document appeared, disappeared or were reviewed."""
+        for told in self.on_moved:
+            told(reviewed)
 
     def get(self, uri: DocumentUri) -> Reviewed | None:
         return self._by_uri.get(uri)
