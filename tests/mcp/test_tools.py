@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.uri import from_path
 from sidecar.mcp.calls import ToolCalls
 from sidecar.mcp.local_tools import LOCAL
 from sidecar.mcp.schemas import NAMES, TOOLS
 from sidecar.mcp.tokens import Tokens
+from sidecar.workspace.review.review import Selector
 from tests.support.waiting import eventually
 from tests.support.workspaces import Bench, QuietEditor, a_workspace
 
@@ -299,6 +301,30 @@ async def test_the_user_is_asked_before_a_secret_is_read(tmp_path: Path) -> None
         assert len(editor.questions) == 3
         editor.answer = "always"
         assert await call.text("Read", file_path=".env") == "KEY=1\n"
+
+
+async def test_edits_made_together_wait_for_the_users_decisions(tmp_path: Path) -> None:
+    """`writes: "confirm"`: all are made, each is decided by itself, and what was kept is not taken back with what was rejected."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("one\n")
+    async with tools(tmp_path, writes="confirm") as call:
+        step = {"old_string": "one", "new_string": "two"}
+        edits = [{"file_path": name, **step} for name in ("a.txt", "b.txt")]
+        editing = asyncio.ensure_future(call.no("EditMany", edits=edits))
+        workspace = call.bench.workspace
+        made = asyncio.Event()
+        both = Selector(everything=True)
+        workspace.state.ledgers.on_moved.append(
+            lambda reviewed: made.set() if len(workspace.review.changes(both)) == 2 else None
+        )
+        await asyncio.wait_for(made.wait(), 30)
+        workspace.review.keep(Selector(uri=from_path(str(tmp_path / "b.txt"))))
+        await workspace.review.reject(Selector(uri=from_path(str(tmp_path / "a.txt"))), "one is right")
+        words = await editing
+        assert "did not keep your change of a.txt" in words.replace(f"{tmp_path}/", "")
+        assert '"one is right"' in words
+        assert "b.txt" in words
+        assert ((tmp_path / "a.txt").read_text(), (tmp_path / "b.txt").read_text()) == ("one\n", "two\n")
 
 
 async def test_a_write_goes_on_when_its_caller_is_gone(tmp_path: Path) -> None:

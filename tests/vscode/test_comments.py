@@ -7,7 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
+from tests.e2e import scripted
 from tests.support.waiting import eventually
+from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
 from tests.vscode.reviewing import agent_writes, lenses, until_lenses
 from tests.vscode.test_review import BASE, CHANGED, LENSES, WANTED
@@ -67,6 +69,25 @@ def test_a_comment_on_a_change_goes_to_the_agent_with_both_texts(window: Window,
     assert said.startswith("I rejected this change. Those lines are still needed.")
     assert "line 8\nline 9\n+++ after your change (no lines)" in said
     Panel(window).says("Those lines are still needed.")
+
+
+def test_the_reason_is_the_answer_where_the_agent_waits_for_one(window: Window, configure: Configure) -> None:
+    configure({"acpSidecar.writes": "confirm"})
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    turn = window.begin(scripted.steps(scripted.read(file), scripted.write(file, WANTED)))
+    until_lenses(window, file, LENSES)
+    assert file.read_text() == BASE, "not saved before it is decided"
+    comment(window, 2, "Digits, please.", "Reject with This Reason")
+    window.until_text(file, WANTED.replace("line three", "line 3"))
+    window.command("sidecar.keep", {"uri": file.as_uri()})
+    session = turn.result()["sessionId"]
+    (error,) = [answer["error"] for answer in window.answers() if "error" in answer]
+    assert error["data"]["errorKind"] == "rejected"
+    assert '"Digits, please."' in error["message"]
+    assert "kept" in error["message"]
+    assert len(prompts(window, session)) == 1, "no prompt carries it once more"
+    assert file.read_text() == WANTED.replace("line three", "line 3"), "what was kept is saved"
 
 
 def test_a_comment_that_cannot_be_sent_is_not_lost(window: Window) -> None:
