@@ -44,6 +44,9 @@ MOST_OUTPUT = 64 * 1024 * 1024
 """Bytes of file names that are read. A folder with more is too large to look at."""
 
 
+_AT_ONCE = 200
+"""File names on one command line."""
+
 _GITLINK = re.compile(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
 """A submodule in what `ls-files --stage -z` says."""
 
@@ -68,6 +71,7 @@ class Blob(NamedTuple):
     object_id: str
     size: int
     """In bytes."""
+    executable: bool = False
 
 
 def object_id(data: bytes, like: str) -> str:
@@ -115,13 +119,25 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
     """
     if of != "HEAD" and not _is_id(of):
         return {}
-    output = _git(folder, "ls-tree", "-r", "-l", "-z", of)
+    return _blobs(_git(folder, "ls-tree", "-r", "-l", "-z", of))
+
+
+def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
+    """The same of some names relative to `folder`, the top of a repository, in the commit with the id `of`."""
+    found: dict[str, Blob] = {}
+    for at in range(0, len(names) if _is_id(of) else 0, _AT_ONCE):
+        found |= _blobs(_git(folder, "ls-tree", "-l", "-z", of, "--", *names[at : at + _AT_ONCE]))
+    return found
+
+
+def _blobs(output: bytes | None) -> dict[str, Blob]:
+    """From what `ls-tree -l -z` says."""
     found: dict[str, Blob] = {}
     for row in (output or b"").split(b"\0"):
         fields, _, name = row.partition(b"\t")
         parts = fields.split()
         if len(parts) == 4 and parts[1] == b"blob" and parts[0] != b"120000" and parts[3].isdigit():
-            found[os.fsdecode(name)] = Blob(parts[2].decode(), int(parts[3]))
+            found[os.fsdecode(name)] = Blob(parts[2].decode(), int(parts[3]), parts[0] == b"100755")
     return found
 
 

@@ -147,7 +147,7 @@ class Workspace:
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
-        self._turns.ended += [self._disk_watch.turn_ended, self._record_end]
+        self._turns.ended += [self._disk_watch.turn_ended, self._record_end, self._note_commits]
         rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
             self.state,
@@ -203,6 +203,8 @@ class Workspace:
     def files_changed(self, uris: Sequence[DocumentUri]) -> None:
         """Files that the editor saw change on the disk."""
         self._disk_watch.files_changed(uris)
+        if any(map(self.review.committed.concerns, uris)):
+            self._tasks.start_soon(self.review.committed.look)
         for uri in uris:
             if self.state.ledgers.get(uri) is not None:
                 self._tasks.start_soon(self.review.closed_files.look, uri)
@@ -307,6 +309,10 @@ class Workspace:
         finally:
             self._opening.drop(session)
             self.state.beliefs.forget_session(session.id)
+
+    def _note_commits(self, session: Session, outcome: Outcome) -> None:
+        """What was committed while an agent worked was not reviewed by that."""
+        self._tasks.start_soon(lambda: self.review.committed.look(is_users=False))
 
     def _record_end(self, session: Session, outcome: Outcome) -> None:
         forget()  # the agent's next write is some time away

@@ -37,7 +37,14 @@ def test_names_and_the_last_commit(repository: Path) -> None:
     head = git_head.head(str(repository))
     assert set(head) == {".gitignore", "a.txt", "sub/b é.txt"}
     assert set(git_head.head(str(repository / "sub"))) == {"b é.txt"}
-    assert head["a.txt"] == (git_head.object_id(b"one\n", head["a.txt"].object_id), 4)
+    assert head["a.txt"] == (git_head.object_id(b"one\n", head["a.txt"].object_id), 4, False)
+    (repository / "a.txt").chmod(0o755)
+    git(repository, "commit", "-q", "-a", "-m", "m")
+    names = ["a.txt", "sub/b é.txt", "new"]
+    assert git_head.blobs(str(repository), git_head.commit(str(repository)).id, names) == {
+        "a.txt": head["a.txt"]._replace(executable=True),
+        names[1]: head[names[1]],
+    }
     ids = [head["sub/b é.txt"].object_id, "0" * 40, head["a.txt"].object_id]
     assert git_head.contents(str(repository), ids) == {ids[0]: b"\x00\xff", ids[2]: b"one\n"}
 

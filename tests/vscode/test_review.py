@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
+from tests.support.repositories import commit, with_git
 from tests.support.waiting import eventually
 from tests.vscode.reviewing import (
     act,
@@ -277,6 +278,18 @@ def test_lines_of_two_turns_are_listed_under_both(window: Window) -> None:
     expect(rows.nth(0)).to_have_attribute("aria-label", re.compile("turn 1"))
     row_button(rows.nth(0), "Undo Turn").click()
     window.until_text(file, BASE)
+
+
+@with_git
+def test_what_the_user_commits_leaves_the_review_at_once(window: Window) -> None:
+    file = window.file("repository/a.txt", BASE)
+    commit(file.parent)
+    window.open(file)
+    agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    assert window.changes(file), "and with this answer it is known what was committed before"
+    commit(file.parent)
+    until_lenses(window, file, {})
 
 
 def test_the_diff_editors_own_arrow_counts_as_reject(window: Window) -> None:

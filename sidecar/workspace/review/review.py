@@ -26,6 +26,7 @@ from sidecar.workspace.edits.verdicts import Verdicts
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
+from sidecar.workspace.review.committed import Committed
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.rejection import Job, Plan
 from sidecar.workspace.review.taking_back import TakingBack
@@ -99,11 +100,13 @@ class Review:
         self._rejecter = rejecter
         self._turns = turns
         self.closed_files = ClosedFiles(state)
+        self.committed = Committed(state, keeper, files, self._keep_committed)
 
     async def listed(self, selector: Selector) -> list[Json]:
         """As `changes`, after checking the files that are not open: somebody may have restored them."""
         await self.closed_files.look(None if selector.uri is None else {selector.uri})
         await self.files.look()
+        await self.committed.look()
         return self.changes(selector)
 
     def changes(self, selector: Selector) -> list[Json]:
@@ -147,6 +150,9 @@ class Review:
             result.done.append(change.change_id)
         self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
+
+    def _keep_committed(self, uri: DocumentUri, ids: Iterable[int]) -> None:
+        self.keep(Selector(change_ids=frozenset(change_id(uri, number) for number in ids)))
 
     async def reject(self, selector: Selector, reason: str = "") -> Result:
         """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is

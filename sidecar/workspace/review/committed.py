@@ -1,0 +1,172 @@
+"""Committed: a commit by the user keeps the changes in it.
+
+Only one that is made while no agent is at work: an agent that commits what it wrote has not had it reviewed. Looked at when the editor's watcher
+tells of a change in a `.git` folder, and before changes are listed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+import anyio.to_thread
+
+from sidecar.core.committed import committed_hunks
+from sidecar.core.uri import DocumentUri, to_path
+from sidecar.disk import Decoded, decode, git_head
+from sidecar.disk.git_head import Blob
+from sidecar.workspace.behind.file_reviews import FileChange, FileReviews
+from sidecar.workspace.edits.keeper import Keeper
+from sidecar.workspace.ports.aside import aside
+from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.state import State
+
+Keep = Callable[[DocumentUri, Iterable[int]], None]
+"""Takes hunks of a document out of review."""
+_SIGNS = ("HEAD", "logs/HEAD", "index")
+"""Files of a repository of which one changes with every commit."""
+
+
+@dataclass(slots=True)
+class _Repository:
+    git_dir: str
+    commit: str
+    signs: tuple[tuple[int, int] | None, ...]
+    """When its files had changed as this was noted, in nanoseconds, and their sizes in bytes."""
+
+
+class Committed:
+    """Of one workspace."""
+
+    def __init__(self, state: State, keeper: Keeper, files: FileReviews, keep: Keep) -> None:
+        self._state = state
+        self._keeper = keeper
+        self._files = files
+        self._keep = keep
+        self._known: dict[str, _Repository] = {}
+        """By the folder of their files."""
+        self._one_look = anyio.Lock()
+
+    def concerns(self, uri: DocumentUri) -> bool:
+        """Whether a change of this file may be a commit."""
+        return "/.git/" in uri
+
+    async def look(self, *, is_users: bool = True) -> None:
+        """Without `is_users`, what was committed until now was not committed by the user alone, and is only noted."""
+        async with self._one_look:
+            paths = [path for one in self._reviewed() if (path := to_path(one.uri)) is not None]
+            paths += [change.path for change in self._files]
+            tops = await anyio.to_thread.run_sync(_tops, paths)
+            for top in tops:
+                before = self._known.get(top)
+                now = await anyio.to_thread.run_sync(_noted, top, before)
+                if now is None:
+                    self._known.pop(top, None)
+                    continue
+                self._known[top] = now
+                if before is not None and before.commit != now.commit and is_users and not self._at_work():
+                    await self._keep_committed(top, before.commit, now.commit)
+            self._known = {top: known for top, known in self._known.items() if top in tops}
+
+    def _at_work(self) -> bool:
+        return any(session.running or session.acting for session in self._state.sessions)
+
+    def _reviewed(self) -> list[Reviewed]:
+        return [reviewed for reviewed in self._state.ledgers if reviewed.ledger.hunks]
+
+    async def _keep_committed(self, top: str, before: str, now: str) -> None:
+        texts = {
+            name: reviewed
+            for reviewed in self._reviewed()
+            if (name := _beneath(top, to_path(reviewed.uri))) is not None
+        }
+        rows = [(name, row) for row in self._files if (name := _beneath(top, row.path)) is not None]
+        names = [*texts, *(name for name, _ in rows)]
+        old, new, data = await anyio.to_thread.run_sync(_committed, top, before, now, names)
+        for name, reviewed in texts.items():
+            if name in new and new[name] != old.get(name):
+                await self._keep_hunks(reviewed, decode(data.get(new[name].object_id, b"")))
+        for name, row in rows:
+            if (
+                new.get(name) != old.get(name)
+                and _is_committed(row, new.get(name), data)
+                and not self._at_work()
+            ):
+                self._files.keep(row)
+
+    async def _keep_hunks(self, reviewed: Reviewed, committed: object) -> None:
+        if not isinstance(committed, Decoded):
+            return
+        raw, hunks = str(self._keeper.text_of(reviewed)), reviewed.ledger.hunks
+        found = await aside(len(raw), lambda: committed_hunks(raw, hunks, committed.text))
+        there = {hunk.id: hunk for hunk in reviewed.ledger.hunks}
+        same = [
+            hunk.id for hunk in found if (now := there.get(hunk.id)) is not None and now.text == hunk.text
+        ]
+        if same and not self._at_work():
+            self._keep(reviewed.uri, same)
+
+
+def _is_committed(row: FileChange, blob: Blob | None, data: Mapping[str, bytes]) -> bool:
+    """Whether the commit has what the row says is under its path."""
+    if row.after is None or blob is None:
+        return row.after is None and blob is None
+    return not row.after.is_link and data.get(blob.object_id) == row.after.data
+
+
+def _beneath(top: str, path: str | None) -> str | None:
+    """The path relative to `top`."""
+    return path[len(top) + 1 :] if path is not None and path.startswith(top + os.sep) else None
+
+
+def _tops(paths: Sequence[str]) -> list[str]:
+    """The innermost repositories that these paths are in. Any thread."""
+    found: dict[str, str | None] = {}
+
+    def top(folder: str) -> str | None:
+        if folder not in found:
+            above = os.path.dirname(folder)
+            if os.path.lexists(os.path.join(folder, ".git")):
+                found[folder] = folder
+            else:
+                found[folder] = None if above == folder else top(above)
+        return found[folder]
+
+    return list(dict.fromkeys(one for path in paths if (one := top(os.path.dirname(path))) is not None))
+
+
+def _noted(top: str, before: _Repository | None) -> _Repository | None:
+    """Any thread. What is noted first is as old as what follows: a commit between the two is seen the next time."""
+    if before is not None:
+        signs = _signs(before.git_dir)
+        if signs == before.signs:
+            return before
+    commit = git_head.commit(top)
+    if commit is None:
+        return None
+    signs = _signs(commit.git_dir)
+    again = git_head.commit(top)
+    return None if again is None else _Repository(again.git_dir, again.id, signs)
+
+
+def _signs(git_dir: str) -> tuple[tuple[int, int] | None, ...]:
+    return tuple(_sign(os.path.join(git_dir, name)) for name in _SIGNS)
+
+
+def _sign(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _committed(
+    top: str, before: str, now: str, names: Sequence[str]
+) -> tuple[dict[str, Blob], dict[str, Blob], dict[str, bytes]]:
+    """What both commits have under these names, and the new contents. Any thread."""
+    old, new = (git_head.blobs(top, of, names) for of in (before, now))
+    changed = [blob.object_id for name, blob in new.items() if blob != old.get(name)]
+    return old, new, git_head.contents(top, changed)
