@@ -1,4 +1,4 @@
-"""Approvals: which agents' commands the user allowed to be started on this machine, as hashes of (command, args, env).
+"""Approvals: which agents' commands the user allowed to be started on this machine, as hashes of (command, args, env, transport).
 
 Editors merge settings and some read them from the repository, so that a configured agent may be somebody else's idea. A
 change of any part asks again (a configuration approved once and exchanged later was a known attack).
@@ -51,6 +51,8 @@ class Approvals:
 
 
 def fingerprint(command: AgentCommand) -> str:
-    """The same for the same program, arguments and environment, for nothing else."""
-    parts = json.dumps([command.command, list(command.args), sorted(command.env.items())])
-    return hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+    """The same for the same program, arguments, environment and transport, for nothing else."""
+    parts: list[object] = [command.command, list(command.args), sorted(command.env.items())]
+    if (by := command.transport) is not None:
+        parts.append([list(by.command), sorted(by.folders.items()), by.shell])
+    return hashlib.blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -6,6 +6,7 @@ disable the sidecar. docs/settings.md describes names and meanings.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
@@ -18,6 +19,22 @@ BeforePrompt = Literal["embed", "save", "nothing"]
 OwnTools = Literal["live", "all", "off"]
 
 
+WORKSPACE_FOLDER = "${workspaceFolder}"
+"""In `Transport.folders`: the first folder that is open in the editor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """How to reach the place where an agent runs, if not here: `ssh host --`, `docker exec -i box`."""
+
+    command: tuple[str, ...]
+    """A program and its arguments, which the agent's own command follows."""
+    folders: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Folders there, and which one here each of them stands for. Absolute, or beginning with WORKSPACE_FOLDER."""
+    shell: bool = False
+    """The program hands what follows to a shell, in one line, as ssh does: each word is quoted for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentCommand:
     """How an agent is started: a program and its arguments, never a shell line."""
@@ -27,6 +44,13 @@ class AgentCommand:
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     fs: bool = True
     """False: the agent is not offered `fs/*`. Both methods or neither: with only one, several agents write the disk (docs/clients.md)."""
+    transport: Transport | None = None
+    """None: it runs here."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that is run, as a person would type it."""
+        return (*(self.transport.command if self.transport else ()), self.command, *self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +207,41 @@ def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentC
         if "command" not in known:
             problems.append(f'agent "{name}" has no "command"; it is left out')
             continue
+        if "transport" in table and "transport" not in known:  # without it, it would run here
+            problems.append(f'agent "{name}" is left out: its "transport" was not understood')
+            continue
         agents[name] = AgentCommand(**known)  # type: ignore[arg-type]  # as above
     return agents
+
+
+def _transport(key: str, value: object, problems: list[str]) -> Transport:
+    raw = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    table = _read(raw, _TRANSPORT, f"{key}.", problems)
+    command = cast("tuple[str, ...]", table.get("command", ()))
+    if not command or not command[0] or not raw.keys() <= table.keys():
+        raise _Wrong(
+            'an object like {"command": ["ssh", "host", "--"], "folders": {"/folder/there": "${workspaceFolder}"}}'
+        )
+    name = command[0].replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return Transport(**{"shell": name == "ssh", **table})  # type: ignore[arg-type]  # as above
+
+
+def _folders(key: str, value: object, problems: list[str]) -> Mapping[str, str]:
+    pairs = _env(key, value, problems)
+    for there, here in pairs.items():
+        if not _usable(there, posix=True) or not _usable(here, posix=False):
+            raise _Wrong(
+                f"an object of absolute paths, each beginning with / or {WORKSPACE_FOLDER}, and without .."
+            )
+    return pairs
+
+
+def _usable(folder: str, *, posix: bool) -> bool:
+    """A folder of a transport. `posix`: it is one there, where paths begin with a slash."""
+    rest = folder.removeprefix(WORKSPACE_FOLDER)
+    absolute = (folder.startswith("/") if posix else os.path.isabs(folder)) or folder != rest
+    plain = "${" not in rest and "\0" not in rest and ".." not in rest.replace("\\", "/").split("/")
+    return absolute and plain and (folder == rest or not rest or rest[0] in "/\\")
 
 
 def _mcp_servers(key: str, value: object, problems: list[str]) -> tuple[McpServer, ...]:
@@ -217,6 +274,13 @@ _AGENT: Mapping[str, tuple[str, Reader]] = {
     "args": ("args", _texts),
     "env": ("env", _env),
     "fs": ("fs", _boolean),
+    "transport": ("transport", _transport),
+}
+
+_TRANSPORT: Mapping[str, tuple[str, Reader]] = {
+    "command": ("command", _texts),
+    "folders": ("folders", _folders),
+    "shell": ("shell", _boolean),
 }
 
 _MCP_SERVER: Mapping[str, tuple[str, Reader]] = {

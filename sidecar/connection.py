@@ -72,6 +72,8 @@ class Connection:
         self._agents: HostedAgents | None = None
         self._bridge: BridgeServer | None = None
         self._bridge_id = new_id()
+        self._folders: list[str] = []
+        """Those open in the editor."""
         self.on_conflict: Callable[[Json], None] = lambda row: None
         """Told of every conflict that is found, changes or ends."""
         self.on_prompt: Callable[[str, str], None] = lambda session_id, prompt: None
@@ -97,6 +99,7 @@ class Connection:
             tool_server=own_server.for_agent,
             own_tools=settings.own_tools != "off",
             longest_text=settings.max_file_bytes,
+            open_folders=lambda: self._folders,
         )
         workspace = Workspace(
             settings,
@@ -113,7 +116,8 @@ class Connection:
         )
         workspace.watched_by_editor(lambda: self.editor_watches())
         workspace.state.overlay.encoding = server.encoding
-        workspace.roots_changed(folder_paths(server.folders))
+        self._folders = folder_paths(server.folders)
+        workspace.roots_changed(self._folders)
         workspace.conflicts.moved = self.on_conflict
         workspace.audience.prompted_elsewhere = lambda session, blocks: self.on_prompt(
             session, prompt_text(blocks)
@@ -124,7 +128,7 @@ class Connection:
         table = {**methods(workspace), **ToolCalls(workspace, tokens, agents.session_of).methods()}
         self._bridge = BridgeServer(
             table,
-            folder_paths(server.folders),
+            self._folders,
             self._bridge_id,
             each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace), Attached(workspace)),
             longest_text=settings.max_file_bytes,
@@ -157,11 +161,12 @@ class Connection:
             self._workspace.files_changed(documents)
 
     def folders_changed(self, folders: Sequence[str]) -> None:
+        self._folders = folder_paths(folders)
         if self._workspace is not None:
-            self._workspace.roots_changed(folder_paths(folders))
+            self._workspace.roots_changed(self._folders)
             self._tasks.start_soon(self._workspace.restore_reviews)
         if self._bridge is not None:
-            self._bridge.roots_changed(folder_paths(folders))
+            self._bridge.roots_changed(self._folders)
 
     def _told(self, command: AgentCommand) -> AgentCommand:
         """With the name of this sidecar's bridge in its environment: what the agent starts finds it, whatever folder it is in."""

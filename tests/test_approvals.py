@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from sidecar.approvals import Approvals
-from sidecar.config import AgentCommand
+from sidecar.config import AgentCommand, Transport
 
 COMMAND = AgentCommand("agent", ("--acp",), {"KEY": "1"})
+BY = Transport(("ssh", "host", "--"), {"/w": "${workspaceFolder}"}, shell=True)
 
 
 def test_remembered_over_a_restart_and_only_for_the_user(tmp_path: Path) -> None:
@@ -37,12 +38,31 @@ def test_remembered_over_a_restart_and_only_for_the_user(tmp_path: Path) -> None
         replace(COMMAND, env={"KEY": "2"}),
         replace(COMMAND, env={"KEY": "1", "LD_PRELOAD": "/tmp/x.so"}),
         AgentCommand("agent --acp", (), {"KEY": "1"}),
+        replace(COMMAND, transport=BY),
     ],
 )
 def test_any_other_command_is_not_known(tmp_path: Path, other: AgentCommand) -> None:
     approvals = Approvals(tmp_path)
     approvals.remember(COMMAND)
     assert not approvals.knows(other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        replace(BY, command=("ssh", "other", "--")),
+        replace(BY, command=("ssh host --",)),
+        replace(BY, folders={"/w": "/"}),
+        replace(BY, folders={}),
+        replace(BY, shell=False),
+    ],
+)
+def test_another_way_to_it_is_not_known(tmp_path: Path, other: Transport | None) -> None:
+    approvals = Approvals(tmp_path)
+    approvals.remember(replace(COMMAND, transport=BY))
+    assert approvals.knows(replace(COMMAND, transport=BY))
+    assert not approvals.knows(replace(COMMAND, transport=other))
 
 
 def test_several_are_remembered(tmp_path: Path) -> None:

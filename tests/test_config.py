@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.config import AgentCommand, ClientFlags, McpServer, Settings, parse
+from sidecar.config import AgentCommand, ClientFlags, McpServer, Settings, Transport, parse
 
 AGENT = {"fast-agent": {"command": "fast-agent-acp", "args": ["--model", "passthrough"], "env": {"A": "1"}}}
 
@@ -102,3 +102,62 @@ def test_reported_and_the_rest_still_used(raw: object, words: str, expected: Set
     assert settings == expected
     assert len(problems) == 1
     assert words in problems[0]
+
+
+def elsewhere(**transport: object) -> dict[str, object]:
+    return {"agents": {"x": {"command": "a", "transport": transport}}}
+
+
+FOLDERS = {"/w": "${workspaceFolder}", "${workspaceFolder}/a": "/opt/a", "/": "${workspaceFolder}/b"}
+
+
+@pytest.mark.parametrize(
+    ("transport", "expected"),
+    [
+        ({"command": ["ssh", "h", "--"]}, Transport(("ssh", "h", "--"), shell=True)),
+        ({"command": ["/usr/bin/ssh", "h"]}, Transport(("/usr/bin/ssh", "h"), shell=True)),
+        ({"command": ["C:\\bin\\SSH.exe", "h"]}, Transport(("C:\\bin\\SSH.exe", "h"), shell=True)),
+        ({"command": ["ssh", "h"], "shell": False}, Transport(("ssh", "h"))),
+        ({"command": ["docker", "exec", "-i", "b"]}, Transport(("docker", "exec", "-i", "b"))),
+        ({"command": ["my-ssh", "h"], "shell": True}, Transport(("my-ssh", "h"), shell=True)),
+        ({"command": ["env"], "folders": FOLDERS}, Transport(("env",), FOLDERS)),
+    ],
+)
+def test_transports(transport: dict[str, object], expected: Transport) -> None:
+    settings, problems = parse(elsewhere(**transport))
+    assert problems == []
+    assert settings.agents["x"].transport == expected
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        None,
+        "ssh host",
+        ["ssh", "host"],
+        {},
+        {"command": []},
+        {"command": [""]},
+        {"command": "ssh host"},
+        {"command": ["ssh", 5]},
+        {"command": ["ssh"], "shell": "yes"},
+        {"command": ["ssh"], "mapping": {}},
+        {"command": ["ssh"], "folders": []},
+        {"command": ["ssh"], "folders": {"/w": 5}},
+        {"command": ["ssh"], "folders": {"w": "/p"}},
+        {"command": ["ssh"], "folders": {"/w": "p"}},
+        {"command": ["ssh"], "folders": {"/w": "/p/../q"}},
+        {"command": ["ssh"], "folders": {"/w/..": "/p"}},
+        {"command": ["ssh"], "folders": {"/w": "${workspaceFolder}x"}},
+        {"command": ["ssh"], "folders": {"/w": "${workspaceFolder}/.."}},
+        {"command": ["ssh"], "folders": {"/w": "${userHome}"}},
+        {"command": ["ssh"], "folders": {"/w": "/p/${workspaceFolder}"}},
+        {"command": ["ssh"], "folders": {"/w": ""}},
+    ],
+    ids=str,
+)
+def test_an_agent_whose_transport_is_wrong_is_not_started_here(transport: object) -> None:
+    settings, problems = parse({"agents": {"x": {"command": "a", "transport": transport}}})
+    assert settings.agents == {}
+    assert problems[-1] == 'agent "x" is left out: its "transport" was not understood'
+    assert any('setting "agents.x.transport' in problem for problem in problems)

@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sidecar.acp.ways import LIVE, way_of
+from sidecar.acp.ways import ELSEWHERE, LIVE, way_of
 from sidecar.bridge import folder
 from sidecar.cli import main
-from sidecar.config import AgentCommand
+from sidecar.config import AgentCommand, Transport
 from sidecar.disk import openat2
 from sidecar.doctor import agents, editors, leftovers, machine, running, show, state
 from sidecar.doctor.finding import Finding
 from tests.bridge.serving import METHODS, serving
 
+BY = Transport(("ssh", "host", "--"), shell=True)
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX modes and shebangs")
 
 
@@ -180,6 +181,21 @@ STATUS: dict[str, Any] = {
             "note",
             ["it is of another version, and does not say"],
         ),
+        (
+            {
+                "agents": [
+                    {
+                        "agent": "far",
+                        "source": "configured",
+                        "files": "x",
+                        "needs": 'there is no command "ssh" on PATH. Install it',
+                    }
+                ],
+                "sessions": [],
+            },
+            "warn",
+            ["far cannot be started from there"],
+        ),
     ],
 )
 def test_which_way_the_agents_of_a_running_sidecar_go(
@@ -213,6 +229,8 @@ WAYS = [
     ("mine", AgentCommand("npx", ("-y", "@agentclientprotocol/claude-agent-acp@1.2")), True, LIVE),
     ("mine", AgentCommand("/x/gemini"), True, "asks the sidecar to edit"),
     ("mine", AgentCommand("/x/agent"), True, "not tested"),
+    ("opencode", AgentCommand("opencode", transport=BY), True, "disk"),
+    ("mine", AgentCommand("fast-agent-acp", transport=BY), True, f"asks the sidecar{ELSEWHERE}"),
 ]
 
 
@@ -220,7 +238,9 @@ WAYS = [
 def test_a_way_is_found_by_what_the_user_configured(
     agent: str, command: AgentCommand, own_tools: bool, way: str
 ) -> None:
-    assert way_of(agent, command, own_tools=own_tools).startswith(way)
+    found = way_of(agent, command, own_tools=own_tools)
+    assert found.startswith(way)
+    assert found.endswith(ELSEWHERE) is (command.transport is not None)
 
 
 def test_a_machine_without_the_local_socket(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sidecar.acp import listing, logins
-from sidecar.acp.command import Command, environment, find, missing
+from sidecar.acp.command import Command, environment, find, missing, program_of
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
@@ -94,13 +94,14 @@ class HostedAgents:
         own_tools: bool = True,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
+        open_folders: Callable[[], Sequence[str]] = tuple,
         ladder: Ladder = Ladder(),  # noqa: B008  # frozen
     ) -> None:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
         name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
         server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
         to ours at all. `longest_text`: bytes of the largest file
-        they may write."""
+        they may write. `open_folders`: the editor's."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
         self._found = found
@@ -108,6 +109,7 @@ class HostedAgents:
         self._offers = offers
         self._tool_server = tool_server
         self._own_tools = own_tools
+        self._open_folders = open_folders
         self._sessions: dict[str, _Session] = {}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
         self._limits = replace(limits, wire=replace(limits.wire, texts=texts))
@@ -160,6 +162,8 @@ class HostedAgents:
 
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
         agent = self._known(request.agent)
+        if agent.command.transport:
+            request = _without_own_tools(request)
         session = _Session(request, agent)
         agent.users += 1
         try:
@@ -303,6 +307,7 @@ class HostedAgents:
                 "version": self._info(agent).version,
                 "files": way_of(agent.id, agent.command, own_tools=self._own_tools),
                 "source": agent.source,
+                "needs": self._info(agent).needs,
                 "sessions": [key for key, session in self._sessions.items() if session.agent is agent],
                 "turns": sum(session.turn for session in self._sessions.values() if session.agent is agent),
             }
@@ -314,7 +319,7 @@ class HostedAgents:
     async def _connect(self, session: _Session) -> OpenedSession:
         """Opens the session with its agent, which is started if necessary."""
         host = await self._running(session.agent, session.request.cwd)
-        if session.agent.own_tools_missing:
+        if session.agent.own_tools_missing or session.agent.command.transport:  # there it cannot be started
             session.request = _without_own_tools(session.request)
         async with _words(host, "before it had opened a session"):
             opened = await host.connection.new_session(session.request)
@@ -485,6 +490,7 @@ class HostedAgents:
                 self._died,
                 self._offers,
                 agent.led,
+                self._open_folders(),
             )
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
@@ -503,7 +509,7 @@ class HostedAgents:
 
     def _led(self, agent: _Agent) -> dict[str, str]:
         """The environment that leads its own tools to ours."""
-        plugin = own_tools_of(agent.id, agent.command).plugin
+        plugin = None if agent.command.transport else own_tools_of(agent.id, agent.command).plugin
         server = self._tool_server(agent.id) if plugin is not None and self._own_tools else None
         return {} if plugin is None or server is None else led_by(plugin, server, agent.command.env)
 
@@ -547,7 +553,7 @@ class HostedAgents:
             log.error("an agent could not be looked after", exc_info=error)
 
     def _info(self, agent: _Agent) -> AgentInfo:
-        installed = find(agent.command.command, environment(agent.command.env).get("PATH")) is not None
+        installed = find(program_of(agent.command), environment(agent.command.env).get("PATH")) is not None
         known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it reported its name
         return AgentInfo(
             agent.id,

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from sidecar import __version__
 from sidecar.acp import errors, logins
+from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
 from sidecar.acp.limits import Limits
@@ -70,6 +71,7 @@ class AgentConnection:
         limits: Limits = Limits(),  # noqa: B008  # frozen
         quirks: Quirks = NONE,
         own_tools: OwnTools = WITHOUT,
+        border: Border = HERE,
     ) -> None:
         self.agent = agent
         self.facts = Facts()
@@ -81,8 +83,16 @@ class AgentConnection:
         self._loop = asyncio.get_running_loop()
         self._quirks = quirks
         self._own_tools = own_tools
+        self._border = border
         self._incoming = Incoming(
-            agent, service, fs=fs, offers=offers, env=self._env, quirks=quirks, limits=limits.wire
+            agent,
+            service,
+            fs=fs,
+            offers=offers,
+            env=self._env,
+            quirks=quirks,
+            limits=limits.wire,
+            border=border,
         )
         self._sessions = self._incoming.sessions
         self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
@@ -290,7 +300,10 @@ class AgentConnection:
         await terminals
 
     def _session(self, request: SessionRequest) -> OpenSession:
-        return OpenSession(request.session_id, SessionTerminals(self._service, request.session_id, self._env))
+        return OpenSession(
+            request.session_id,
+            SessionTerminals(self._service, request.session_id, self._env, self._border.runs),
+        )
 
     def _open_one(self, agent_session_id: str) -> OpenSession:
         session = self._sessions.get(agent_session_id)
@@ -320,7 +333,7 @@ class AgentConnection:
         self, method: str, params: dict[str, object], limit: float | None, *, alive: bool = False
     ) -> object:
         """Asks; `limit` in seconds, with `alive` from the agent's last sign of life instead of from now."""
-        answer = asyncio.ensure_future(self._rpc.send_request(method, params))
+        answer = asyncio.ensure_future(self._rpc.send_request(method, self._border.sent(method, params)))
         started = self._loop.time()
         try:
             while limit is not None and not answer.done():
@@ -331,7 +344,7 @@ class AgentConnection:
                         "timeout", f"{self.agent} has not answered `{method}` within {limit:.0f} seconds."
                     )
                 await asyncio.wait({answer}, timeout=left)
-            return await answer
+            return self._border.answered(method, await answer)
         except RequestError as error:
             self._failed(method, error)
         except ConnectionError:

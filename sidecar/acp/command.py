@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sidecar.config import Transport
 from sidecar.workspace.ports.ports import AgentFailed
 
 INHERITED = (
@@ -96,6 +98,8 @@ class Command(Protocol):
     def env(self) -> Mapping[str, str]: ...
     @property
     def fs(self) -> bool: ...
+    @property
+    def transport(self) -> Transport | None: ...
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -152,12 +156,25 @@ def _numbers(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"[0-9]+", str(path))]
 
 
+def by_transport(transport: Transport, words: Sequence[str]) -> list[str]:
+    """What is run here so that these words are run where the transport leads."""
+    return [*transport.command, *(map(shlex.quote, words) if transport.shell else words)]
+
+
+def program_of(command: Command) -> str:
+    """The program that has to be on this machine: the agent's own, or its transport's."""
+    return command.command if command.transport is None else command.transport.command[0]
+
+
 def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
-    """The argv to run. Raises AgentFailed("not_installed"), which says what to do."""
-    program = find(command.command, env.get("PATH"))
+    """The argv to run here. Raises AgentFailed("not_installed"), which says what to do."""
+    argv = [command.command, *command.args]
+    if command.transport is not None:
+        argv = by_transport(command.transport, argv)
+    program = find(argv[0], env.get("PATH"))
     if program is None:
         raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command, env)}.')
-    argv = [program, *command.args]
+    argv[0] = program
     if any("\0" in word for word in argv):
         raise AgentFailed(
             "start_failed", f'Agent "{agent}" cannot be started: its command has a NUL character in it.'
@@ -190,7 +207,7 @@ def runs_packages(argv: Sequence[str]) -> bool:
 
 def missing(command: Command, env: Mapping[str, str] | None = None) -> str:
     """Why `find` found nothing, and what to do."""
-    name = command.command
+    name = program_of(command)
     if os.path.isabs(os.path.expanduser(name)):
         return f"{name} does not exist or is not executable. Check the path in the settings"
     if os.path.dirname(name):

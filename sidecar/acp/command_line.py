@@ -43,6 +43,19 @@ class CommandLine:
     """Bytes of output that are kept: the last ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command line as it is run on this machine."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str
+    limit: int
+    """See CommandLine."""
+    held: bool = False
+    """The end of its input ends it, so that stays open."""
+
+
 def parse(params: Mapping[str, object], path: str | None) -> CommandLine | Failure:
     """The command line, or the error to answer. `path` is the PATH on which programs are found."""
     session_id, command = params.get("sessionId"), params.get("command")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sidecar.acp import process
 from sidecar.acp.command import Command, environment, resolve
+from sidecar.acp.elsewhere.folders import folders_of
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.own_tools.table import own_tools_of
@@ -79,8 +80,11 @@ class Host:
         limits: Limits,
         ladder: Ladder,
         on_death: Callable[[Host, str], None],
+        by: str = "",
     ) -> None:
+        """`by`: the words with which it is reached, if it runs elsewhere."""
         self.agent = agent
+        self._called = f"{agent} (elsewhere, by {plain(by, 200)})" if by else agent
         self.process = running
         self.connection = connection
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -102,9 +106,10 @@ class Host:
         on_death: Callable[[Host, str], None],
         offers: Offers = Offers(),  # noqa: B008  # frozen
         own: Mapping[str, str] | None = None,
+        open_folders: Sequence[str] = (),
     ) -> Host:
         """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
-        for itself, which what it runs does not get.
+        for itself, which what it runs does not get. `open_folders`: the editor's.
 
         Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
         env = environment(command.env)
@@ -115,7 +120,10 @@ class Host:
         try:
             await asyncio.shield(loading)
             from sidecar.acp.client import AgentConnection, Gone
+            from sidecar.acp.elsewhere.border import HERE, Mapped
 
+            by = command.transport
+            border = HERE if by is None else Mapped(agent, by, folders_of(by.folders, open_folders))
             connection = AgentConnection(
                 agent,
                 running.stdout,
@@ -127,8 +135,10 @@ class Host:
                 limits=limits,
                 quirks=quirks_of(agent, command),
                 own_tools=own_tools_of(agent, command),
+                border=border,
             )
-            host = Host(agent, running, connection, limits, ladder, on_death)
+            words = "" if by is None else " ".join(by.command)
+            host = Host(agent, running, connection, limits, ladder, on_death, words)
             try:
                 await connection.initialize()
                 if host.ended.done():
@@ -149,7 +159,7 @@ class Host:
         """How it ended, as soon as that is known; see `Ending.sentence`."""
         await asyncio.wait({self.ended}, timeout=3 * self._limits.last_words)
         ending = self.ended.result() if self.ended.done() else Ending("ended")
-        return ending.sentence(self.agent, when)
+        return ending.sentence(self._called, when)
 
     async def stop(self) -> None:
         """Ends it and everything it started, within the ladder's bound."""
@@ -176,9 +186,9 @@ class Host:
         how = str(exited.result()) if exited.done() and broken == CLOSED else broken
         ending = Ending(how, await self.process.last_lines())
         self.ended.set_result(ending)
-        log.warning("%s", ending.sentence(self.agent))
+        log.warning("%s", ending.sentence(self._called))
         if self._ready:
-            self._on_death(self, ending.sentence(self.agent))
+            self._on_death(self, ending.sentence(self._called))
         await self._stop()
 
 

@@ -19,6 +19,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 
 from sidecar.acp import command_line, elicitation, errors, files, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
+from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.errors import Failure
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.noise import Noise
@@ -109,6 +110,7 @@ class Incoming:
         env: Mapping[str, str],
         quirks: Quirks = NONE,
         limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
+        border: Border = HERE,
     ) -> None:
         self.agent = agent
         self.quirks = quirks
@@ -119,6 +121,7 @@ class Incoming:
         self._reads_now = cast("ReadsNow[Any]", service) if hasattr(service, "read_now") else None
         self._fs = fs
         self._offers = offers
+        self._border = border
         self._env = env
         # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
         self.runs_commands = fs and sys.platform != "win32"
@@ -175,6 +178,10 @@ class Incoming:
             del self.sessions[str(session_id)]
 
     def admit(self, method: str, params: Params, request: bool) -> bool:
+        refused = self._border.arrived(method, params)
+        if refused is not None and request:
+            params.decided = _Refused(refused)
+            return False
         if method == UPDATE and not request:
             self._update(params)
             return True
@@ -259,7 +266,7 @@ class Incoming:
         if self._is_empty(answer):
             answer = ""
         if isinstance(answer, Refusal):
-            error = errors.failure(answer, file.params.path)
+            error = self._border.failed(errors.failure(answer, file.params.path), params)
             self.transport.post({"jsonrpc": "2.0", "id": params.request_id, "error": error._asdict()})
         else:
             self.transport.answer_content(params.request_id, answer)
@@ -276,8 +283,11 @@ class Incoming:
 
     async def handle(self, method: str, params: Any, is_notification: bool) -> Any:
         assert isinstance(params, Params)
+        refused = params.decided
         try:
             match method:
+                case _ if isinstance(refused, _Refused):
+                    answer = refused.failure
                 case files.READ:
                     answer = await self._read(params)
                 case files.WRITE:
@@ -296,6 +306,8 @@ class Incoming:
         finally:
             params.finish()
         if isinstance(answer, Failure):
+            if not isinstance(refused, _Refused):
+                answer = self._border.failed(answer, params)
             raise RequestError(answer.code, answer.message, answer.data)
         return answer
 
@@ -303,8 +315,6 @@ class Incoming:
         match params.take():
             case _File() as file:
                 pass
-            case _Refused(failure):
-                return failure
             case _:
                 return errors.INTERNAL
         wanted = file.params
@@ -329,8 +339,6 @@ class Incoming:
         match params.take():
             case _File(files.FileParams(content=str() as content)) as file:
                 pass
-            case _Refused(failure):
-                return failure
             case _:
                 return errors.INTERNAL
 

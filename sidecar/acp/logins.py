@@ -84,6 +84,14 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
     """ACP: `args` are appended to the agent's command, and `env` is added to its environment. opencode sends a whole command in
     `_meta` instead.
     """
+    if (
+        command.transport is not None
+    ):  # which may have no terminal, and whose terminal may not be one for a person
+        raise AgentFailed(
+            "refused",
+            f"{agent} runs elsewhere, so log in there: in a terminal, run its own command with the arguments it names"
+            f" ({plain(shlex.join([command.command, *_items(method.get('args'))]), 600)}); then try again.",
+        )
     if method.get("type") == "terminal":
         program, *args = resolve(agent, command, environment(command.env))
         args += _items(method.get("args"))

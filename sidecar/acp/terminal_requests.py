@@ -6,11 +6,11 @@ A command runs only during its session's turn: afterwards nobody would see it, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from sidecar.acp import command_line, errors
-from sidecar.acp.command_line import CommandLine
+from sidecar.acp.command_line import CommandLine, Run, merged
 from sidecar.acp.errors import Failure
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminals import Terminal, Terminals, output_of, status_of
@@ -44,13 +44,40 @@ _WAITED_FOR = Failure(
 _NOT_STARTED = Failure(errors.REFUSED, "the command could not be started", {"errorKind": str(Kind.IO_ERROR)})
 
 
+class Runs(Protocol):
+    """How a command line is run."""
+
+    def shown(self, line: CommandLine) -> Sequence[str]:
+        """The words that the user is asked about."""
+        ...
+
+    def run(self, line: CommandLine, folder: str, env: Mapping[str, str]) -> Run | Refusal:
+        """What is run on this machine. `folder`: the one it was allowed in (canonical); `env`: the agent's."""
+        ...
+
+
+class RunsHere:
+    def shown(self, line: CommandLine) -> Sequence[str]:
+        return line.argv
+
+    def run(self, line: CommandLine, folder: str, env: Mapping[str, str]) -> Run | Refusal:
+        return Run(merged(line.argv), {**env, **line.env}, folder, line.limit)
+
+
 class SessionTerminals:
     """`session_id` is the sidecar's own; `env` what the agent itself was started with."""
 
-    def __init__(self, service: AnyService, session_id: str, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        service: AnyService,
+        session_id: str,
+        env: Mapping[str, str],
+        runs: Runs = RunsHere(),  # noqa: B008  # no state
+    ) -> None:
         self._service = service
         self._session_id = session_id
         self._env = env
+        self._runs = runs
         self._terminals = Terminals()
         self._waits: dict[str, int] = {}
         """Requests that wait for the end of a terminal, by its id."""
@@ -83,9 +110,13 @@ class SessionTerminals:
             return _TOO_MANY
         if waited := set(earlier):
             await asyncio.wait(waited)
-        folder = await self._service.run(self._session_id, line.argv, line.cwd, tuple(line.env))
+        shown = self._runs.shown(line)
+        folder = await self._service.run(self._session_id, shown, line.cwd, tuple(line.env))
         if isinstance(folder, Refusal):
             return errors.failure(folder, line.cwd or "")
+        run = self._runs.run(line, folder, self._env)
+        if isinstance(run, Refusal):
+            return errors.failure(run, line.cwd or "")
         if not self._open or self._turn != turn:
             return NO_TURN
         if self._terminals.full:
@@ -93,9 +124,7 @@ class SessionTerminals:
         service, session_id = self._service, self._session_id
         try:
             terminal = await self._terminals.start(
-                line,
-                folder,
-                self._env,
+                run,
                 lambda terminal_id: service.command_started(session_id, terminal_id),
                 lambda terminal_id, text: service.terminal_output(session_id, terminal_id, text),
                 lambda terminal_id: service.command_ended(session_id, terminal_id),

@@ -12,11 +12,11 @@ import asyncio
 import itertools
 import logging
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sidecar.acp import process
-from sidecar.acp.command_line import CommandLine, merged
+from sidecar.acp.command_line import Run
 from sidecar.acp.limits import Ladder
 from sidecar.acp.output import Output
 from sidecar.acp.process import AgentProcess, Exit
@@ -113,24 +113,20 @@ class Terminals:
 
     async def start(
         self,
-        line: CommandLine,
-        cwd: str,
-        env: Mapping[str, str],
+        run: Run,
         on_start: Callable[[str], None],
         on_output: Callable[[str, str], None],
         on_end: Callable[[str], None],
     ) -> Terminal:
-        """Runs the command in `cwd`; each function is given the terminal's id first, and the last is called even when it
+        """Runs the command; each function is given the terminal's id first, and the last is called even when it
         cannot be started. Raises OSError, TimeoutError. Goes on when nobody waits for it: half started, it could never be ended."""
-        task = asyncio.ensure_future(self._start(line, cwd, env, on_start, on_output, on_end))
+        task = asyncio.ensure_future(self._start(run, on_start, on_output, on_end))
         self._keep(task)
         return await asyncio.shield(task)
 
     async def _start(
         self,
-        line: CommandLine,
-        cwd: str,
-        env: Mapping[str, str],
+        run: Run,
         on_start: Callable[[str], None],
         on_output: Callable[[str, str], None],
         on_end: Callable[[str], None],
@@ -140,17 +136,18 @@ class Terminals:
         self._starting += 1
         on_start(terminal_id)
         try:
-            running = await process.start(merged(line.argv), {**env, **line.env}, cwd, terminal_id)
+            running = await process.start(run.argv, run.env, run.cwd, terminal_id)
         except BaseException:
             on_end(terminal_id)
             raise
         finally:
             self._starting -= 1
-        running.stdin.close()
+        if not run.held:
+            running.stdin.close()
         terminal = Terminal(
             terminal_id,
             running,
-            line.limit,
+            run.limit,
             lambda text: on_output(terminal_id, text),
             lambda: on_end(terminal_id),
         )

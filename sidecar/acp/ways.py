@@ -9,11 +9,15 @@ from sidecar.acp.quirks import names_of
 
 LIVE = "live: its own tools work on the text as you see it"
 UNKNOWN = "not tested"
+ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
+"""Behind the way of one that has a transport."""
 
 
 def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
     """`own_tools`: the setting `ownTools` is not off."""
-    if own_tools and own_tools_of(agent, command).live:
+    there = command.transport is not None
+    if own_tools and not there and own_tools_of(agent, command).live:
         return LIVE
     names = names_of(agent, command)
-    return next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
+    way = next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
+    return way + ELSEWHERE if there else way

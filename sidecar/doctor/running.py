@@ -56,6 +56,9 @@ def _ways(client: Client) -> Iterator[Finding]:
         for agent in status["agents"]:
             sessions = [row for row in status["sessions"] if row["agent"] == agent["agent"] and row["alive"]]
             if agent["source"] == "configured" or sessions:
+                if needs := agent.get("needs"):
+                    words = f"  {plain(agent['agent'])} cannot be started from there"
+                    yield Finding("running", "warn", words, plain(str(needs), 600))
                 yield Finding(
                     "running", "ok", f"  {plain(agent['agent'])}: its files: {_way(agent, sessions)}"
                 )

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sidecar.acp.client import AgentConnection
+from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.limits import Limits
 from sidecar.workspace.ports.ports import SessionRequest
 from tests.support.acp_wire import HANGS, FakeWorkspace, Wire
@@ -22,12 +23,17 @@ INITIALIZED: dict[str, Any] = {"protocolVersion": 1}
 
 class Side:
     def __init__(
-        self, *, fs: bool = True, workspace: FakeWorkspace | None = None, limits: Limits = LIMITS
+        self,
+        *,
+        fs: bool = True,
+        workspace: FakeWorkspace | None = None,
+        limits: Limits = LIMITS,
+        border: Border = HERE,
     ) -> None:
         self.wire = Wire()
         self.workspace = workspace or FakeWorkspace()
         self.agent = AgentConnection(
-            "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=limits
+            "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=limits, border=border
         )
 
     async def ready(self, capabilities: object = None) -> Side:
@@ -36,9 +42,9 @@ class Side:
         await task
         return self
 
-    async def open(self, name: str = "a1", ours: str = "S1", **request: Any) -> Any:
+    async def open(self, name: str = "a1", ours: str = "S1", cwd: str = "/w", **request: Any) -> Any:
         self.wire.sent.clear()
-        task = asyncio.ensure_future(self.agent.new_session(SessionRequest(ours, "fake", "/w", **request)))
+        task = asyncio.ensure_future(self.agent.new_session(SessionRequest(ours, "fake", cwd, **request)))
         await self.wire.reply("session/new", {"sessionId": name})
         return await task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sidecar.config import _AGENT, _CLIENT, _MCP_SERVER, _TOP
+from sidecar.config import _AGENT, _CLIENT, _MCP_SERVER, _TOP, _TRANSPORT
 from sidecar.lsp import ext
 
 ROOT = Path(__file__).parents[2]
@@ -39,4 +39,6 @@ def test_every_setting_is_on_the_settings_page() -> None:
 def test_every_setting_has_a_row() -> None:
     top, agent = SETTINGS.split("Each entry in `agents` has:")
     assert set(re.findall(r'^\| `"(\w+)"` \|', top, re.MULTILINE)) == set(_TOP)
+    agent, transport = agent.split("### Agents that run elsewhere")
     assert set(re.findall(r'^\| `"(\w+)"` \|', agent, re.MULTILINE)) == set(_AGENT)
+    assert set(re.findall(r'^\| `"(\w+)"` \|', transport, re.MULTILINE)) == set(_TRANSPORT)

@@ -91,11 +91,12 @@ class Wire:
     async def answered(self, number: object) -> dict[str, Any]:
         return await self.until(lambda message: "method" not in message and message.get("id") == number)
 
-    async def reply(self, method: str, result: object) -> None:
-        """Answers the last request of this method, once there is one."""
+    async def reply(self, method: str, result: object) -> dict[str, Any]:
+        """Answers the last request of this method, once there is one; returns it."""
         await self.asked(method)
         message = [message for message in self.sent if message.get("method") == method][-1]
         self.feed({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        return message
 
 
 def chunk(text: str) -> dict[str, Any]:

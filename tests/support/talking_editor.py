@@ -35,10 +35,7 @@ class TalkingEditor(HeadlessEditor):
         environment: Mapping[str, str] | None = None,
         **options: object,
     ) -> None:
-        commands = {
-            name: {"command": one.command, "args": list(one.args), "env": dict(one.env)}
-            for name, one in agents.items()
-        }
+        commands = {name: _setting(one) for name, one in agents.items()}
         client = {**dict.fromkeys(FLAGS, True), **(flags or {})}
         env = {**os.environ, "PYTHONPATH": str(ROOT), "ACP_SIDECAR_STATE": str(state), **(environment or {})}
         super().__init__(
@@ -89,3 +86,11 @@ class TalkingEditor(HeadlessEditor):
         """Runs a whole turn."""
         argument = {"prompt": text, "wait": True} | ({"sessionId": session_id} if session_id else {})
         return await self.execute("sidecar.prompt", argument)
+
+
+def _setting(one: AgentCommand) -> dict[str, object]:
+    """The command as the settings have it."""
+    setting: dict[str, object] = {"command": one.command, "args": list(one.args), "env": dict(one.env)}
+    if (by := one.transport) is not None:
+        setting["transport"] = {"command": list(by.command), "folders": dict(by.folders), "shell": by.shell}
+    return setting

@@ -8,7 +8,7 @@ line in this folder, for this session.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import anyio
@@ -120,12 +120,14 @@ class Consent:
         async with self._starting.setdefault(session.agent, anyio.Lock()):
             if self._approvals.knows(command):
                 return True
-            argv = [command.command, *command.args]
+            argv = list(command.words)
             words = (
                 f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
             )
             line = " ".join(map(_quoted, argv))
             words += shorten(line, SHOWN_WHOLE) + "."
+            if command.transport is not None:
+                words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
             if command.env:
                 words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
             details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
@@ -325,6 +327,12 @@ def _quoted(word: str) -> str:
         if shown and not any(c in shown for c in " '\"\\")
         else "'" + shown.replace("'", "'\"'\"'") + "'"
     )
+
+
+def _stand_ins(folders: Mapping[str, str]) -> str:
+    """Which folders there stand for which here, as words to go on with."""
+    pairs = [f"{_quoted(there)} stands for {_quoted(here)}" for there, here in folders.items()]
+    return shorten(f"; there, {', '.join(pairs)}", 600) if pairs else ""
 
 
 def _admission(agent: str, folders: Sequence[str]) -> AgentCommand:
