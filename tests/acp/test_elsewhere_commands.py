@@ -14,6 +14,7 @@ from sidecar.acp.command import missing, resolve
 from sidecar.acp.command_line import CommandLine, Run
 from sidecar.acp.elsewhere.commands import RunsThere
 from sidecar.acp.elsewhere.folders import Folders
+from sidecar.acp.logins import by_person
 from sidecar.config import AgentCommand, Transport
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports.ports import AgentFailed
@@ -89,6 +90,14 @@ def test_a_transport_that_is_not_there(tmp_path: Path) -> None:
         resolve("fake", agent, ENV)
     assert raised.value.kind == "not_installed"
     assert "no-such-ssh" in missing(agent, ENV)
+
+
+def test_a_login_in_a_terminal_is_left_to_the_user() -> None:
+    agent = AgentCommand("my agent", transport=Transport(("ssh", "host", "--"), shell=True))
+    method: dict[str, Any] = {"id": "tui", "type": "terminal", "args": ["login"]}
+    with pytest.raises(AgentFailed, match=r"log in there: .*\('my agent' login\); then try again"):
+        by_person("far", agent, method)
+    assert by_person("far", agent, {"id": "browser"}) is None, "what the agent does itself"
 
 
 @pytest.mark.parametrize("shell", [True, False])

@@ -158,7 +158,8 @@ async def test_what_a_hostile_one_gets(tmp_path: Path) -> None:
             {"request": "terminal/create", "params": params, "as": f"t{number}"},
             {"say": {"answer": f"t{number}"}},
         ]
-    async with an_elsewhere(tmp_path, by, turn, ownTools="all") as editor:
+    users = {"docs": {"command": "/bin/docs"}}
+    async with an_elsewhere(tmp_path, by, turn, ownTools="all", mcpServers=users) as editor:
         editor.open(project / "a.txt")
         await editor.prompt("go")
         found = answers(editor)
@@ -175,7 +176,12 @@ async def test_what_a_hostile_one_gets(tmp_path: Path) -> None:
     assert (outside / "secret").read_text() == "SECRET"
     assert (project / "a.txt").read_text() == "one\n"
     opened = received(tmp_path / "trace")[1]["params"]
-    assert opened == {"cwd": there, "mcpServers": []}, "no server of ours, whose token could be used again"
+    docs = {"name": "docs", "command": "/bin/docs", "args": [], "env": []}
+    assert opened == {"cwd": there, "mcpServers": [docs]}, (
+        "no server of ours, whose token could be used again"
+    )
+    asked = [question.text for question in editor.questions]
+    assert any("docs to fake? It runs /usr/bin/env /bin/docs." in text for text in asked), asked
 
 
 async def test_a_connection_that_drops_in_the_middle_of_a_write(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ class Consent:
         async with self._starting.setdefault("mcp", anyio.Lock()):
             if self._approvals.knows(server):
                 return True
-            argv = [server.command, *server.args]
+            argv = list(server.words)
             what = escape(url) if url else " ".join(map(_quoted, argv))
             words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
             words += f"{shorten(what, SHOWN_WHOLE)}."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sidecar.config import AgentCommand, McpServer
+from sidecar.config import AgentCommand, McpServer, Transport
 from sidecar.core.escape import escape
 from sidecar.core.json_types import Json
 from sidecar.workspace.consent.consent import Consent
@@ -41,12 +41,14 @@ class McpOffers:
 
     async def to(self, session: Session) -> list[Json]:
         """The servers for `session/new`, in ACP's shape; servers of the same name given with the session take precedence."""
+        agent = self._state.settings.agents.get(session.agent)
+        by = agent.transport if agent is not None else None
         given = {server.get("name") for server in session.request.mcp_servers}
         offered: list[Json] = []
         for server in self._state.settings.mcp_servers:
             if server.name in given:
                 continue
-            if await self._consent.to_offer(session, server.name, _approvable(server), server.url):
+            if await self._consent.to_offer(session, server.name, _approvable(server, by), server.url):
                 offered.append(_in_acp(server))
             else:
                 self._editor.show(
@@ -55,11 +57,11 @@ class McpOffers:
         return offered
 
 
-def _approvable(server: McpServer) -> AgentCommand:
-    """The subject of an approval; a URL can never be mistaken for a program."""
+def _approvable(server: McpServer, by: Transport | None) -> AgentCommand:
+    """The subject of an approval; a URL can never be mistaken for a program. `by`: the agent's transport, as it starts or calls the server."""
     if server.url:
-        return AgentCommand(f"{server.type} {server.url}", env=server.headers)
-    return AgentCommand(server.command, server.args, server.env)
+        return AgentCommand(f"{server.type} {server.url}", env=server.headers, transport=by)
+    return AgentCommand(server.command, server.args, server.env, transport=by)
 
 
 def _in_acp(server: McpServer) -> Json:
