@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import Transport
+from sidecar.config import WORKSPACE_FOLDER, Transport
 from tests.lsp.sessions_process import an_editor, refused
 from tests.support.agents import command, received
+from tests.support.elsewhere import THERE, by_namespace
 from tests.support.talking_editor import TalkingEditor
 
 pytestmark = [
@@ -24,28 +22,12 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the transports of these tests are Unix programs"),
 ]
 
-HERE = "${workspaceFolder}"
-THERE = "/mnt"
-
-
-def by_namespace(project: Path) -> Transport:
-    """There, the project is at THERE, and nothing is where it is here."""
-    unshare = shutil.which("unshare")
-    if unshare is None or sys.platform != "linux":
-        pytest.skip("NOT TESTED HERE: no unshare")
-    script = f'mount --bind "$0" {THERE}; mount -t tmpfs none "$0"; exec "$@"'
-    own = [unshare, "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    prefix = [*own, "sh", "-ec", script, str(project)]
-    if subprocess.run([*prefix, "true"], capture_output=True, timeout=30, check=False).returncode:
-        pytest.skip("NOT TESTED HERE: mounting is not permitted")
-    return Transport(tuple(prefix), {THERE: HERE})
-
 
 def by_link(project: Path, more: Mapping[str, str] | None = None) -> tuple[Transport, str]:
     """A transport wherever there are links, and the project's name there."""
     there = project.parent / "there"
     there.symlink_to(project, target_is_directory=True)
-    return Transport(("/usr/bin/env",), {str(there): HERE, **(more or {})}), str(there)
+    return Transport(("/usr/bin/env",), {str(there): WORKSPACE_FOLDER, **(more or {})}), str(there)
 
 
 def an_elsewhere(tmp_path: Path, by: Transport, turn: list[Any], **options: Any) -> TalkingEditor:
@@ -120,7 +102,7 @@ async def test_in_another_mount_namespace(tmp_path: Path) -> None:
         assert [row["uri"] for row in changes] == [(project / "a.txt").as_uri()]
     started = editor.questions[0].text
     assert "unshare --mount" in started
-    assert f"{THERE} stands for {HERE}" in started
+    assert f"{THERE} stands for {WORKSPACE_FOLDER}" in started
     asked = next(question.text for question in editor.questions if "wants to run" in question.text)
     assert f"run a command in {project}: " in asked
     assert "unshare" in asked, "where it runs is shown"

@@ -1,0 +1,43 @@
+"""An agent that nobody here wrote, unchanged, in a mount namespace of its own: its files and its commands are those of the user's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.config import AgentCommand
+from tests.e2e import fast_agent
+from tests.support import tools
+from tests.support.elsewhere import THERE, by_namespace
+from tests.support.talking_editor import TalkingEditor
+
+pytestmark = pytest.mark.timeout(200)
+
+
+async def test_it_reads_and_writes_what_the_user_sees(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    path, new = project / "a.txt", project / "new.txt"
+    path.write_text("one\n")
+    options: Any = fast_agent.settings(
+        tools.require("fast-agent"), tmp_path / "home", "--no-permissions", "-x"
+    )
+    agent = options["agents"][fast_agent.NAME]
+    command = AgentCommand(
+        agent["command"], tuple(agent["args"]), agent["env"], transport=by_namespace(project)
+    )
+    async with TalkingEditor(tmp_path / "state", project, {fast_agent.NAME: command}) as editor:
+        editor.open(path)
+        editor.replace(path, "one", "unsaved")
+        session = (await editor.execute("sidecar.newSession", {"agent": fast_agent.NAME}))["sessionId"]
+        await editor.prompt(fast_agent.read(Path(THERE, "a.txt")), session)
+        assert "unsaved" in editor.said(session)
+        outcome = await editor.prompt(fast_agent.write(Path(THERE, "new.txt"), "hello\n"), session)
+        assert [change["uri"] for change in outcome["changes"]] == [new.as_uri()]
+        assert new.read_text() == "hello\n"
+        await editor.prompt(fast_agent.read(path), session)
+        assert f"The user's file of that name is {THERE}/a.txt there." in editor.said(session)
+        await editor.prompt(fast_agent.call("execute", command="pwd; ls"), session)
+        assert f"{THERE}\na.txt\nnew.txt" in editor.said(session)
