@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.e2e import scripted
 from tests.support.repositories import commit, with_git
 from tests.support.waiting import eventually
+from tests.vscode.conftest import OpenWindow
 from tests.vscode.reviewing import (
     act,
     actions,
@@ -281,9 +282,12 @@ def test_lines_of_two_turns_are_listed_under_both(window: Window) -> None:
 
 
 @with_git
-def test_what_the_user_commits_leaves_the_review_at_once(window: Window) -> None:
-    file = window.file("repository/a.txt", BASE)
-    commit(file.parent)
+def test_what_the_user_commits_leaves_the_review_at_once(tmp_path: Path, open_window: OpenWindow) -> None:
+    """In a window of its own: VS Code's watcher misses what happens in a folder just after it was made."""
+    file = tmp_path / "ws" / "a.txt"
+    commit(file.parent, {"a.txt": BASE.encode()})
+    window = open_window()
+    window.until_server_runs()
     window.open(file)
     agent_writes(window, (file, WANTED))
     until_lenses(window, file, LENSES)
