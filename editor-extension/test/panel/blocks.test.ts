@@ -26,6 +26,8 @@ const CASES: [string, string, string[]][] = [
   ["a longer fence", "````\n```\n````\n", ["[] ```"]],
   ["a fence in an item is part of the item", "- a\n\n  ```\n  x\n  ```\n- b\n", ["- a\n\n  ```\n  x\n  ```", "- b"]],
   ["a table", "|a|\n|-|\n|1|\n|2|\n\nb\n", ["|a|\n|-|\n|1|\n|2|", "b"]],
+  ["display math is one block", "a\n\n$$\nx\n\n- y\n$$\nb\n", ["a", "$$\nx\n\n- y\n$$", "b"]],
+  ["display math in brackets", "\\[\nx\n\n# y\n\\]\n\nb\n", ["\\[\nx\n\n# y\n\\]", "b"]],
   ["a quotation", "> a\n> b\n\nc\n", ["> a\n> b", "c"]],
   ["two fences in a row", "```\na\n```\n```\nb\n```\n", ["[] a", "[] b"]],
 ];

@@ -7,6 +7,7 @@
  */
 
 import MarkdownIt from "markdown-it";
+import { displayMath } from "./syntax";
 
 export interface Block {
   /** Does not change during the life of a message. */
@@ -31,7 +32,7 @@ export const TEXT_LINES = 60;
 /** A block ends after this many characters at the latest, so that an endless table or line is not parsed again for ever. */
 const REST_LIMIT = 64 << 10;
 
-const parser = new MarkdownIt({ html: false, linkify: false });
+const parser = new MarkdownIt({ html: false, linkify: false }).use(displayMath);
 
 interface Fence {
   /** "```" or longer, or of tildes. */

@@ -10,10 +10,11 @@ import DOMPurify from "dompurify";
 import hljs from "highlight.js/lib/common";
 import MarkdownIt from "markdown-it";
 import { t } from "./strings";
+import { alignments, directions, displayMath, inlineMath, placeOf, taskLists } from "./syntax";
 
 const TAGS =
-  "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul span".split(" ");
-const ATTRIBUTES = ["start", "align", "data-href", "title", "class", "tabindex", "role"];
+  "a b blockquote br code del div em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul span".split(" ");
+const ATTRIBUTES = ["start", "align", "data-href", "dir", "title", "class", "tabindex", "role"];
 /** Code longer than this (in characters) is shown without colours. */
 const HIGHLIGHT_LIMIT = 20_000;
 
@@ -21,6 +22,8 @@ const HIGHLIGHT_LIMIT = 20_000;
 let target = "";
 
 const md = new MarkdownIt({ html: false, linkify: true, breaks: false });
+for (const plugin of [displayMath, inlineMath, taskLists, directions, alignments]) md.use(plugin);
+md.linkify.set({ fuzzyLink: false }); // "weather.py" is a file, not a host in Paraguay
 md.validateLink = () => true; // nothing is linked; the extension decides what a click may open
 md.renderer.rules.link_open = (tokens, index) => {
   const href = String(tokens[index]!.attrGet("href") ?? "");
@@ -44,6 +47,25 @@ md.renderer.rules.image = (tokens, index) => {
   const words = md.utils.escapeHtml(t("Image not loaded: {0}", token.content || href));
   return `<a role="link" tabindex="0" class="image" data-href="${md.utils.escapeHtml(href)}" title="${shown}">${words}</a> <span class="target">(${shown})</span>`;
 };
+md.renderer.rules.code_inline = (tokens, index) => {
+  const { content } = tokens[index]!;
+  const code = `<code dir="ltr">${md.utils.escapeHtml(content)}</code>`;
+  // inside a link, a click belongs to the link
+  const place = tokens.slice(0, index).findLast((one) => one.type === "link_open" || one.type === "link_close")?.type === "link_open" ? null : placeOf(content);
+  return place === null
+    ? code
+    : `<a role="link" tabindex="0" class="place" data-href="${md.utils.escapeHtml(place)}" title="${md.utils.escapeHtml(readable(content))}">${code}</a>`;
+};
+md.renderer.rules["math_inline"] = (tokens, index) => `<code class="math" dir="ltr">${md.utils.escapeHtml(tokens[index]!.content)}</code>`;
+md.renderer.rules["math_block"] = (tokens, index) =>
+  `<div class="code-head"><span class="language">math</span></div><pre class="math" tabindex="0" dir="ltr"><code>${md.utils.escapeHtml(tokens[index]!.content)}</code></pre>`;
+md.renderer.rules["task"] = (tokens, index) => {
+  const done = tokens[index]!.content !== "";
+  const words = md.utils.escapeHtml(done ? t("done") : t("to do"));
+  return `<span class="box${done ? " done codicon codicon-check" : ""}" title="${words}"></span><span class="sr">${words}</span> `;
+};
+md.renderer.rules["table_open"] = (tokens, index, options, _env, self) => `<div class="table" tabindex="0">${self.renderToken(tokens, index, options)}`;
+md.renderer.rules["table_close"] = () => "</table></div>";
 
 export function render(source: string): string {
   return purify(md.render(source));
