@@ -109,6 +109,7 @@ def test_a_tool_call_opens_files_and_diffs(panel: Panel) -> None:
     panel.send(
         *talk(
             tool(id="t1", title="Look", locations=[{"path": "/w/a.py", "line": 7}]),
+            agent("and"),
             tool(id="t3", title="Look at b.py", locations=[{"path": "/w/b.py"}]),
             tool(id="t2", title="Edit", toolKind="edit", diffs=[diff]),
         )
@@ -370,3 +371,25 @@ def test_the_list_says_how_each_conversation_is(panel: Panel) -> None:
         expect(row.locator(".sr").first).to_have_text(words)
     panel.page.get_by_label("Search conversations").fill("talk 3")
     expect(panel.page.locator(".sessions li")).to_have_count(1)
+
+
+def test_reads_and_searches_in_a_row_are_one_row(panel: Panel) -> None:
+    looks = [
+        tool(id="t1", title="Read a.py"),
+        tool(id="t2", title="Find rain", toolKind="search"),
+        tool(id="t3", title="Read b.py", status="in_progress"),
+    ]
+    edit = tool(id="t4", title="Mend it", toolKind="edit")
+    alone = tool(id="t5", title="Read c.py")
+    panel.send(*talk(user("hi"), *looks, edit, alone, state="running"))
+    expect(panel.page.locator(".row .tool-head .title")).to_have_text(
+        ["2 reads · 1 search", "Mend it", "Read c.py"]
+    )
+    run = panel.page.locator(".run")
+    expect(run.locator(".now")).to_have_text("Read b.py")
+    expect(run.locator(".status .sr")).to_have_text("running")
+    run.get_by_role("button").click()
+    expect(run.locator(".run-body .title")).to_have_text(["Read a.py", "Find rain", "Read b.py"])
+    panel.send(put(tool(id="t3", title="Read b.py", status="failed")))
+    expect(run.locator(".fold").first).to_have_attribute("aria-expanded", "true")
+    expect(run.locator(".tool-head .title").first).to_have_text("2 reads · 1 search · 1 failed")

@@ -42,7 +42,7 @@ def test_a_plan_tool_calls_and_usage_say_how_far_they_are(window: Window) -> Non
         return {"update": {"sessionUpdate": "plan", "entries": items}}
 
     def tool(name: str, status: str) -> dict[str, object]:
-        call = {"sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "search"}
+        call = {"sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "fetch"}
         return {"update": {**call, "status": status}}
 
     usage = {"sessionUpdate": "usage_update", "used": 31_000, "size": 128_000}

@@ -77,6 +77,7 @@ async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: 
 }
 
 const end = (turn: number, stopReason = "end_turn", more: object = {}) => ({ sessionId: "s1", turn, stopReason, changes: [], ...more });
+const CHANGED = { changes: [{ uri: "file:///a", added: 1, removed: 0 }] };
 const kinds = (live: Live): string[] => live.conversation.entries.map((one: Entry) => one.kind);
 const asked = (requestId: string): PermissionParams => ({
   sessionId: "s1",
@@ -102,7 +103,7 @@ test("sessions: a prompt, its turn, its end", async () => {
 test("sessions: an end that overtakes the answer to the prompt still numbers it", async () => {
   const { sessions, live } = await started();
   const sending = sessions.send(live, "x", []);
-  sessions.ended(end(1));
+  sessions.ended(end(1, "end_turn", CHANGED));
   await sending;
   const entry = live.conversation.entries[0]!;
   assert.ok(entry.kind === "user" && entry.turn === 1 && entry.undo === "yes");
@@ -165,13 +166,32 @@ test("sessions: undo of a turn, complete and incomplete", async () => {
   assert.ok(live.conversation.entries.some((one) => one.kind === "end" && one.reviewed));
 });
 
+test("sessions: a turn can be undone while it runs, and afterwards where it changed something", async () => {
+  const { fake, sessions, live } = await started();
+  const undo = (): string => {
+    const first = live.conversation.entries[0]!;
+    return first.kind === "user" ? first.undo : "";
+  };
+  await sessions.send(live, "1", []);
+  assert.equal(undo(), "yes");
+  sessions.ended(end(1));
+  assert.equal(undo(), "no");
+  await sessions.resend(live, 1, "1b", true); // asked for before the end was heard of
+  assert.deepEqual(fake.calls.slice(2), ["prompt 1b"]);
+  sessions.ended(end(2));
+  const late = { changeId: "c", uri: "file:///a", oldText: "", newText: "x\n", turn: 1 };
+  fake.server.changes = async () => [late];
+  await sessions.look(live); // a change that was found after the end
+  assert.equal(undo(), "yes");
+});
+
 test("sessions: edited and sent again, the turn undone first; not sent when that failed", async () => {
   const { fake, sessions, live } = await started();
   await sessions.send(live, "1", []);
-  sessions.ended(end(1));
+  sessions.ended(end(1, "end_turn", CHANGED));
   await sessions.resend(live, 1, "1b", true);
   assert.deepEqual(fake.calls.slice(2), ["revert 1", "prompt 1b"]);
-  sessions.ended(end(2));
+  sessions.ended(end(2, "end_turn", CHANGED));
   fake.impossible = [{ changeId: "c", reason: "" }];
   await sessions.resend(live, 2, "1c", true);
   assert.equal(fake.calls.at(-1), "revert 2");

@@ -131,6 +131,7 @@ export class Conversation {
         this.put({ ...entry, status: end.reason === "end_turn" ? "completed" : "cancelled" });
       }
     }
+    if (end.turn !== undefined) this.undoable(end.turn, (end.changes?.length ?? 0) > 0);
     this.add({
       id: this.next(),
       kind: "end",
@@ -141,6 +142,13 @@ export class Conversation {
       ...(end.error ? { error: end.error } : {}),
       ...(end.seconds === undefined ? {} : { seconds: end.seconds }),
     });
+  }
+
+  /** Offers to undo the turn, or no longer. A turn that is undone, or being undone, stays so. */
+  undoable(turn: number, any: boolean): void {
+    const entry = this.entries.findLast((one) => one.kind === "user" && one.turn === turn);
+    const undo = any ? "yes" : "no";
+    if (entry?.kind === "user" && (entry.undo === "yes" || entry.undo === "no") && entry.undo !== undo) this.put({ ...entry, undo });
   }
 
   put(entry: Entry): void {

@@ -310,7 +310,8 @@ export class Sessions {
 
   async resend(live: Live, turn: number | undefined, text: string, undo: boolean): Promise<void> {
     const before = live.conversation.entries.find((one) => one.kind === "user" && one.turn === turn);
-    if (undo && turn !== undefined && !(await this.undoTurn(live, turn))) return;
+    const any = before?.kind !== "user" || before.undo !== "no"; // the turn may have ended meanwhile, without a change
+    if (undo && any && turn !== undefined && !(await this.undoTurn(live, turn))) return;
     await this.send(live, text, before?.kind === "user" ? (this.sent.get(live)?.get(before.id) ?? before.attachments) : []);
   }
 
@@ -342,6 +343,7 @@ export class Sessions {
       const changes = entry.changes.length > 0 || !left ? entry.changes : this.counted(left);
       if (changes !== entry.changes || (changes.length > 0 && entry.reviewed !== !left)) {
         live.conversation.put({ ...entry, changes, reviewed: !left });
+        live.conversation.undoable(entry.turn, true);
       }
     }
     this.editor.changed(live);

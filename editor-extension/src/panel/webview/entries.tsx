@@ -20,7 +20,8 @@ interface RowProps {
 }
 
 export const RowView = memo(function RowView({ row, store, sessionId, recorded }: RowProps) {
-  const { entry, block } = row;
+  const { entry, block, run } = row;
+  if (run) return <Run run={run} store={store} sessionId={sessionId} />;
   switch (entry.kind) {
     case "user":
       return <User entry={entry} store={store} sessionId={sessionId} recorded={recorded} />;
@@ -200,6 +201,42 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
               {entry.output.slice(-8000)}
             </pre>
           )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Reads and searches in a row: one line that says how many, and what is going on now. */
+function Run({ run, store, sessionId }: { run: readonly EntryOf<"tool">[]; store: Store; sessionId: string }) {
+  const [open, setOpen] = useState(false);
+  const reads = run.filter((one) => one.toolKind === "read").length;
+  const searches = run.length - reads;
+  const failed = run.filter((one) => one.status === "failed").length;
+  const working = run.findLast((one) => one.status === "in_progress" || one.status === "pending");
+  const parts = [
+    ...(reads === 0 ? [] : [reads === 1 ? t("1 read") : t("{0} reads", reads)]),
+    ...(searches === 0 ? [] : [searches === 1 ? t("1 search") : t("{0} searches", searches)]),
+    ...(failed === 0 ? [] : [t("{0} failed", failed)]),
+  ];
+  return (
+    <div class="tool run">
+      <div class="tool-head">
+        <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <Icon name={open ? "chevron-down" : "chevron-right"} />
+          <span class="title">{parts.join(" · ")}</span>
+          {working && !open && <span class="muted now">{readable(working.title, 120)}</span>}
+        </button>
+        <span class="status">
+          <span class="sr">{working ? t("running") : t("done")}</span>
+          {working ? <Icon name="loading" spin /> : <Icon name={failed > 0 ? "error" : "check"} />}
+        </span>
+      </div>
+      {open && (
+        <div class="run-body">
+          {run.map((one) => (
+            <Tool key={one.id} entry={one} store={store} sessionId={sessionId} />
+          ))}
         </div>
       )}
     </div>
