@@ -21,6 +21,7 @@ from tests.panel.panel import (
     put,
     question,
     talk,
+    tool,
     user,
 )
 
@@ -41,6 +42,14 @@ def sessions(panel: Panel) -> None:
 
 def recorded(panel: Panel) -> None:
     panel.send(*talk(user("hi"), agent("| a | b |\n|-|-|\n| 1 | 2 |"), recorded=True))
+
+
+def rich(panel: Panel) -> None:
+    written = "- [x] done\n- [ ] to do\n\n| a | b |\n|--:|:-:|\n| 1 | 2 |\n\n$$\nx_1\n$$\n\nat `a.py:1`, $x_1$\n\nשלום"
+    looks = [tool(id="t1"), tool(id="t2", toolKind="search"), tool(id="t3", status="in_progress")]
+    panel.send(*talk(user("hi"), agent(written), *looks, state="running"))
+    panel.page.locator(".run .fold").click()
+    expect(panel.page.locator(".run-body")).to_be_visible()
 
 
 def form(panel: Panel) -> None:
@@ -86,6 +95,7 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     **gallery.SCENES,
     "sessions": sessions,
     "recorded": recorded,
+    "rich": rich,
     "form": form,
     "menu": menu,
     "trouble": trouble,
