@@ -190,3 +190,21 @@ def test_an_address_is_shown_with_its_host_before_it_is_opened(panel: Panel) -> 
     expect(panel.page.locator(".address b")).to_have_text("evil.example")
     panel.page.get_by_role("button", name="Open page").click()
     assert panel.got("submit")[0]["action"] == "accept"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("rain wants to run a command in '/w': pytest -q", "rain wants to run a command in '/w'"),
+        ("rain wants to run a command in '/w': pytest -q — it sets A", "rain wants to run a command in '/w'"),
+        (
+            "rain wants to run a command in '/w': pytest -q; more",
+            "rain wants to run a command in '/w': pytest -q; more",
+        ),
+        ("rain wants to run a command: something else", "rain wants to run a command: something else"),
+    ],
+)
+def test_a_card_says_its_command_once(panel: Panel, words: str, shown: str) -> None:
+    panel.send(*talk(question(text=words)))
+    expect(panel.page.get_by_label("Command", exact=True)).to_have_text("pytest -q")
+    expect(panel.page.locator(".question-text")).to_have_text(shown)

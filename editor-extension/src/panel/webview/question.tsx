@@ -128,7 +128,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         </dl>
       )}
       {question.diffs?.map((diff) => <DiffCard key={diff.index} diff={diff} open onOpen={() => store.send({ type: "openDiff", sessionId, entry: entry.id, index: diff.index })} />)}
-      <div class="question-text">{question.text}</div>
+      <div class="question-text">{withoutCommand(question.text, question.argv)}</div>
       {question.reason && <div class="muted">{question.reason}</div>}
       <div class="buttons">
         {options.map((option) => (
@@ -144,6 +144,15 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
       </div>
     </div>
   );
+}
+
+/** The server's words end with the command, which stands above already. Only exactly what stands there is left out, and what it sets, which does too. */
+function withoutCommand(words: string, argv: readonly string[] | undefined): string {
+  if (!argv) return words;
+  const command = `: ${argv.map(quoted).join(" ")}`;
+  const at = words.indexOf(command);
+  const after = words.slice(at + command.length);
+  return at >= 0 && (after === "" || after.startsWith(" — it sets ")) ? words.slice(0, at) : words;
 }
 
 function rank(option: Option): number {
