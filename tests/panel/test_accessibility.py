@@ -91,6 +91,20 @@ def trouble(panel: Panel) -> None:
     )
 
 
+def choosing(panel: Panel) -> None:
+    panel.send(
+        {"type": "conversation", "sessionId": None, "entries": []},
+        overview(agents=gallery.AGENTS, draftKey=""),
+    )
+    panel.page.locator(".prompt textarea").fill("Mend the sum in weather.py")
+    panel.page.keyboard.press("Enter")
+
+
+def stopping(panel: Panel) -> None:
+    panel.send(*talk(user("hi"), agent("hello"), state="running"))
+    panel.page.locator(".prompt textarea").press("Escape")
+
+
 SCENES: dict[str, Callable[[Panel], None]] = {
     **gallery.SCENES,
     "sessions": sessions,
@@ -98,6 +112,8 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     "rich": rich,
     "form": form,
     "menu": menu,
+    "choosing": choosing,
+    "stopping": stopping,
     "trouble": trouble,
 }
 

@@ -149,7 +149,7 @@ def test_mentions_are_asked_for_and_become_attachments(panel: Panel) -> None:
         "detail": "src/rain.py",
         "icon": "file",
         "insert": "@rain.py ",
-        "attachment": file,
+        "attachments": [file],
     }
     panel.send({"type": "candidates", "request": asked["request"], "candidates": [candidate]})
     expect(panel.page.get_by_role("option")).to_have_count(1)

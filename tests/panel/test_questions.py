@@ -123,6 +123,10 @@ def test_a_question_that_is_withdrawn_says_so(panel: Panel) -> None:
         (["echo", "x\ny"], "echo 'x\\u{a}y'"),
         (["zero\u200bwidth"], "zero\\u{200b}width"),
         (["a line | of a shell"], "a line | of a shell"),
+        (["sh", "-c", "echo 'it is'"], """sh -c "echo 'it is'\""""),
+        (["echo", "it's", '"'], """echo "it's" '"'"""),
+        (["echo", """it's "5$\""""], """echo 'it'\\''s "5$"'"""),
+        (["echo", "", "a\\b"], "echo '' 'a\\b'"),
     ],
 )
 def test_a_command_cannot_look_like_another(panel: Panel, argv: list[str], shown: str) -> None:

@@ -33,7 +33,7 @@ export type FileDiff = v.InferOutput<typeof FileDiff>;
 /** An attachment of the prompt: something mentioned, selected or added. */
 export const Attachment = v.object({
   id,
-  kind: v.picklist(["file", "folder", "selection", "symbol", "problem", "terminal", "image", "conversation"]),
+  kind: v.picklist(["file", "folder", "selection", "symbol", "problem", "terminal", "image", "conversation", "changes"]),
   label: v.pipe(text, v.maxLength(400)),
   uri: v.pipe(text, v.maxLength(8192)),
   /** Line numbers from 1, both inclusive. */

@@ -18,7 +18,7 @@ export const Candidate = v.object({
   icon: v.string(),
   /** The text that replaces what was typed when this candidate is chosen. */
   insert: v.string(),
-  attachment: v.optional(Attachment),
+  attachments: v.optional(v.array(Attachment)),
 });
 export type Candidate = v.InferOutput<typeof Candidate>;
 
@@ -42,6 +42,8 @@ export const FromWebview = v.variant("type", [
   v.object({
     type: v.literal("send"),
     sessionId: v.nullable(id),
+    /** The agent for a new session; absent: the default one. */
+    agent: v.optional(short),
     text: typed,
     attachments: v.pipe(v.array(Attachment), v.maxLength(64)),
   }),
@@ -75,6 +77,8 @@ export const FromWebview = v.variant("type", [
   v.object({ type: v.literal("copy"), text: typed }),
   v.object({ type: v.literal("insert"), text: typed }),
   v.object({ type: v.literal("complete"), request: count, query: v.pipe(v.string(), v.maxLength(200)) }),
+  /** Files and folders that were dragged into the prompt box. */
+  v.object({ type: v.literal("drop"), uris: v.pipe(v.array(short), v.maxLength(64)) }),
   v.object({ type: v.literal("remedy"), agent: short, id: short }),
   v.object({ type: v.literal("action"), id: short }),
   v.object({ type: v.literal("seen"), ...session }),

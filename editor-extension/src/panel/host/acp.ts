@@ -133,6 +133,13 @@ export function earlier(label: string, text: string): Attachment {
   return { id: "earlier", kind: "conversation", label, uri: "", text: kept };
 }
 
+/** What is sent without an address, in words for agents, so not translated. A recorded prompt is told apart by them. */
+const NAMED: Partial<Record<Attachment["kind"], string>> = {
+  problem: "Problems in the editor, ",
+  terminal: "Last output of the user's terminal, ",
+  changes: "Changes by agents that the user has not reviewed, ",
+};
+
 /** The blocks to send: the text, then the attachments. Selections are sent as text, which every agent accepts. */
 export function promptOf(text: string, attachments: readonly Attachment[]): Json[] {
   const blocks: Json[] = [{ type: "text", text }];
@@ -140,7 +147,7 @@ export function promptOf(text: string, attachments: readonly Attachment[]): Json
     if (one.kind === "image") blocks.push({ type: "image", mimeType: one.mimeType, data: one.text ?? "" });
     else if (one.kind === "conversation") blocks.push({ type: "text", text: `${EARLIER}\n${fenced(one.text ?? "")}` });
     else {
-      blocks.push({ type: "resource_link", uri: one.uri, name: one.label });
+      if (one.uri) blocks.push({ type: "resource_link", uri: one.uri, name: one.label });
       if (one.text !== undefined) blocks.push({ type: "text", text: quoted(one) });
     }
   }
@@ -149,6 +156,8 @@ export function promptOf(text: string, attachments: readonly Attachment[]): Json
 
 function quoted(one: Attachment): string {
   const text = one.text ?? "";
+  const name = NAMED[one.kind];
+  if (name && !one.uri) return `${name}${one.label}:\n${fenced(text)}`;
   if (one.kind === "problem") return `${one.label}:\n${text}`;
   const where = one.range ? `, lines ${one.range.start}–${one.range.end}` : "";
   return `${one.uri}${where}:\n${fenced(text)}`;
@@ -170,6 +179,7 @@ export function promptWords(blocks: unknown, earlierLabel = ""): { text: string;
     if (block["type"] === "text") {
       const text = words(block["text"]);
       if (text.startsWith(EARLIER)) attachments.push({ id: "earlier", kind: "conversation", label: earlierLabel, uri: "" });
+      else if (named(text, attachments)) continue;
       else if (!linked) texts.push(text); // a text after a link is the quoted content of the link
     } else if (block["type"] === "resource_link") {
       linked = true;
@@ -180,6 +190,17 @@ export function promptWords(blocks: unknown, earlierLabel = ""): { text: string;
     }
   }
   return { text: texts.join("\n\n"), attachments };
+}
+
+/** Whether the text is one of `NAMED`, which is then added to the attachments. */
+function named(text: string, attachments: Attachment[]): boolean {
+  for (const [kind, name] of Object.entries(NAMED)) {
+    if (!text.startsWith(name)) continue;
+    const label = text.slice(name.length, text.indexOf("\n")).replace(/:$/, "");
+    attachments.push({ id: kind, kind: kind as Attachment["kind"], label: label.slice(0, 400), uri: "" });
+    return true;
+  }
+  return false;
 }
 
 /** What to do with an address in an agent's text: open a page, open a file, or nothing. */

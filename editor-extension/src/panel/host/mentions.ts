@@ -3,29 +3,86 @@
 import * as vscode from "vscode";
 import type { Attachment } from "../model";
 import type { Candidate } from "../protocol";
+import type { Output } from "./last_output";
 import { fileAttachment, label } from "./links";
+import { changes, foldersOf, offered, openFiles, problems, terminal, type Changed, type Offer } from "./offers";
 
 const FILES = 30;
+const FOLDERS = 8;
+/** The most files that are looked at for the folders that they are in. */
+const INSIDE = 200;
 const SYMBOLS = 10;
 /** How long file candidates wait for symbols. A language server that is still starting answers much later, or never. */
 const SYMBOLS_MS = 500;
 /** The most characters of a selection that are sent along. */
 const SELECTION_LIMIT = 200_000;
 
+/** The source of our own hints, which describe the agent's changes, not the code. */
+const OURS = /sidecar/i;
+
+/** What the panel knows and the editor does not. */
+export interface Around {
+  output: Output | undefined;
+  changed: Changed[];
+}
+
 /** `token`: cancelled when the user typed more and these candidates are no longer needed. */
-export async function candidates(query: string, token: vscode.CancellationToken): Promise<Candidate[]> {
-  const found: Candidate[] = [];
-  const editor = vscode.window.activeTextEditor;
-  const selected = editor && !editor.selection.isEmpty ? selection(editor) : undefined;
-  if (selected && "selection".startsWith(query.toLowerCase())) {
-    found.push({ label: vscode.l10n.t("Selection"), detail: selected.label, icon: "selection", insert: `@${name(selected.label)} `, attachment: selected });
-  }
-  const [files, symbols] = await Promise.all([filesLike(query, token), query.length >= 2 ? soon(symbolsLike(query)) : []]);
+export async function candidates(query: string, around: Around, token: vscode.CancellationToken): Promise<Candidate[]> {
+  const found = offered(offers(around), query);
+  const [files, inside, symbols] = await Promise.all([
+    filesLike(query, token),
+    query === "" ? [] : vscode.workspace.findFiles(`**/*${globOf(query.replace(/\/$/, ""))}*/**`, undefined, INSIDE, token),
+    query.length >= 2 ? soon(symbolsLike(query)) : [],
+  ]);
   for (const uri of files) {
     const attachment = fileAttachment(uri);
-    found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachment });
+    found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachments: [attachment] });
   }
+  found.push(...folders([...files, ...inside], query));
   return [...found, ...symbols];
+}
+
+/** What is not found by a search: the selection, the open files, problems, output, changes. */
+function offers({ output, changed }: Around): (Offer | undefined)[] {
+  const editor = vscode.window.activeTextEditor;
+  const selected = editor && !editor.selection.isEmpty ? selection(editor) : undefined;
+  const open = openUris().map((uri) => fileAttachment(uri));
+  const found = vscode.languages.getDiagnostics().flatMap(([uri, all]) =>
+    all
+      .filter((one) => one.severity <= vscode.DiagnosticSeverity.Warning && !OURS.test(one.source ?? "") && uri.scheme === "file")
+      .map((one) => ({ where: label(uri), line: one.range.start.line + 1, message: one.message, source: one.source, error: one.severity === vscode.DiagnosticSeverity.Error })),
+  );
+  const one = (count: number, single: string, many: string): string => (count === 1 ? single : many);
+  return [
+    selected && { words: "selection", label: vscode.l10n.t("Selection"), detail: selected.label, icon: "selection", insert: `@${name(selected.label)} `, attachments: [selected] },
+    openFiles(vscode.l10n.t("Open files"), one(open.length, vscode.l10n.t("1 file"), vscode.l10n.t("{0} files", open.length)), open),
+    problems(vscode.l10n.t("Problems"), one(found.length, vscode.l10n.t("1 problem"), vscode.l10n.t("{0} problems", found.length)), found),
+    terminal(vscode.l10n.t("Terminal output"), output),
+    changes(vscode.l10n.t("Changes under review"), one(changed.length, vscode.l10n.t("1 change"), vscode.l10n.t("{0} changes", changed.length)), changed),
+  ];
+}
+
+/** The folders of these files that the query names. */
+function folders(files: readonly vscode.Uri[], query: string): Candidate[] {
+  const at = new Map<string, vscode.Uri>();
+  for (const uri of files) {
+    const folder = vscode.workspace.getWorkspaceFolder(uri);
+    if (folder) at.set(vscode.workspace.asRelativePath(uri, true), folder.uri);
+  }
+  return foldersOf([...at.keys()], query, FOLDERS).flatMap((path) => {
+    const root = [...at].find(([file]) => file.startsWith(`${path}/`))?.[1];
+    const below = path.split("/").slice(1).join("/");
+    if (!root) return [];
+    const attachment = fileAttachment(below === "" ? root : vscode.Uri.joinPath(root, below), true);
+    return [{ label: `${name(path)}/`, detail: below === "" ? path : below, icon: "folder", insert: `@${name(path)}/ `, attachments: [attachment] }];
+  });
+}
+
+function openUris(): vscode.Uri[] {
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [tab.input.uri] : []))
+    .filter((uri, at, all) => all.findIndex((other) => other.toString() === uri.toString()) === at);
 }
 
 /** What was found in time; nothing if the search fails. */
@@ -37,15 +94,17 @@ function soon(symbols: Promise<Candidate[]>): Promise<Candidate[]> {
 /** Open files first, then other files of the workspace. Matches any part of the path, ignoring case. */
 async function filesLike(query: string, token: vscode.CancellationToken): Promise<vscode.Uri[]> {
   const wanted = query.toLowerCase();
-  const open = vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [tab.input.uri] : []))
-    .filter((uri) => label(uri).toLowerCase().includes(wanted));
-  const glob = Array.from(query, (one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
+  const open = openUris().filter((uri) => label(uri).toLowerCase().includes(wanted));
+  const glob = globOf(query);
   const patterns = glob.includes("/") ? [`**/${glob}*`] : [`**/*${glob}*`];
   const rest = await Promise.all(patterns.map((one) => vscode.workspace.findFiles(one, undefined, FILES, token)));
   const all = new Map([...open, ...rest.flat()].map((uri) => [uri.toString(), uri]));
   return [...all.values()].slice(0, FILES);
+}
+
+/** Matches the text in any case. */
+function globOf(text: string): string {
+  return Array.from(text, (one) => (/[a-z]/i.test(one) ? `[${one.toLowerCase()}${one.toUpperCase()}]` : /[[\]{}*?!\\]/.test(one) ? "?" : one)).join("");
 }
 
 async function symbolsLike(query: string): Promise<Candidate[]> {
@@ -59,7 +118,7 @@ async function symbolsLike(query: string): Promise<Candidate[]> {
       detail: where,
       icon: "symbol-method",
       insert: `@${symbol} `,
-      attachment: { id: `${symbol}@${uri}`.slice(-256), kind: "symbol", label: `${symbol} (${where})`.slice(0, 400), uri: `${uri}#L${range.start}`, range },
+      attachments: [{ id: `${symbol}@${uri}`.slice(-256), kind: "symbol", label: `${symbol} (${where})`.slice(0, 400), uri: `${uri}#L${range.start}`, range }],
     };
   });
 }
@@ -104,7 +163,7 @@ export class Fixes implements vscode.CodeActionProvider {
 
   provideCodeActions(document: vscode.TextDocument, _range: vscode.Range, context: vscode.CodeActionContext): vscode.CodeAction[] {
     // our own hints describe the agent's changes, not the code
-    const found = context.diagnostics.filter((one) => !/sidecar/i.test(one.source ?? ""));
+    const found = context.diagnostics.filter((one) => !OURS.test(one.source ?? ""));
     if (found.length === 0) return [];
     const action = (title: string, fix: boolean): vscode.CodeAction => {
       const made = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);

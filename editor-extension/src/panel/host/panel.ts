@@ -10,9 +10,11 @@ import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
 import { html } from "./html";
 import { fileAttachment, insert, label, openLink, openLocation, Told as ToldTexts } from "./links";
+import { LastOutput } from "./last_output";
 import type { Live } from "./live";
 import { Memory, type Draft } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
+import { CHANGES, type Changed } from "./offers";
 import { Outbox, type Page } from "./outbox";
 import type { Server } from "./ports";
 import { message, Sessions } from "./sessions";
@@ -28,6 +30,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly sessions: Sessions;
   private readonly memory: Memory;
   private readonly told = new ToldTexts();
+  private readonly output = new LastOutput();
   private readonly outbox: Outbox;
   private readonly tour: Tour;
   private readonly disposables: vscode.Disposable[] = [];
@@ -79,6 +82,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
       vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: false } }),
       this.told,
+      this.output,
       this.tour,
       client.onNotification(lsp.sessionUpdate, ({ sessionId, update, replay }) => this.sessions.updated(sessionId, update, replay === true)),
       client.onNotification(lsp.terminalOutput, (one) => this.sessions.output(one.sessionId, one.terminalId, one.output)),
@@ -213,13 +217,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.look();
         return;
       case "send": {
-        const live = this.live(one.sessionId) ?? (await this.begin(this.defaultAgent()));
+        const live = this.live(one.sessionId) ?? (await this.begin(one.agent ?? this.defaultAgent()));
         if (!live) {
           return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
         if (live.state === "failed" && !(await this.started(live, this.sessions.again(live)))) {
           return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
+        if (one.sessionId === null) this.memory.keepDraft(null, { text: "", attachments: [] });
         this.memory.sent(one.text);
         this.memory.keepDraft(live.id, { text: "", attachments: [] });
         this.tour.sent();
@@ -249,6 +254,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.export(await this.sessions.open(one.sessionId));
       case "complete":
         return this.complete(one.request, one.query);
+      case "drop":
+        return this.dropped(one.uris);
       case "openLocation":
         return openLocation(one.path, one.line);
       case "openFile":
@@ -276,7 +283,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.completing?.cancel();
     const mine = (this.completing = new vscode.CancellationTokenSource());
     try {
-      const found = await candidates(query, mine.token);
+      const changed = await this.underReview(query);
+      if (mine.token.isCancellationRequested) return;
+      const found = await candidates(query, { output: this.output.get(), changed }, mine.token);
       if (!mine.token.isCancellationRequested) this.post({ type: "candidates", request, candidates: found });
     } catch (error) {
       if (!mine.token.isCancellationRequested) throw error;
@@ -284,6 +293,30 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       if (this.completing === mine) this.completing = undefined;
       mine.dispose();
     }
+  }
+
+  /** The texts of the changes that `@` may offer; none while something else is typed, or without a server. */
+  private async underReview(query: string): Promise<Changed[]> {
+    if (this.session.client.state !== "running" || !CHANGES.some((one) => one.startsWith(query.toLowerCase()))) return [];
+    const all = await this.session.client.command(lsp.listChanges, {}).catch(() => []);
+    return all
+      .filter((one) => !one.file)
+      .map((one) => ({ where: label(vscode.Uri.parse(one.uri)), line: one.range.start.line + 1, oldText: one.oldText, newText: one.newText }));
+  }
+
+  /** Files and folders that were dragged into the prompt box. What is no file on this machine is left out, and the user is told. */
+  private async dropped(uris: string[]): Promise<void> {
+    const attachments = await Promise.all(
+      uris.map(async (one) => {
+        const uri = vscode.Uri.parse(one);
+        if (uri.scheme !== "file") return undefined;
+        const stat = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
+        return stat && fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
+      }),
+    );
+    const found = attachments.filter((one) => one !== undefined);
+    if (found.length < uris.length) void vscode.window.showWarningMessage(vscode.l10n.t("Only files and folders on this machine can be added."));
+    if (found.length > 0) this.tell({ type: "compose", text: "", attachments: found, focus: true });
   }
 
   private async inSession(one: Extract<FromWebview, { sessionId: string }>): Promise<void> {
@@ -355,6 +388,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       return undefined;
     }
     const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
+    if (this.current === null && cwd === undefined) this.memory.moveDraft("", live.id); // what was typed on the start page
     this.show(live);
     if (await this.started(live, ready)) return live;
     if (!vscode.workspace.workspaceFolders?.length && cwd === undefined) {
@@ -499,6 +533,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         if (usable.length === 1) await this.begin(usable[0]!.id);
         else this.tell({ type: "show", what: "agents" });
       },
+      "acpSidecar.panel.focusPrompt": (way?: unknown) =>
+        way === "back" ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.compose("", [], true),
       "acpSidecar.panel.sessions": async () => {
         await focus();
         await this.refresh();

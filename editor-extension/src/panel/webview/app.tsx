@@ -70,6 +70,7 @@ function Conversation({ store, current }: { store: Store; current: Current }) {
         rows={list}
         reveal={reveal}
         conversation={store.sessionId}
+        sends={store.sends}
         empty={
           current.state === "starting" ? t("{0} is starting…", current.agent) : t("{0} is ready. It sees your open files, including unsaved text.", current.agent)
         }

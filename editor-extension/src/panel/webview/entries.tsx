@@ -342,6 +342,6 @@ function End({ entry, store, sessionId }: Of<"end">) {
 
 export function attachmentIcon(kind: string): string {
   return (
-    { file: "file", folder: "folder", selection: "selection", symbol: "symbol-method", problem: "warning", terminal: "terminal", image: "file-media", conversation: "comment-discussion" }[kind] ?? "file"
+    { file: "file", folder: "folder", selection: "selection", symbol: "symbol-method", problem: "warning", terminal: "terminal", image: "file-media", conversation: "comment-discussion", changes: "diff-multiple" }[kind] ?? "file"
   );
 }

@@ -22,11 +22,13 @@ interface Props {
   reveal: { key: string; serial: number } | null;
   /** Identifies the conversation. A new one starts at its end. */
   conversation: string | null;
+  /** Incremented with each message that the user sends. It is shown, wherever the reader was. */
+  sends: number;
   /** Shown while there are no rows. */
   empty: ComponentChildren;
 }
 
-export function List({ rows, draw, reveal, conversation, empty }: Props) {
+export function List({ rows, draw, reveal, conversation, sends, empty }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
@@ -59,11 +61,11 @@ export function List({ rows, draw, reveal, conversation, empty }: Props) {
   useLayoutEffect(() => virtual._willUpdate());
   useLayoutEffect(() => {
     pinned.current = true;
-  }, [conversation]);
+  }, [conversation, sends]);
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element && pinned.current) element.scrollTop = height; // beyond the end means the end
-  }, [height, conversation, pinned.current, virtual.scrollRect?.height]);
+  }, [height, conversation, sends, pinned.current, virtual.scrollRect?.height]);
   useEffect(() => {
     if (!reveal) return;
     const index = current.current.findIndex((row) => row.key === reveal.key);

@@ -39,7 +39,13 @@ export function Start({ store, overview }: { store: Store; overview: Overview })
   );
 }
 
-export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
+/** `pick`: what the button of an installed agent does. */
+export function Agents({ store, agents, pick }: { store: Store; agents: Agent[]; pick?: { words: string; label: (agent: string) => string; run: (agent: string) => void } }) {
+  const { words, label, run } = pick ?? {
+    words: t("Start"),
+    label: (name) => t("Start with {0}", name),
+    run: (agent) => store.send({ type: "newSession", agent }),
+  };
   return (
     <ul class="agents">
       {agents.map((one) => (
@@ -60,8 +66,8 @@ export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
               <button onClick={() => store.send({ type: "remedy", agent: one.id, id: one.remedy!.id })}>{one.remedy.label}</button>
             ) : (
               one.installed && (
-                <button aria-label={t("Start with {0}", one.name)} onClick={() => store.send({ type: "newSession", agent: one.id })}>
-                  {t("Start")}
+                <button aria-label={label(one.name)} onClick={() => run(one.id)}>
+                  {words}
                 </button>
               )
             )}
@@ -72,15 +78,22 @@ export function Agents({ store, agents }: { store: Store; agents: Agent[] }) {
   );
 }
 
-/** The choice of an agent for a new conversation. */
+/** The choice of an agent for a new conversation, or for a message that waits for one. */
 export function Choose({ store, overview }: { store: Store; overview: Overview }) {
+  const { unsent } = store;
+  const send = unsent && {
+    words: t("Send"),
+    label: (name: string) => t("Send to {0}", name),
+    run: (agent: string) => store.sendMessage(unsent.text, unsent.attachments, agent),
+  };
   return (
     <div class="start">
       <div class="page-head">
-        <h1>{t("New conversation with")}</h1>
+        <h1>{unsent ? t("Choose or add an agent") : t("New conversation with")}</h1>
         <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />
       </div>
-      <Agents store={store} agents={overview.agents} />
+      {unsent && <p class="unsent muted">{t("Your message goes to the agent that you choose: {0}", unsent.text.trim().split("\n")[0]!.slice(0, 200))}</p>}
+      <Agents store={store} agents={overview.agents} {...(send ? { pick: send } : {})} />
       <button class="add-agent" onClick={() => store.send({ type: "action", id: "addAgent" })}>
         <Icon name="add" /> {t("Add agent…")}
       </button>

@@ -1,7 +1,7 @@
 /** The prompt box: text, attachments, completion of `@` and `/`, history, queue, pickers, send and stop. */
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Attachment, Current, Overview, Picker } from "../model";
+import type { Attachment, Current, Overview, Picker, Slash } from "../model";
 import type { Candidate } from "../protocol";
 import { attachmentIcon } from "./entries";
 import { Icon, IconButton, useGrowing } from "./parts";
@@ -14,6 +14,8 @@ const DRAFT_AFTER = 300;
 const IMAGE_LIMIT = 5 << 20;
 /** The most pictures in one message. */
 const IMAGES_AT_MOST = 8;
+/** The most files that are taken from one drop. */
+const DROPPED_AT_MOST = 64;
 /** The number of candidate requests so far, over all prompt boxes of this page. Answers are matched by it. */
 let requests = 0;
 
@@ -41,6 +43,9 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const [past, setPast] = useState<{ at: number; own: string } | null>(null);
   /** Why something was not pasted. */
   const [refused, setRefused] = useState("");
+  /** Escape was pressed once: the next one stops the turn. */
+  const [stopping, setStopping] = useState(false);
+  const [dragged, setDragged] = useState(false);
   const request = useRef(0);
   const box = useGrowing(text);
   const compose = store.compose;
@@ -67,15 +72,29 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const candidates = useMemo((): Candidate[] => {
     if (!menu) return [];
     if (menu.kind === "mention") return store.candidates.request === request.current ? store.candidates.candidates : [];
-    return (current?.slashes ?? [])
-      .filter((one) => one.name.toLowerCase().includes(menu.query.toLowerCase()))
+    return commandsLike(current?.slashes ?? [], menu.query)
       .slice(0, 50)
       .map((one) => ({ label: `/${one.name}`, detail: one.description, icon: "terminal", insert: `/${one.name} ` }));
   }, [menu, store.candidates, current?.slashes]);
 
   const running = current?.state === "running" || current?.state === "waiting";
   const blocked = current?.recorded ?? false;
-  const ready = overview.connected && (current !== undefined || agent !== undefined);
+  const ready = overview.connected;
+
+  useEffect(() => {
+    if (!running || !current || current.stopping) return setStopping(false);
+    const { sessionId } = current;
+    const onEscape = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return stopping ? setStopping(false) : undefined;
+      // Escape closes menus and leaves forms and messages that are being edited
+      if (event.defaultPrevented || event.isComposing || (event.target !== box.current && editable(event.target))) return;
+      event.preventDefault();
+      setStopping(!stopping);
+      if (stopping) store.send({ type: "stop", sessionId });
+    };
+    window.addEventListener("keydown", onEscape);
+    return () => window.removeEventListener("keydown", onEscape);
+  }, [running, current?.sessionId, current?.stopping, stopping]);
 
   const look = (words: string, caret: number) => {
     const next = menuAt(words, caret, (current?.slashes.length ?? 0) > 0);
@@ -98,12 +117,13 @@ export function Prompt({ store, overview, current, agent }: Props) {
       box.current.setSelectionRange(caret, caret);
     }
     setText(next);
-    if (candidate.attachment) setAttachments(merged(attachments, [candidate.attachment]));
+    if (candidate.attachments) setAttachments(merged(attachments, candidate.attachments));
     setMenu(null);
   };
   const send = () => {
     if (!text.trim() || !ready || blocked) return;
-    store.send({ type: "send", sessionId: store.sessionId, text, attachments });
+    if (!current && agent === undefined) return store.askForAgent(text, attachments);
+    store.sendMessage(text, attachments);
     setText("");
     setAttachments([]);
     setMenu(null);
@@ -117,6 +137,24 @@ export function Prompt({ store, overview, current, agent }: Props) {
     setPast(at === history.length ? null : { at, own });
     setText(at === history.length ? own : (history[at] ?? ""));
     return true;
+  };
+  const takePictures = (files: File[]) => {
+    const room = IMAGES_AT_MOST - attachments.filter((one) => one.kind === "image").length;
+    const fit = files.filter((one) => one.size <= IMAGE_LIMIT).slice(0, room);
+    if (!current?.images) return setRefused(current ? t("{0} does not accept pictures.", current.agent) : t("Start a conversation first. Not every agent accepts pictures."));
+    setRefused(fit.length === files.length ? "" : t("A message can have at most {0} pictures of {1} MB each.", IMAGES_AT_MOST, IMAGE_LIMIT >> 20));
+    for (const file of fit) void picture(file).then((image) => setAttachments((before) => merged(before, [image])));
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setDragged(false);
+    if (blocked || !event.dataTransfer) return;
+    const uris = urisIn(event.dataTransfer);
+    const pictures = [...event.dataTransfer.files].filter((one) => IMAGES.test(one.type));
+    setRefused("");
+    if (uris.length > 0) store.send({ type: "drop", uris: uris.slice(0, DROPPED_AT_MOST) });
+    else if (pictures.length > 0) takePictures(pictures);
+    else setRefused(t("Drag files from the Explorer or an editor tab. A page cannot see where other files are."));
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
     if (event.isComposing) return;
@@ -162,7 +200,15 @@ export function Prompt({ store, overview, current, agent }: Props) {
           ))}
         </ul>
       )}
-      <div class={`box ${blocked ? "blocked" : ""}`}>
+      <div
+        class={`box ${blocked ? "blocked" : ""} ${dragged ? "dragged" : ""}`}
+        onDragOver={(event) => {
+          event.preventDefault(); // otherwise nothing can be dropped here
+          setDragged(!blocked);
+        }}
+        onDragLeave={() => setDragged(false)}
+        onDrop={onDrop}
+      >
         {attachments.length > 0 && (
           <div class="chips">
             {attachments.map((one) => (
@@ -179,7 +225,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
           </div>
         )}
         {open && (
-          <ul class="menu" role="listbox" id="candidates" aria-label={menu.kind === "slash" ? t("Commands") : t("Files and symbols")}>
+          <ul class="menu" role="listbox" id="candidates" aria-label={menu.kind === "slash" ? t("Commands") : t("Things to add")}>
             {candidates.map((one, at) => (
               <li
                 key={`${one.label}${one.detail ?? ""}`}
@@ -228,16 +274,17 @@ export function Prompt({ store, overview, current, agent }: Props) {
             // content copied from a document may be both; its text is what the user means
             if (files.length === 0 || event.clipboardData?.getData("text/plain")) return setRefused("");
             event.preventDefault();
-            const room = IMAGES_AT_MOST - attachments.filter((one) => one.kind === "image").length;
-            const fit = files.filter((one) => one.size <= IMAGE_LIMIT).slice(0, room);
-            if (!current?.images) return setRefused(current ? t("{0} does not accept pictures.", current.agent) : t("Start a conversation first. Not every agent accepts pictures."));
-            setRefused(fit.length === files.length ? "" : t("A message can have at most {0} pictures of {1} MB each.", IMAGES_AT_MOST, IMAGE_LIMIT >> 20));
-            for (const file of fit) void picture(file).then((image) => setAttachments((before) => merged(before, [image])));
+            takePictures(files);
           }}
         />
         {refused && (
           <div class="refused" role="status">
             {refused}
+          </div>
+        )}
+        {stopping && (
+          <div class="stopping" role="status">
+            {t("Press Escape again to stop the agent")}
           </div>
         )}
         <div class="bar">
@@ -303,6 +350,24 @@ export function menuAt(text: string, caret: number, slashes: boolean): Menu | nu
   const mention = /(?:^|\s)@([^\s@]{0,200})$/.exec(before);
   if (!mention) return null;
   return { kind: "mention", from: caret - mention[1]!.length - 1, to: caret, query: mention[1]! };
+}
+
+/** The commands whose name contains the query; those that begin with it first, and the exact one before all. */
+export function commandsLike(all: readonly Slash[], query: string): Slash[] {
+  const wanted = query.toLowerCase();
+  const rank = ({ name }: Slash) => (name.toLowerCase() === wanted ? 0 : name.toLowerCase().startsWith(wanted) ? 1 : 2);
+  return all.filter((one) => one.name.toLowerCase().includes(wanted)).sort((a, b) => rank(a) - rank(b));
+}
+
+/** Something that text is typed into. */
+function editable(target: EventTarget | null): boolean {
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+}
+
+/** The addresses of what is dragged: VS Code's own list of its files, or the browser's. */
+function urisIn(data: DataTransfer): string[] {
+  const lines = (data.getData("application/vnd.code.uri-list") || data.getData("text/uri-list")).split(/\r?\n/);
+  return lines.map((one) => one.trim()).filter((one) => one !== "" && !one.startsWith("#") && one.length <= 8192);
 }
 
 const IMAGES = /^image\/(png|jpeg|gif|webp)$/;

@@ -160,7 +160,10 @@ function rank(option: Option): number {
   return at < 0 ? ORDER.length : at;
 }
 
-/** A command's words, with clear boundaries. Nothing is ever run from this text. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `'${word}'`;
+/** A command's words, each with clear boundaries and as a POSIX shell would take it. Nothing is ever run from this text. */
+export function quoted(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (!word.includes("'")) return `'${word}'`;
+  // in double quotes, four characters would mean something to a shell
+  return /["$`\\]/.test(word) ? `'${word.replaceAll("'", `'\\''`)}'` : `"${word}"`;
 }

@@ -33,6 +33,10 @@ export class Store {
   /** The content of the prompt box. It outlives the box, which does not exist while a list is shown or the server is gone. */
   box: { text: string; attachments: Attachment[] } = { text: "", attachments: [] };
   candidates: { request: number; candidates: Candidate[] } = { request: 0, candidates: [] };
+  /** A message that was sent before there was an agent to send it to. It goes to the agent that the user picks. */
+  unsent: { text: string; attachments: Attachment[] } | null = null;
+  /** Incremented with each message that the user sends, which the conversation then shows. */
+  sends = 0;
   /** Incremented when the user asked to see the open question. */
   revealQuestion = 0;
   /** What a screen reader should announce, each once: what became complete since the last render. */
@@ -94,7 +98,7 @@ export class Store {
         if (message.what === "question") {
           this.page = "conversation";
           this.revealQuestion += 1;
-        } else this.page = message.what;
+        } else if (message.what !== this.page) this.show(message.what);
         break;
       case "strings":
         setBundle(message.bundle);
@@ -103,8 +107,24 @@ export class Store {
     this.changed();
   }
 
+  /** `agent`: picked for this message; a new conversation begins with it. */
+  sendMessage(text: string, attachments: Attachment[], agent?: string): void {
+    this.send({ type: "send", sessionId: agent === undefined ? this.sessionId : null, text, attachments, ...(agent === undefined ? {} : { agent }) });
+    this.box = { text: "", attachments: [] };
+    this.sends += 1;
+    this.show("conversation");
+  }
+
+  /** Asks which agent the message is for. It stays in the box until the user has picked one. */
+  askForAgent(text: string, attachments: Attachment[]): void {
+    this.unsent = { text, attachments };
+    this.page = "agents";
+    this.changed();
+  }
+
   show(page: Page): void {
     this.page = page;
+    this.unsent = null;
     this.changed();
   }
 
