@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,12 @@ from sidecar.workspace.ports.ports import AgentFailed
 ASKS: Final = "asks"
 """In the answer of `by_person` where the user has to be asked before anything is handed out: the names of the variables that the agent sets.
 Only the command that the user configured, with further arguments behind it and no variables, runs without."""
+_LOGIN: Final = re.compile(
+    r"\b(?:un|o)?auth(?:enticat|oriz|oris|\b|_)|\b(?:log|sign)(?:ged|ged-|ging|ed|ing)?[ -]?(?:in|on)\b|/login\b|credential|\bapi[ _-]?key",
+    re.IGNORECASE,
+)
+"""Words that speak of a login."""
+_NOTHING_SAID: Final = re.compile(r"(?:(?:(?:server|internal) )*error)?\.?", re.IGNORECASE)
 _OLDER: Final = ("_meta", "terminal-auth")
 """Where agents named a command for the terminal before ACP defined a field for it (opencode still does)."""
 
@@ -38,6 +45,13 @@ def shown(methods: Sequence[Json]) -> list[Json]:
         }
         for method in methods
     ]
+
+
+def is_meant(words: str, methods: Sequence[Json]) -> bool:
+    """Whether an error with the code -32000 asks for a login. ACP uses the code for that, and JSON-RPC for any error of a server, so the
+    agent's words decide. An agent without words means a login if it has a way to log in."""
+    said = words.strip()
+    return _LOGIN.search(said) is not None or (bool(methods) and _NOTHING_SAID.fullmatch(said) is not None)
 
 
 def required(agent: str, methods: Sequence[Json]) -> AgentFailed:

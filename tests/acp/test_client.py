@@ -183,6 +183,38 @@ async def test_login_wanted() -> None:
     await side.agent.close()
 
 
+@pytest.mark.parametrize(
+    ("message", "data", "kind"),
+    [
+        ("Authentication required", None, "auth_required"),
+        ("Server error", {"details": "Please run /login"}, "auth_required"),
+        ("You are not logged in.", None, "auth_required"),
+        ("Invalid API key", None, "auth_required"),
+        ("", None, "auth_required"),
+        ("The model `large` is overloaded", None, "refused"),
+        ("Server error", {"details": "The author of this plug-in has withdrawn it"}, "refused"),
+    ],
+)
+async def test_an_error_that_is_no_login_is_told_in_the_agents_words(
+    message: str, data: object, kind: str
+) -> None:
+    side = Side()
+    task = asyncio.ensure_future(side.agent.initialize())
+    await side.wire.reply("initialize", {**INITIALIZED, "authMethods": [{"id": "key", "name": "API key"}]})
+    await task
+    opening = asyncio.ensure_future(side.agent.new_session(SessionRequest("S", "fake", "/w")))
+    request = await side.wire.asked("session/new")
+    error = {"code": -32000, "message": message, **({} if data is None else {"data": data})}
+    side.wire.feed({"jsonrpc": "2.0", "id": request["id"], "error": error})
+    with pytest.raises(AgentFailed) as raised:
+        await opening
+    assert raised.value.kind == kind
+    if kind == "refused":
+        said = message if data is None else "The author of this plug-in has withdrawn it"
+        assert said in str(raised.value)
+    await side.agent.close()
+
+
 async def test_the_end_in_the_middle() -> None:
     async with opened() as side:
         turn = asyncio.ensure_future(side.agent.prompt("a1", []))
