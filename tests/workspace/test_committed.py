@@ -158,6 +158,16 @@ async def test_a_repository_within_has_commits_of_its_own(repository: Path) -> N
         assert await listed(bench) == [("a.txt", "first")]
 
 
+async def test_a_file_deep_in_the_folder(repository: Path) -> None:
+    """An agent may make folders as deep as the system lets it."""
+    deep = "d/" * 1_200
+    async with a_workspace(repository, QuietEditor()) as bench:
+        done(await bench.write(f"{deep}a.txt", FIRST))
+        await agent_wrote(bench, a=FIRST)
+        commits(repository)
+        assert await listed(bench) == []
+
+
 async def test_without_a_repository_nothing_is_kept(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BASE)
     async with a_workspace(tmp_path, QuietEditor()) as bench:

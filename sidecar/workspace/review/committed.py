@@ -123,18 +123,20 @@ def _beneath(top: str, path: str | None) -> str | None:
 
 def _tops(paths: Sequence[str]) -> list[str]:
     """The innermost repositories that these paths are in. Any thread."""
-    found: dict[str, str | None] = {}
-
-    def top(folder: str) -> str | None:
-        if folder not in found:
+    tops: dict[str, str | None] = {}
+    for path in paths:
+        folder, below = os.path.dirname(path), list[str]()
+        while folder not in tops:
+            below.append(folder)
             above = os.path.dirname(folder)
             if os.path.lexists(os.path.join(folder, ".git")):
-                found[folder] = folder
+                tops[folder] = folder
+            elif above == folder:
+                tops[folder] = None
             else:
-                found[folder] = None if above == folder else top(above)
-        return found[folder]
-
-    return list(dict.fromkeys(one for path in paths if (one := top(os.path.dirname(path))) is not None))
+                folder = above
+        tops.update(dict.fromkeys(below, tops[folder]))
+    return [top for top in dict.fromkeys(tops.values()) if top is not None]
 
 
 def _noted(top: str, before: _Repository | None) -> _Repository | None:
