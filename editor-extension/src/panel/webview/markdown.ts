@@ -58,7 +58,7 @@ md.renderer.rules.code_inline = (tokens, index) => {
 };
 md.renderer.rules["math_inline"] = (tokens, index) => `<code class="math" dir="ltr">${md.utils.escapeHtml(tokens[index]!.content)}</code>`;
 md.renderer.rules["math_block"] = (tokens, index) =>
-  `<div class="code first last" dir="ltr"><div class="code-head"><span class="language">math</span></div><pre tabindex="0"><code>${md.utils.escapeHtml(tokens[index]!.content)}</code></pre></div>`;
+  `<div class="code first last" dir="ltr"><div class="code-head"><span class="language">${md.utils.escapeHtml(t("math"))}</span></div><pre tabindex="0"><code>${md.utils.escapeHtml(tokens[index]!.content)}</code></pre></div>`;
 md.renderer.rules["task"] = (tokens, index) => {
   const done = tokens[index]!.content !== "";
   const words = md.utils.escapeHtml(done ? t("done") : t("to do"));
