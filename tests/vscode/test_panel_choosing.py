@@ -140,10 +140,14 @@ def test_agents_on_path_are_offered_and_the_demo_is_never_begun_with(
     # nothing but the demo: neither a message nor a new conversation begins it
     panel.box.fill("hello")
     panel.box.press("Enter")
-    window.command("acpSidecar.panel.new")
-    expect(panel.page.get_by_role("heading", name="New conversation with")).to_be_visible()
+    expect(panel.page.get_by_role("heading", name="Choose or add an agent")).to_be_visible()
     demo = row(panel, "demo")
     expect(demo.locator(".tag")).to_have_text("demo, no AI")
+    expect(demo.get_by_role("button", name="Send to demo")).to_be_visible()
+    panel.button("Close").click()
+    expect(panel.box).to_have_value("hello")
+    window.command("acpSidecar.panel.new")
+    expect(panel.page.get_by_role("heading", name="New conversation with")).to_be_visible()
     expect(demo.get_by_role("button", name="Start with demo")).to_be_visible()
     assert [one for one in window.command("sidecar.listSessions", {}) if one["open"]] == []
     panel.button("Close").click()
