@@ -105,6 +105,22 @@ def stopping(panel: Panel) -> None:
     panel.page.locator(".prompt textarea").press("Escape")
 
 
+def terminal(panel: Panel) -> None:
+    """Every colour: as text, bright, as a background and reversed."""
+    codes = [
+        *range(30, 38),
+        *range(90, 98),
+        *range(40, 48),
+        *(f"7;{one}" for one in range(30, 38)),
+        "38;5;208",
+    ]
+    output = "".join(f"\x1b[{code}mtext {code}\x1b[0m\n" for code in codes)
+    panel.send(
+        *talk(user("go"), tool(toolKind="execute", status="in_progress", output=output), state="running")
+    )
+    expect(panel.page.locator(".output")).to_contain_text("text 30")
+
+
 SCENES: dict[str, Callable[[Panel], None]] = {
     **gallery.SCENES,
     "sessions": sessions,
@@ -115,6 +131,7 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     "choosing": choosing,
     "stopping": stopping,
     "trouble": trouble,
+    "terminal": terminal,
 }
 
 

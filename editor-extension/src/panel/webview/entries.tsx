@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { EntryOf, Location } from "../model";
 import { Form } from "./form";
 import { readable } from "./markdown";
+import { Output } from "./output";
 import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, split, useGrowing } from "./parts";
 import { QuestionCard } from "./question";
 import type { Row } from "./rows";
@@ -160,9 +161,10 @@ const TOOL_ICONS: Readonly<Record<string, string>> = {
 
 function Tool({ entry, store, sessionId }: Of<"tool">) {
   const [chosen, setChosen] = useState<boolean | null>(null);
-  const more = entry.text !== "" || entry.output !== "" || entry.diffs.length > 0 || entry.locations.length > 1;
-  const open = chosen ?? (entry.diffs.length > 0 && entry.diffs.length <= 3);
+  const text = repeats(entry.text, entry.title) ? "" : entry.text;
+  const more = text !== "" || entry.output !== "" || entry.diffs.length > 0 || entry.locations.length > 1;
   const working = entry.status === "in_progress" || entry.status === "pending";
+  const open = chosen ?? ((entry.diffs.length > 0 && entry.diffs.length <= 3) || (working && entry.output !== ""));
   const words = { pending: t("waiting"), in_progress: t("running"), completed: t("done"), failed: t("failed"), cancelled: t("stopped") };
   const only = entry.locations.length === 1 && !entry.diffs.length ? entry.locations[0] : undefined;
   return (
@@ -195,12 +197,8 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
               ))}
             </div>
           )}
-          {entry.text && <Markdown source={entry.text.slice(0, 20_000)} store={store} />}
-          {entry.output && (
-            <pre class="output" tabIndex={0} aria-label={t("Output")}>
-              {entry.output.slice(-8000)}
-            </pre>
-          )}
+          {text && <Markdown source={text.slice(0, 20_000)} store={store} />}
+          {entry.output && <Output text={entry.output} />}
         </div>
       )}
     </div>
@@ -241,6 +239,12 @@ function Run({ run, store, sessionId }: { run: readonly EntryOf<"tool">[]; store
       )}
     </div>
   );
+}
+
+/** Many agents put the command into the title and, as code, into the text too. */
+function repeats(text: string, title: string): boolean {
+  const bare = (one: string): string => one.replace(/^\s*`{3,}[^\n`]*\n|\n`{3,}\s*$/g, "").replace(/^[\s`$]+|[\s`]+$/g, "");
+  return bare(text) === bare(title);
 }
 
 /** The file's name and line. Leave it out where the title already contains the name. */
