@@ -7,7 +7,8 @@ import * as lsp from "../../lsp_ext";
 import type { AgentCommand } from "../../server/settings";
 import type { Session } from "../../session";
 import type { Agent } from "../model";
-import { commandOf, registry, shown, wordsOf, type RegistryAgent } from "./registry";
+import { wordsOf } from "../shell";
+import { commandOf, registry, shown, type RegistryAgent } from "./registry";
 import { nameOf } from "./sessions";
 
 export function agentRows(agents: readonly lsp.AgentInfo[]): Agent[] {

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import type { AgentCommand } from "../../server/settings";
+import { lineOf } from "../shell";
 import bundled from "./registry.json";
 
 const Package = v.object({
@@ -50,13 +51,7 @@ function versioned(name: string, version: string, sign: string): string {
   return name.slice(1).includes(sign[0]!) ? name : `${name}${sign}${version}`;
 }
 
-/** Splits a typed command line into words. Quotes keep blanks; nothing else is special. */
-export function wordsOf(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
-}
-
 export function shown({ command, args, env }: AgentCommand): string {
-  const words = [command, ...(args ?? [])].map((one) => (/^[\w@%+=:,./\\-]+$/.test(one) ? one : `"${one}"`));
   const set = Object.keys(env ?? {}).map((name) => `${name}=…`);
-  return [...set, ...words].join(" ");
+  return [...set, lineOf([command, ...(args ?? [])])].join(" ");
 }

@@ -6,6 +6,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { EntryOf, Option } from "../model";
+import { lineOf } from "../shell";
 import { readable, visible } from "./markdown";
 import { DiffCard, Icon } from "./parts";
 import type { Store } from "./store";
@@ -109,7 +110,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
         <Icon name="shield" />
         <b>{titles[question.action]}</b>
       </div>
-      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{visible(question.argv.length === 1 ? question.argv[0]! : question.argv.map(quoted).join(" "))}</pre>}
+      {question.argv && <pre class="argv" tabIndex={0} aria-label={t("Command")}>{visible(question.argv.length === 1 ? question.argv[0]! : lineOf(question.argv))}</pre>}
       {question.target && !question.diffs?.length && <pre class="argv" tabIndex={0} aria-label={t("File")}>{readable(question.target, LONG)}</pre>}
       {(question.cwd || question.env?.length) && (
         <dl>
@@ -149,7 +150,7 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
 /** The server's words end with the command, which stands above already. Only exactly what stands there is left out, and what it sets, which does too. */
 function withoutCommand(words: string, argv: readonly string[] | undefined): string {
   if (!argv) return words;
-  const command = `: ${argv.map(quoted).join(" ")}`;
+  const command = `: ${lineOf(argv)}`;
   const at = words.indexOf(command);
   const after = words.slice(at + command.length);
   return at >= 0 && (after === "" || after.startsWith(" — it sets ")) ? words.slice(0, at) : words;
@@ -158,12 +159,4 @@ function withoutCommand(words: string, argv: readonly string[] | undefined): str
 function rank(option: Option): number {
   const at = ORDER.indexOf(option.kind);
   return at < 0 ? ORDER.length : at;
-}
-
-/** A command's words, each with clear boundaries and as a POSIX shell would take it. Nothing is ever run from this text. */
-export function quoted(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  if (!word.includes("'")) return `'${word}'`;
-  // in double quotes, four characters would mean something to a shell
-  return /["$`\\]/.test(word) ? `'${word.replaceAll("'", `'\\''`)}'` : `"${word}"`;
 }
