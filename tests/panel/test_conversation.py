@@ -393,3 +393,25 @@ def test_reads_and_searches_in_a_row_are_one_row(panel: Panel) -> None:
     panel.send(put(tool(id="t3", title="Read b.py", status="failed")))
     expect(run.locator(".fold").first).to_have_attribute("aria-expanded", "true")
     expect(run.locator(".tool-head .title").first).to_have_text("2 reads · 1 search · 1 failed")
+
+
+def test_conversations_are_found_by_words_in_them(panel: Panel) -> None:
+    sessions = [{**current(title=f"Talk {n}"), "sessionId": f"s{n}"} for n in range(3)]
+    panel.send(overview(sessions=sessions, draftKey=""), {"type": "show", "what": "sessions"})
+    rows = panel.page.locator(".sessions li")
+    panel.page.get_by_label("Search conversations").fill("rainfall")
+    assert panel.got("search")[-1]["query"] == "rainfall"
+    expect(rows).to_have_count(0)
+    found = [{"sessionId": "s1", "excerpt": "…the sum in rainfall() is wrong…"}]
+    panel.send(
+        {"type": "found", "query": "rain", "found": []},
+        {"type": "found", "query": "rainfall", "found": found},
+    )
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("the sum in rainfall() is wrong")
+    panel.page.get_by_label("Search conversations").fill(
+        "rainfall x"
+    )  # what was found is not for these words
+    expect(rows).to_have_count(0)
+    panel.page.get_by_label("Search conversations").fill("")
+    expect(rows).to_have_count(3)

@@ -22,12 +22,17 @@ export const Candidate = v.object({
 });
 export type Candidate = v.InferOutput<typeof Candidate>;
 
+/** A conversation in which words were found, and where. */
+export const Found = v.object({ sessionId: v.pipe(v.string(), v.maxLength(256)), excerpt: v.string() });
+export type Found = v.InferOutput<typeof Found>;
+
 export const ToWebview = v.variant("type", [
   v.object({ type: v.literal("overview"), overview: Overview }),
   /** The whole conversation to show; `null` shows the start page. */
   v.object({ type: v.literal("conversation"), sessionId: v.nullable(id), entries: v.array(Entry) }),
   v.object({ type: v.literal("ops"), sessionId: id, ops: v.array(Op) }),
   v.object({ type: v.literal("candidates"), request: count, candidates: v.array(Candidate) }),
+  v.object({ type: v.literal("found"), query: v.string(), found: v.array(Found) }),
   /** Inserts words into the prompt box; only in response to a command by the user. */
   v.object({ type: v.literal("compose"), text: v.string(), attachments: v.array(Attachment), focus: v.boolean() }),
   v.object({ type: v.literal("show"), what: v.picklist(["sessions", "conversation", "agents", "question"]) }),
@@ -69,6 +74,8 @@ export const FromWebview = v.variant("type", [
   v.object({ type: v.literal("exportSession"), ...session }),
   v.object({ type: v.literal("home") }),
   v.object({ type: v.literal("refreshSessions") }),
+  /** Looks for these words in all conversations. */
+  v.object({ type: v.literal("search"), query: v.pipe(v.string(), v.maxLength(200)) }),
   v.object({ type: v.literal("pick"), ...session, picker: short, value: v.union([short, v.boolean()]) }),
   v.object({ type: v.literal("openLocation"), path: short, line: v.optional(count) }),
   v.object({ type: v.literal("openDiff"), ...session, entry: id, index: count }),

@@ -17,6 +17,7 @@ import { candidates, Fixes, problem, selection } from "./mentions";
 import { CHANGES, type Changed } from "./offers";
 import { Outbox, type Page } from "./outbox";
 import type { Server } from "./ports";
+import { Search } from "./search";
 import { message, Sessions } from "./sessions";
 import { Tour } from "./tour";
 
@@ -34,6 +35,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly outbox: Outbox;
   private readonly tour: Tour;
   private readonly disposables: vscode.Disposable[] = [];
+  private readonly search: Search;
+  /** What was last looked for. */
+  private searched = "";
   private restored = false;
   /** The page has asked for everything. It is created again whenever the panel was hidden. */
   private ready = false;
@@ -45,7 +49,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const { context, client, log } = session;
     this.memory = new Memory(context.workspaceState);
     this.outbox = new Outbox({ post: (one) => this.post(one), overview: () => ({ type: "overview", overview: this.overview() }) });
-    this.sessions = new Sessions(server(session), {
+    const commands = server(session);
+    this.search = new Search(commands);
+    this.sessions = new Sessions(commands, {
       changed: (live) => this.changed(live),
       news: (live, what) => this.news(live, what),
       adopted: (live) => {
@@ -242,6 +248,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.show(null);
       case "refreshSessions":
         return this.refresh();
+      case "search": {
+        this.searched = one.query;
+        const found = await this.search.find(one.query, this.sessions.summaries(), this.sessions.all, () => this.searched === one.query);
+        if (this.searched === one.query) this.tell({ type: "found", query: one.query, found });
+        return;
+      }
       case "renameSession":
         return this.sessions.rename(one.sessionId, one.title);
       case "deleteSession": {

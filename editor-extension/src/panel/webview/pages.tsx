@@ -1,10 +1,15 @@
 /** The start page: the demo, the agents on this machine, and earlier conversations. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Agent, Overview, Summary } from "../model";
 import { Icon, IconButton } from "./parts";
 import type { Store } from "./store";
 import { t } from "./strings";
+
+/** The fewest letters for which conversations are read. */
+const SEARCHED_FROM = 2;
+/** Milliseconds after the last letter. */
+const SEARCH_AFTER = 200;
 
 export function Start({ store, overview }: { store: Store; overview: Overview }) {
   const agents = overview.agents.filter((one) => one.source === "configured" || (one.source === "found" && one.installed));
@@ -103,7 +108,13 @@ export function Choose({ store, overview }: { store: Store; overview: Overview }
 
 export function Sessions({ store, overview }: { store: Store; overview: Overview }) {
   const [query, setQuery] = useState("");
-  const found = overview.sessions.filter((one) => `${one.title} ${one.agent}`.toLowerCase().includes(query.toLowerCase()));
+  useEffect(() => {
+    if (query.trim().length < SEARCHED_FROM) return;
+    const timer = setTimeout(() => store.send({ type: "search", query }), SEARCH_AFTER);
+    return () => clearTimeout(timer);
+  }, [query]);
+  const inside = store.found.query === query ? store.found.at : undefined;
+  const found = overview.sessions.filter((one) => `${one.title} ${one.agent}`.toLowerCase().includes(query.toLowerCase()) || inside?.has(one.sessionId));
   return (
     <div class="start">
       <div class="page-head">
@@ -111,18 +122,18 @@ export function Sessions({ store, overview }: { store: Store; overview: Overview
         <IconButton icon="refresh" label={t("Refresh")} onClick={() => store.send({ type: "refreshSessions" })} />
         <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />
       </div>
-      <input type="search" class="search" value={query} placeholder={t("Search")} aria-label={t("Search conversations")} onInput={(event) => setQuery(event.currentTarget.value)} />
-      <Rows store={store} sessions={found} />
+      <input type="search" class="search" value={query} maxLength={200} placeholder={t("Search titles and words")} aria-label={t("Search conversations")} onInput={(event) => setQuery(event.currentTarget.value)} />
+      <Rows store={store} sessions={found} excerpts={inside} />
       {found.length === 0 && <p class="muted">{t("Nothing here yet.")}</p>}
     </div>
   );
 }
 
-function Rows({ store, sessions }: { store: Store; sessions: Summary[] }) {
+function Rows({ store, sessions, excerpts }: { store: Store; sessions: Summary[]; excerpts?: ReadonlyMap<string, string> | undefined }) {
   return (
     <ul class="sessions">
       {sessions.map((one) => (
-        <SessionRow key={one.sessionId} session={one} store={store} />
+        <SessionRow key={one.sessionId} session={one} excerpt={excerpts?.get(one.sessionId)} store={store} />
       ))}
     </ul>
   );
@@ -136,7 +147,7 @@ export function stateIcon(session: Pick<Summary, "state" | "unseen" | "recorded"
   return { name: session.recorded ? "history" : "comment", spin: false, words: session.recorded ? t("recorded") : t("open") };
 }
 
-function SessionRow({ session, store }: { session: Summary; store: Store }) {
+function SessionRow({ session, excerpt, store }: { session: Summary; excerpt?: string | undefined; store: Store }) {
   const [editing, setEditing] = useState<string | null>(null);
   const [asking, setAsking] = useState(false);
   const state = stateIcon(session);
@@ -167,6 +178,7 @@ function SessionRow({ session, store }: { session: Summary; store: Store }) {
           {session.agent}
           {session.used !== undefined && ` · ${ago(session.used)}`}
         </span>
+        {excerpt !== undefined && <span class="excerpt muted">{excerpt}</span>}
       </button>
       {asking ? (
         <>

@@ -37,6 +37,8 @@ export class Store {
   unsent: { text: string; attachments: Attachment[] } | null = null;
   /** Incremented with each message that the user sends, which the conversation then shows. */
   sends = 0;
+  /** Where the words were found that were last looked for, by session. */
+  found: { query: string; at: ReadonlyMap<string, string> } = { query: "", at: new Map() };
   /** Incremented when the user asked to see the open question. */
   revealQuestion = 0;
   /** What a screen reader should announce, each once: what became complete since the last render. */
@@ -89,6 +91,9 @@ export class Store {
       case "candidates":
         if (message.request < this.candidates.request) return; // a late answer for fewer letters
         this.candidates = { request: message.request, candidates: message.candidates };
+        break;
+      case "found":
+        this.found = { query: message.query, at: new Map(message.found.map((one) => [one.sessionId, one.excerpt])) };
         break;
       case "compose":
         this.page = "conversation";
