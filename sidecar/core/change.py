@@ -77,7 +77,7 @@ class ChangeSet:
             pieces.append(edit.new)
             reached = edit.end
         pieces.append(_slice(text, reached, self.length))
-        return "".join(pieces)
+        return "".join(filter(None, pieces))  # a single piece is not copied
 
     def invert(self, base: str | Sliceable) -> ChangeSet:
         """The change that leads from `self.apply(base)` back to `base`. ValueError for a `base` of another length."""

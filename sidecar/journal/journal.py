@@ -32,9 +32,9 @@ LOCKED = (
 )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Begin:
-    """A write that is to be journalled."""
+    """A write that is to be journalled. Without a repr: it would be a copy of whole texts, and `deque.remove` makes one for its error."""
 
     entry: Entry
     takes_back: tuple[str, ...]

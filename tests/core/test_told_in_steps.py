@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sidecar.core.change import Edit
 from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
-from sidecar.core.misapplied import overwrites, separate
-from sidecar.core.text import Encoding, Text
+from sidecar.core.misapplied import made_on, overwrites, separate, states
+from sidecar.core.text import Encoding, Position, Text
 
 TEXTS = st.lists(st.sampled_from(["one\n", "two\n", "\n", "three", "x"]), max_size=7).map("".join)
 
@@ -63,12 +63,28 @@ def told(draw: st.DrawFn) -> Told:
 
 
 @given(told())
+@example(
+    Told(
+        "threex",
+        "xx",
+        [TextEdit(Position(0, 0), Position(0, 5), "x")],
+        [*[Edit(0, 1, "")] * 5, Edit(0, 0, "x")],
+    )
+)
 def test_what_leads_to_the_expected_text_is_never_at_a_wrong_place(case: Told) -> None:
-    """Neither when all of it was told, nor on the way there."""
+    """Neither when all of it was told, nor on the way there, but where what is there is also what our edit makes of a text that was on
+    the way: then nobody can tell the two apart."""
+    before, coordinates = Text.of(case.before), Coordinates(Encoding.UTF_32)
+    told = states(before, case.steps)
     for count in range(len(case.steps) + 1):
-        assert not overwrites(
-            Text.of(case.before), case.sent, case.steps[:count], Coordinates(Encoding.UTF_32)
+        last = count == len(case.steps)
+        made = [made_on(text, case.sent, coordinates) for text in told[1:count]]
+        both = (
+            one is not None and told[count].says(one.apply(text))
+            for one, text in zip(made, told[1:], strict=False)
         )
+        if last or not any(both):
+            assert not overwrites(before, case.sent, case.steps[:count], coordinates)
 
 
 @given(told())

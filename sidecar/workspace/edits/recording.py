@@ -33,9 +33,11 @@ class DiskChange:
     """Added and removed."""
 
     @staticmethod
-    def of(before: str, changes: ChangeSet) -> DiskChange:
+    def of(before: str, changes: ChangeSet, after: Text | None = None) -> DiskChange:
+        """`after`: what the changes lead to, where somebody has it already."""
         text = Text.of(before)
-        return DiskChange(text, Text.of(changes.apply(before)), lines_changed(text, changes))
+        after = Text.of(changes.apply(before)) if after is None else after
+        return DiskChange(text, after, lines_changed(text, changes))
 
 
 class Recorder:

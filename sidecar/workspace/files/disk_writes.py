@@ -7,7 +7,7 @@ from typing import assert_never
 from sidecar.core.change import ChangeSet
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict, Merged, merge
-from sidecar.core.normal import BOM, Normal, normal
+from sidecar.core.normal import BOM, Normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -93,7 +93,7 @@ class DiskWriter:
                 reload.end()
             await self._recorder.finish(author, "failed")
             return saved
-        disk.written(place.uri, normal(after), beliefs.moment())
+        disk.written(place.uri, known.after, beliefs.moment())
         if reload is not None:
             await reload.wait(RELOAD_SECONDS)
         elif self._state.documents.get(place.uri) is None:
@@ -148,13 +148,16 @@ class DiskWriter:
         if not task.may_begin:
             await self._recorder.finish(author, "failed")
             return withdrawn(place.requested)
+        after = await aside(len(text), lambda: Text.of(text))
         created = await storage.create(missing, data)
         if isinstance(created, Refusal):
             await self._recorder.finish(author, "failed")
             return created
-        self._state.documents.disk.written(place.uri, normal(text), self._state.beliefs.moment())
+        self._state.documents.disk.written(place.uri, after, self._state.beliefs.moment())
         author, before = self._behind.came(place.path, author)
-        self._recorder.disk_edit(session, place.uri, author, before, changes_of(before, text))
+        changes = changes_of(before, text)
+        known = DiskChange.of(before, changes, after)
+        self._recorder.disk_edit(session, place.uri, author, before, changes, known)
         task.believe(self._state.beliefs, place.uri, self._state.documents.disk.newest(place.uri))
         await self._recorder.finish(author, "done")
         return self._done(author, place)

@@ -125,9 +125,11 @@ class Reader:
             if shown is None:
                 return decoded
             return self._give(session, place, shown, normal(str(shown)), line, limit, received)
-        text, disk = Text.of(decoded.text), normal(decoded.text)
-        self._state.documents.disk.seen(place.uri, disk)
-        return self._give(session, place, text, disk, line, limit, received)
+        texts = self._state.documents.disk
+        texts.seen(place.uri, normal(decoded.text))
+        disk = texts.newest(place.uri)
+        raw = disk.text if disk is not None and disk.text.says(decoded.text) else Text.of(decoded.text)
+        return self._give(session, place, raw, disk, line, limit, received)
 
     def _give(
         self,
