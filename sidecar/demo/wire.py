@@ -59,7 +59,7 @@ class Endpoint:
         self._process: asyncio.subprocess.Process | None = None
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[Any]] = {}
-        self._answering: dict[object, asyncio.Task[None]] = {}
+        self._answering: dict[object, asyncio.Future[object]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiters: list[tuple[Callable[[], object], asyncio.Future[None]]] = []
         self._gone: Gone | None = None
@@ -257,9 +257,9 @@ class Endpoint:
         elif "id" in message:
             self._answer(message["id"], message["method"], params)
         elif message["method"] == "$/cancelRequest":
-            task = self._answering.get(params["id"])
-            if task is not None:
-                task.cancel()
+            answer = self._answering.get(params["id"])
+            if answer is not None:
+                answer.cancel()
         else:
             self.heard(message["method"], params)
         self.happened()
@@ -282,13 +282,13 @@ class Endpoint:
             self._reply(number, error=error)
             return
         if isinstance(result, Awaitable):
-            self._answering[number] = self._spawn(
-                self._answer_later(number, cast("Awaitable[object]", result))
-            )
+            # What is withdrawn is the result, not who waits for it: a task that is cancelled before it began would answer nothing.
+            self._answering[number] = answer = asyncio.ensure_future(cast("Awaitable[object]", result))
+            self._spawn(self._answer_later(number, answer))
         else:
             self._reply(number, result)
 
-    async def _answer_later(self, number: object, result: Awaitable[object]) -> None:
+    async def _answer_later(self, number: object, result: asyncio.Future[object]) -> None:
         try:
             self._reply(number, await result)
         except asyncio.CancelledError:

@@ -1,7 +1,7 @@
 """A small LSP server, only as wide as the tests of the headless editor need: it mirrors documents and does as it is told.
 
 Commands: `mirror uri` → text and version; `ask method params` → the editor's answer (result or error) to that request;
-`tell method params`; `garbage` writes something that is not LSP; `die` ends at once.
+`withdraw method params` the same for a request that is withdrawn in the same write; `tell method params`; `garbage` writes something that is not LSP; `die` ends at once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ class Stub:
         return json.loads(sys.stdin.buffer.read(length)) if length else None
 
     def send(self, **message: object) -> None:
+        self.queue(**message)
+        sys.stdout.buffer.flush()
+
+    def queue(self, **message: object) -> None:
+        """Sends it with the next message."""
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         sys.stdout.buffer.write(b"content-length: %d\r\nContent-Type: x\r\n\r\n%s" % (len(body), body))
-        sys.stdout.buffer.flush()
 
     def serve(self) -> None:
         while (message := self.receive()) is not None:
@@ -69,9 +73,12 @@ class Stub:
             case "mirror", (uri,):
                 version, rope = self.documents[uri]
                 self.send(id=number, result={"version": version, "text": str(rope.snapshot())})
-            case "ask", (method, params):
+            case (("ask" | "withdraw"), (method, params)):
                 self.asked += 1
-                self.send(id=f"s{self.asked}", method=method, params=params)
+                self.queue(id=f"s{self.asked}", method=method, params=params)
+                if command == "withdraw":
+                    self.queue(method="$/cancelRequest", params={"id": f"s{self.asked}"})
+                sys.stdout.buffer.flush()
                 while True:
                     answer = self.receive()
                     assert answer is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sys
 from collections.abc import Sequence
@@ -160,6 +161,20 @@ async def test_the_caret_stays_where_the_user_types_when_a_file_is_taken_from_th
         await ask(editor, "sidecar/reload", reload)
         editor.type(path, "on ")
         assert buffer.text == "zero\none\ntyped on two\nTHREE\n"
+
+
+class NeverAnswers(HeadlessEditor):
+    def ask(self, params: dict[str, Any]) -> object:
+        self.asked = asyncio.get_running_loop().create_future()
+        return self.asked
+
+
+async def test_a_question_that_is_withdrawn_at_once_is_answered_and_ended(tmp_path: Path) -> None:
+    """In one write with the question, so that nothing has begun to wait for its answer."""
+    async with NeverAnswers(STUB, tmp_path) as editor:
+        answer = await editor.execute("withdraw", "window/showMessageRequest", {"type": 3, "message": "So?"})
+        assert answer["error"]["code"] == -32800
+        assert editor.asked.cancelled()
 
 
 async def test_questions_and_what_is_told(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Locator, Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.waiting import NeverHappened, eventually
 from tests.vscode import support
@@ -313,12 +314,17 @@ class Window:
         """
         listed = self.page.locator(".notifications-center .notification-list-item").filter(has_text=words)
 
-        def is_listed() -> bool:
+        def is_pressed() -> bool:
             self.command("notifications.showList")
-            return listed.count() > 0
+            if listed.count() == 0:
+                return False
+            try:  # the list is drawn anew, or closes, when another notification comes or goes
+                listed.get_by_role("button", name=button).click(timeout=5_000)
+            except PlaywrightTimeout:
+                return False
+            return True
 
-        eventually(is_listed, f"a notification: {words}", within=60)
-        listed.get_by_role("button", name=button).click()
+        eventually(is_pressed, f"a notification: {words}", within=60)
 
     def words(self) -> str:
         """What a person could read in the workbench, without its editors, the line breaks as they are laid out."""
