@@ -188,7 +188,9 @@ class Workspace:
             return
         text = tracked.document.snapshot()
         if modification.action is Action.OPEN:
-            self._tasks.start_soon(self._reconciler.opened, tracked, text)
+            self._tasks.start_soon(
+                self._reconciler.opened, tracked, text, self._reconciler.opened_now(tracked)
+            )
         else:
             self._tasks.start_soon(self._saved, tracked, text)
 

@@ -173,6 +173,77 @@ def test_emptied_and_filled_twice(tmp_path: Path, custom: bool) -> None:
     play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, journal=journal, custom=custom)
 
 
+@either
+def test_emptied_filled_and_written_again_before_the_editor_looks(tmp_path: Path, custom: bool) -> None:
+    """It takes the newest text at once. What it says then is no conflict with the text before that, which is gone from the disk."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.2)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        reading = asyncio.ensure_future(turn.bench.read("a.txt"))  # somebody looks
+        await asyncio.sleep(0.1)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED.replace("two", "TWO"))
+        editor.model.reload(editor.uri("a.txt"))
+        await reading
+        await asyncio.sleep(4)
+        turn.says("execute", status="completed")
+
+    play(tmp_path, VSCODE, script, before=opened, after=both_are_rejected, custom=custom)
+
+
+@either
+@pytest.mark.parametrize("slow", [False, True])
+def test_the_user_saves_in_the_moment_of_opening(tmp_path: Path, custom: bool, slow: bool) -> None:
+    """What the agent wrote before is in the text, and nobody has looked at the file yet."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom, journal=Slow() if slow else None)
+
+
+@either
+def test_the_user_saves_in_the_moment_of_filling(tmp_path: Path, custom: bool) -> None:
+    """The editor had taken the empty text, takes the full one, and the user saves over that in the same moment."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.2)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt") or editor.overwrites("a.txt")
+        await asyncio.sleep(3)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
 @pytest.mark.parametrize("slow", [False, True])
 def test_the_user_saves_over_what_the_editor_took_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool

@@ -8,7 +8,7 @@ the file said when the turn began (turn_starts.py), never from what it said when
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sidecar.core.normal import normal
 from sidecar.core.text import Text
@@ -33,6 +33,16 @@ class Account:
     """There was no room left to keep the text."""
 
 
+@dataclass(slots=True)
+class _Opening:
+    """A document was opened, and nobody has found out yet whose what its file said then is."""
+
+    times: int = 0
+    """It may be closed and opened again meanwhile."""
+    wrote: list[Text | str | None] = field(default_factory=list["Text | str | None"])
+    """What was written over that since."""
+
+
 class Accounts:
     """Of all files of one workspace, while turns run."""
 
@@ -41,6 +51,7 @@ class Accounts:
         self._size = 0
         self.open = False
         """Turns run, or ended just now. Else nothing is kept."""
+        self._opening: dict[DocumentUri, _Opening] = {}
 
     def get(self, uri: DocumentUri) -> Account | None:
         return self._accounts.get(uri)
@@ -64,9 +75,24 @@ class Accounts:
             self._size -= len(old.text or "")
             old.lost, old.text = old.lost or old.text is not None, None
 
+    def opening(self, uri: DocumentUri) -> None:
+        """A document was opened. Until `opened`, what is written over what its file said then does not count."""
+        self._opening.setdefault(uri, _Opening()).times += 1
+
+    def opened(self, uri: DocumentUri) -> None:
+        """It is known whose that is, or cannot be. What was written since counts now."""
+        opening = self._opening[uri]
+        opening.times -= 1
+        if not opening.times:
+            del self._opening[uri]
+            for text in opening.wrote:
+                self.wrote(uri, text)
+
     def wrote(self, uri: DocumentUri, text: Text | str | None) -> None:
         """The editor or we wrote the file, or (None) removed it."""
-        if text is None:
+        if uri in self._opening:
+            self._opening[uri].wrote.append(text)
+        elif text is None:
             self.says(uri, None, exact=True)
         elif self.open:
             known = self._accounts.get(uri)

@@ -243,26 +243,27 @@ class Behind:
 
     async def saved_over(self, tracked: Tracked, path: str, saved: str) -> None:
         """The editor saved `saved` (compared form). What it had taken from the disk before, and nobody has counted yet, is counted now."""
-        if tracked.saved is None or not self._evidence.is_acting():
-            return
-        before = str(tracked.saved)
-        uri = tracked.document.uri
-        texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
-        ours = self._state.documents.disk.was_ours
-        while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
-            texts.pop()
-        if not texts:
-            return
-        self._passing[uri] = before, texts[:-1]
-        seen = await self.seen(tracked, path, before, *texts[-1])
-        if seen is None:
-            return
-        taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
-        if taken is not None and tracked.agents_edits == seen.writes:
-            self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, taken)
-        for leg in seen.legs:
-            if leg.author is not None:
-                await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
+        async with self._entering.one_at_a_time(tracked.document.uri):
+            if tracked.saved is None or not self._evidence.is_acting():
+                return
+            before = str(tracked.saved)
+            uri = tracked.document.uri
+            texts = self._passed(uri, path, before, saved, tracked.stat, now_at_most())
+            ours = self._state.documents.disk.was_ours
+            while texts and (ours(uri, texts[-1][0]) or not tracked.history.had(texts[-1][0])):
+                texts.pop()
+            if not texts:
+                return
+            self._passing[uri] = before, texts[:-1]
+            seen = await self.seen(tracked, path, before, *texts[-1])
+            if seen is None:
+                return
+            taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None
+            if taken is not None and tracked.agents_edits == seen.writes:
+                self._entering.enter(tracked, (seen.before, seen.hunks), seen.before, seen.legs, taken)
+            for leg in seen.legs:
+                if leg.author is not None:
+                    await self._recorder.finish(leg.author, "unknown" if taken is None else "done")
 
     def resolving(self, tracked: Tracked, conflict: Open, before: str, changes: ChangeSet) -> Seen | None:
         """What the user decided about a conflict is about to be made: `changes` of the mirror, `before`, raw. The change on the

@@ -34,18 +34,20 @@ class FromDisk:
         if await self._reloaded(tracked, on_disk.text):
             tracked.together = tracked.kept(on_disk.text)
             return
-        document = tracked.document
-        now = Normal(str(document.snapshot()))
-        if before is None or now.text == before:
-            if before is None:
-                return  # never known to be equal: the buffer is the user's
+        if before is None:
+            return  # never known to be equal: the buffer is the user's
+        now = Normal(str(tracked.document.snapshot()))
+        if now.text == before:
             changes = diff(now.text, on_disk.text)
         else:
             match merge(before, now.text, on_disk.text):
                 case Merged() as merged:
                     changes = merged.changes
-                case Conflict() as found:
+                case Conflict() as found if self._files.is_unmoved(tracked, now, on_disk):
                     keep_apart(self._editor, tracked, found)
+                    return
+                case Conflict():  # with a text that is gone: the disk says something newer, which the editor may have already
+                    self._not_yet(tracked, before)
                     return
         raw = now.changes_in_raw(changes)
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
@@ -54,10 +56,11 @@ class FromDisk:
             tracked.together = tracked.kept(on_disk.text)
             return
         if not await self.take(tracked, before, now, on_disk, raw):
-            tracked.saved, tracked.stat = (
-                tracked.kept(before),
-                None,
-            )  # not brought together yet: the next look tries again
+            self._not_yet(tracked, before)
+
+    def _not_yet(self, tracked: Tracked, before: str) -> None:
+        """They are not brought together: the next look begins where this one did."""
+        tracked.saved, tracked.stat = tracked.kept(before), None
 
     async def take(self, tracked: Tracked, before: str, now: Normal, on_disk: OnDisk, raw: ChangeSet) -> bool:
         """Whether the editor has the disk's text with what else `raw` (of the mirror) leaves in it."""

@@ -53,11 +53,19 @@ class Reconciler:
         self.behind: Behind | None = None
         """Told of every change on the disk, to find out whose it is."""
 
-    async def opened(self, tracked: Tracked, text: Text) -> None:
-        """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty."""
+    def opened_now(self, tracked: Tracked) -> OnDisk | None:
+        """Right at didOpen, before `opened`: the user may save over what the disk says in the next moment, and what agents changed until now
+        is in it. → what it says; None: no agent works, or it is too much to be read without waiting."""
+        if self.behind is not None:
+            self.behind.accounts.opening(tracked.document.uri)
+        return self._files.newer_now(tracked) if self._acts() else None
+
+    async def opened(self, tracked: Tracked, text: Text, found: OnDisk | None = None) -> None:
+        """After didOpen with `text`: was that what the disk said? A document opened after a restart may be dirty. `found`: what it said in
+        that moment; None: it is looked at now."""
         try:
             path = to_path(tracked.document.uri)
-            on_disk = await self._files.peek(tracked, path) if path is not None else None
+            on_disk = await self._files.peek(tracked, path) if path is not None and found is None else found
             if on_disk is None or tracked.closed:
                 return
             opened = normal(str(text))
@@ -66,8 +74,9 @@ class Reconciler:
             )
             if tracked.closed:
                 return
-            is_old = is_old and not tracked.saves
-            if not tracked.saves:  # else what was saved is known better
+            is_newest = found is not None or not tracked.saves  # else what was saved is known better
+            is_old = is_old and is_newest
+            if is_newest:
                 tracked.on_disk(on_disk.text, on_disk.stat)
                 if is_old:  # not unsaved: the editor had it in memory, and the disk was written since
                     tracked.saved, tracked.stat = tracked.kept(opened), None
@@ -77,6 +86,8 @@ class Reconciler:
             if self.behind is not None and path is not None and not is_old:
                 await self.behind.opened(tracked, path, on_disk)
         finally:
+            if self.behind is not None:
+                self.behind.accounts.opened(tracked.document.uri)
             tracked.observed.set()
 
     async def _said(self, tracked: Tracked, path: str | None, text: str) -> bool:
@@ -85,13 +96,14 @@ class Reconciler:
 
     def edited_now(self, tracked: Tracked, *, was_clean: bool) -> OnDisk | None:
         """Right when a document is edited: the editor may have taken that from the disk, and the user may save over it in the next moment. The
-        first edit of a clean document may be that; of the others, only one that leaves nothing. → what the disk says, if that is new; for
-        `edited`."""
+        first edit of a clean document may be that, and the first after the file was found empty; of the others, only one that leaves nothing.
+        → what the disk says, if that is new; for `edited`."""
+        may_fill = was_clean or tracked.document.uri in self._emptied
         is_empty = len(tracked.document.rope) <= 1 and not tracked.text().strip("\n")
-        if tracked.saved is None or not (was_clean or is_empty) or not self._acts():
+        if tracked.saved is None or not (may_fill or is_empty) or not self._acts():
             return None
         newer = self._files.newer_now(tracked)
-        if newer is None or newer.text is None or (not was_clean and newer.text.strip("\n")):
+        if newer is None or newer.text is None or (not may_fill and newer.text.strip("\n")):
             return None
         self._note(tracked, newer)
         return newer
@@ -126,22 +138,32 @@ class Reconciler:
     async def saved(self, tracked: Tracked, text: Text) -> Text:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
         (then the next look sees that)."""
+        await (
+            tracked.observed.wait()
+        )  # what was there before the document was opened is counted before what is saved over it
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._files.peek(tracked, path) if path is not None else None
-        if on_disk is None or tracked.closed or tracked.saves != saves:
+        if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
             return text  # or saved again meanwhile
-        found = self._files.explained(tracked, on_disk)
-        if found is not None and found[1] == "saved" and self.behind is not None and path is not None:
-            await self.behind.saved_over(tracked, path, on_disk.text or "")
-            if tracked.closed or tracked.saves != saves:
-                return text
-        if self._files.is_save(tracked, on_disk):
+        is_save = await self._is_save(tracked, path, on_disk)
+        if tracked.closed or tracked.saves != saves:
+            return text
+        if is_save:
             return Text.of("") if tracked.saved is None else tracked.saved.text
         tracked.stat = None
         return text
+
+    async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
+        """As `OpenFiles.is_save`; whoever finds it first counts what was saved over."""
+        found, saves = self._files.explained(tracked, on_disk), tracked.saves
+        if found is not None and found[1] == "saved" and self.behind is not None:
+            await self.behind.saved_over(tracked, path, on_disk.text or "")
+            if tracked.closed or tracked.saves != saves:
+                return False
+        return self._files.is_save(tracked, on_disk)
 
     def is_current(self, tracked: Tracked, found: Resolved | Missing | None = None) -> bool:
         """Whether `look` would find nothing to do. `found`: what is at some path in this moment, perhaps the document's."""
@@ -172,7 +194,8 @@ class Reconciler:
         if on_disk is None:
             tracked.on_disk(None, None)
             return
-        if self._files.is_save(tracked, on_disk):
+        saves = tracked.saves
+        if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
             return
         explained, behind = self._files.explained(tracked, on_disk), self.behind
         for _ in range(PEEKS):
@@ -184,7 +207,8 @@ class Reconciler:
             if await tracked.history.until_told(RELOAD_SECONDS):
                 if self._storage.stat(path) != on_disk.stat:
                     return  # that was another one
-                if self._files.is_save(tracked, on_disk):
+                saves = tracked.saves
+                if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
                     return
             explained = self._files.explained(tracked, on_disk)
             if self._storage.stat(path) == on_disk.stat:
