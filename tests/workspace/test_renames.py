@@ -200,3 +200,41 @@ def test_another_file_in_its_place(tmp_path: Path, custom: bool, whose: str) -> 
             assert files(tmp_path) == before
 
     play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@either
+def test_the_user_brings_back_what_the_agent_changed_and_then_moved(tmp_path: Path, custom: bool) -> None:
+    """What is under the new name is a copy by then, with what the first turn changed. Once that is taken back there, the copy is the second
+    turn's all the same."""
+    (tmp_path / "b.txt").write_text(BASE)
+    moved = tmp_path / "moved.txt"
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        if len(turns) == 1:
+            turn.says("execute")
+            tick()
+            (tmp_path / "b.txt").write_text(CHANGED)
+            tick()
+            turn.says("execute", status="completed")
+            return
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "b.txt").rename(moved)
+        tick()
+        turn.says("execute", call="c2", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        assert renamed(bench) == [("moved.txt", "b.txt")]
+        (tmp_path / "b.txt").write_text(BASE)
+        await asyncio.sleep(15)
+        assert not (await bench.workspace.review.revert_turn(bench.session, 1)).impossible
+        assert moved.read_text() == BASE
+        assert not (await bench.workspace.review.revert_turn(bench.session, 2)).impossible
+        assert files(tmp_path) == {"b.txt": BASE.encode()}
+        assert not await bench.workspace.review.listed(Selector())
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)

@@ -244,6 +244,38 @@ def test_the_user_saves_in_the_moment_of_filling(tmp_path: Path, custom: bool) -
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
 
 
+@either
+def test_emptied_right_after_the_users_save(tmp_path: Path, custom: bool) -> None:
+    """The editor had shown the file empty before: that is not what the user saved now."""
+    mine = CHANGED.replace("one", "mine")
+
+    async def empties_and_fills(turn: Turn, editor: FakeEditor, text: str) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        await asyncio.sleep(0.1)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.3)
+        tick()
+        (tmp_path / "a.txt").write_text(text)
+        await asyncio.sleep(0.3)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(3)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await empties_and_fills(turn, editor, CHANGED)
+        editor.replaces("a.txt", "one", "mine")
+        assert editor.saves("a.txt")
+        await empties_and_fills(turn, editor, mine.replace("two", "TWO"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "TWO"), ("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
 @pytest.mark.parametrize("slow", [False, True])
 def test_the_user_saves_over_what_the_editor_took_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool

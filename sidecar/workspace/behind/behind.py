@@ -199,10 +199,10 @@ class Behind:
         self, tracked: Tracked, now: Normal, before: str
     ) -> tuple[str, tuple[Hunk, ...]] | None:
         """The mirror (raw) before the editor took what is new on the disk from there, and the hunks in it; None: nobody knows."""
-        if tracked.hunks_when_clean is None:
+        if not tracked.hunks_then:
             return None
         raw = without(diff(before, now.text), now, before)
-        hunks = self._entering.hunks_when_clean(tracked, raw)
+        hunks = tracked.hunks_then.of(raw)
         return None if hunks is None else (raw, hunks)
 
     def _passed(

@@ -98,7 +98,10 @@ class Entering:
             before = after
         # The editor may have taken the next change from the disk already
         is_clean = tracked.saved is not None and normal(before) == tracked.saved
-        tracked.hunks_when_clean, tracked.length_when_clean = ledger.hunks if is_clean else None, len(before)
+        if is_clean:
+            tracked.hunks_then.only(ledger.hunks, len(before))
+        else:
+            tracked.hunks_then.forget()
         user_steps(ledger, before, now)
         self._state.ledgers.moved(reviewed)
 
@@ -111,19 +114,11 @@ class Entering:
         now = Normal(str(tracked.document.snapshot()))
         raw_after = without(diff(after, now.text), now, after)
         raw = without(diff(before or "", after), Normal(raw_after), before or "")
-        clean = self.hunks_when_clean(tracked, raw)
+        clean = tracked.hunks_then.of(raw)
         review = tracked.review_when_opened or (raw, ()) if clean is None else (raw, clean)
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
-
-    @staticmethod
-    def hunks_when_clean(tracked: Tracked, raw: str) -> tuple[Hunk, ...] | None:
-        """The hunks in the mirror when it last was what the disk said, if it said `raw` then; None: that is not known."""
-        hunks = tracked.hunks_when_clean
-        if hunks is None or len(raw) != tracked.length_when_clean:
-            return None
-        return hunks if all(raw[h.start : h.end] == h.text for h in hunks) else None
 
     def enter_closed(self, uri: DocumentUri, seen: Seen) -> None:
         """The document was closed while its change was journalled: it is one of the file."""

@@ -66,8 +66,12 @@ class FileChange:
     @property
     def old_text(self) -> str | None:
         """The text that was under the path; None: there was nothing, or no text. Raw."""
-        decoded = None if self.before is None or self.before.is_link else decode(self.before.data)
-        return decoded.text if isinstance(decoded, Decoded) else None
+        return _text(self.before)
+
+    @property
+    def new_text(self) -> str | None:
+        """The same of what is there now."""
+        return _text(self.after)
 
     @property
     def kind(self) -> str:
@@ -195,6 +199,14 @@ class FileReviews:
             else:
                 there[change.path] = change.before
 
+    async def goes_on(self, change: FileChange, text: str) -> None:
+        """What agents had changed in the file before it was made here, as a copy of another, was taken back, so that it says `text` (raw) now."""
+        now = await self.found(change.path)
+        followed = None if not isinstance(now, FileState) else replace(change, after=now)
+        if followed is not None and change.id in self._changes and followed.new_text == text:
+            self._changes[change.id] = followed
+            await self._store(followed)
+
     def keep(self, change: FileChange) -> None:
         self._drop(change)
 
@@ -309,6 +321,11 @@ class FileReviews:
                 change.path, change.before, change.after, change.author, change.moved_from, change.removal
             )
         self._now.clear()
+
+
+def _text(state: FileState | None) -> str | None:
+    decoded = None if state is None or state.is_link else decode(state.data)
+    return decoded.text if isinstance(decoded, Decoded) else None
 
 
 def _number(change: FileChange) -> int:

@@ -158,6 +158,11 @@ class Reconciler:
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`; whoever finds it first counts what was saved over."""
+        before = None if tracked.saved is None else str(tracked.saved)
+        if self.behind is not None and self.behind.is_being_filled(
+            tracked.document.uri, before, on_disk.text
+        ):
+            return False  # the editor may have taken that from there, once
         found, saves = self._files.explained(tracked, on_disk), tracked.saves
         if found is not None and found[1] == "saved" and self.behind is not None:
             await self.behind.saved_over(tracked, path, on_disk.text or "")

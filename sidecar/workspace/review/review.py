@@ -188,6 +188,7 @@ class Review:
             found for uri in dict.fromkeys(uris) for found in self._selected(replace(selector, uri=uri))
         ]
         jobs = [Job(reviewed, _plan(reviewed, hunks, selector)) for reviewed, hunks in chosen]
+        made = self._made(jobs)
         for (reviewed, hunks), rejected in zip(chosen, await self._rejecter.reject(jobs), strict=True):
             stuck = {hunk.id for hunk in rejected.impossible}
             for hunk in hunks:
@@ -200,6 +201,19 @@ class Review:
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
                     result.done.append(name)
+        for change, text in made:
+            await self.files.goes_on(change, text)
+
+    def _made(self, jobs: Sequence[Job]) -> list[tuple[FileChange, str]]:
+        """The rows of files that an agent made as copies of what was under review already, and what these files will say (raw)."""
+        rows = {change.uri: change for change in self.files if change.kind == "created"}
+        made: list[tuple[FileChange, str]] = []
+        for job in jobs:
+            row = rows.get(job.reviewed.uri)
+            text = None if row is None else str(self._keeper.text_of(job.reviewed))
+            if row is not None and text is not None and row.new_text == text:
+                made.append((row, job.plan(len(text)).changes.apply(text)))
+        return made
 
     def _prune(self) -> None:
         """The folders that were made for files of agents' go when nothing is in them any more."""

@@ -21,6 +21,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
 from sidecar.workspace.state.disk_texts import DiskTexts
+from sidecar.workspace.state.hunks_then import HunksThen
 from sidecar.workspace.state.save_history import SaveHistory
 from sidecar.workspace.state.watch import News, Watch
 
@@ -73,10 +74,8 @@ class Tracked:
     """Called for every edit; with whether the document was clean before it."""
     hunks: Callable[[], tuple[Hunk, ...]] = tuple
     """The ledger's current hunks."""
-    hunks_when_clean: tuple[Hunk, ...] | None = None
-    """The ledger's hunks when text and disk were last equal; None if an agent edited since."""
-    length_when_clean: int = 0
-    """Length of the text that contains those hunks, in code points."""
+    hunks_then: HunksThen = field(default_factory=HunksThen)
+    """The hunks in the texts that the disk may say; nothing if an agent edited since."""
     last_author: Author | None = None
     """The author of the newest write for an agent."""
     review_when_opened: tuple[str, tuple[Hunk, ...]] | None = None
@@ -88,9 +87,9 @@ class Tracked:
 
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
-        if not self.edited and self.flight is None:
-            self.hunks_when_clean = self.hunks()
-            self.length_when_clean = len(document.rope) - edit.growth
+        if self.flight is None and self.hunks_then.is_due(self.saves, is_clean=not self.edited):
+            length = len(document.rope) - edit.growth
+            self.hunks_then.note(self.hunks(), length, self.saves, is_clean=not self.edited)
         was_clean, self.edited = not self.edited, True
         if self.was_edited is not None:
             self.was_edited(self, was_clean)
@@ -155,7 +154,7 @@ class Tracked:
             match one:
                 case Ours(before, changes, after):
                     self.agents_edits += 1
-                    self.hunks_when_clean = None
+                    self.hunks_then.forget()
                     if landing is not None:
                         landing(before, changes, after)
                 case Others(edit, length, is_users):
@@ -206,7 +205,7 @@ class Tracked:
         else:
             self.on_disk(text, stat)
         self.edited, self.user_dirty = self.history.is_on_disk(number)
-        self.hunks_when_clean = None
+        self.hunks_then.forget()
 
     def kept(self, text: Kept | str | None) -> Kept | None:
         """`text` (compared form), to be kept beside the document, sharing what is equal with it and with the disk's text."""
