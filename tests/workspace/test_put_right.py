@@ -14,7 +14,15 @@ from sidecar.workspace.edits.sending import RELOAD_SECONDS
 from sidecar.workspace.review.applying import Change, Step
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import EGLOT_117, EGLOT_OURS, NEOVIM, NEOVIM_OURS, WELL_BEHAVED, Habits
+from tests.support.editor_habits import (
+    EGLOT_117,
+    EGLOT_OURS,
+    NEOVIM,
+    NEOVIM_OURS,
+    VSCODE,
+    WELL_BEHAVED,
+    Habits,
+)
 from tests.support.workspaces import Bench
 from tests.workspace.test_in_flight import LATE, hunks, tool
 from tests.workspace.test_writes import BASE, done, play, play_seen, refused
@@ -326,3 +334,31 @@ def test_a_reload_that_is_told_as_closing_and_opening_is_not_waited_for_any_long
         )  # virtual; the editor gets that to do it by itself
 
     play(tmp_path, habits, case)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM_OURS, VSCODE], ids=["neovim", "vscode"])
+def test_a_reload_that_comes_to_the_document_as_it_was_opened_again_takes_nothing_with_it(
+    tmp_path: Path, habits: Habits
+) -> None:
+    """That has the same version by chance. Neovim tells the reload itself as closing and opening, too."""
+    (tmp_path / "a.txt").write_text(BASE)
+    changed = BASE.replace("five", "FIVE")
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        await bench.read("a.txt")
+        editor.types("a.txt", "first\n", at=0)
+        await asyncio.sleep(1)
+        version = editor.buffer("a.txt").version
+        (tmp_path / "a.txt").write_text(changed)
+        read = asyncio.ensure_future(bench.read("a.txt"))
+        await asyncio.sleep(RELOAD_SECONDS + 0.1)  # by then it is on its way
+        editor.closes("a.txt")
+        editor.opens("a.txt")
+        editor.types("a.txt", "typed\n", at=0)
+        assert editor.buffer("a.txt").version == version, "a case that shows nothing"
+        await read
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == "typed\n" + changed
+
+    play(tmp_path, habits, case, arrives_after=0.5)

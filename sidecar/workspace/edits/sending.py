@@ -126,7 +126,18 @@ class Followed:
     waiting: Watch
     """Of that document; who waits for it is woken when the document is opened again."""
     watch: Watch | None = None
-    """Of the document that was opened under the same name since, from its opening on."""
+    """Of the document that was opened under the same name since, from its opening on. Where that was closed and opened again, too, as an editor
+    tells a reload, it goes on."""
+
+    def opened_again(self, tracked: Tracked, text: Text, edits: Sequence[Edit]) -> None:
+        """The document is open again, with `text`; `edits` of it were told already."""
+        before, told = text, tuple(edits)
+        if self.watch is not None:
+            last = self.tracked.document.snapshot()
+            before, told = self.watch.before, (*self.watch.edits, *_one_edit(str(last), str(text)), *edits)
+            self.watch.close()
+        self.tracked, self.watch = tracked, Watch(tracked.document, text, before, told)
+        self.waiting.news.ring()
 
 
 class ToSay(Protocol):
@@ -282,9 +293,7 @@ class Sender:
             self._seen_at_last(sent, tracked, text, edits, known)
         for followed in self._followed:
             if followed.tracked.closed and followed.tracked.document.uri == uri:
-                followed.tracked = tracked
-                followed.watch = Watch(tracked.document, text, text, edits)
-                followed.waiting.news.ring()
+                followed.opened_again(tracked, text, edits)
 
     def _seen_at_last(
         self, sent: Sent, tracked: Tracked, text: Text, edits: Sequence[Edit], known: Sequence[str]
@@ -365,6 +374,15 @@ class Sender:
                 return Corrected()
         self._editor.show("warning", at_a_wrong_place(what, path, len(astray)))
         return Corrected(len(astray))
+
+
+def _one_edit(old: str, new: str) -> tuple[Edit, ...]:
+    """That leads from one to the other; none where they are equal."""
+    edits = diff(old, new).edits
+    if not edits:
+        return ()
+    start, kept = edits[0].start, len(old) - edits[-1].end
+    return (Edit(start, len(old) - kept, new[start : len(new) - kept]),)
 
 
 def at_a_wrong_place(what: str, path: str, edits: int = 1) -> str:
