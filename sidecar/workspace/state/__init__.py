@@ -4,6 +4,7 @@ acts.py              Acts: when an agent's tool calls and commands ran in a turn
 allowed_commands.py  AllowedCommands: what the user allowed when the agent itself asked, so that nobody is asked twice
 disk_texts.py        DiskTexts: the current and earlier texts of files on disk, as far as known
 documents.py         Tracked: what the workspace knows about an open document beyond its text: the text on disk, and who made the unsaved edits
+hunks_then.py        HunksThen: which hunks were under review in a text that a document's file says, or may say
 ledgers.py           Ledgers: the unreviewed work in every document that has any, open or not
 looking.py           Looking: texts of files that tool calls name, read in the very moment, with a bound on what that takes
 opaque.py            Opaque: files that are open in the editor where text sync does not reach (notebooks, custom editors), with unsaved changes
