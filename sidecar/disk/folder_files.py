@@ -122,15 +122,16 @@ def stats(folder: str, of: Iterable[str]) -> dict[str, Stat]:
 def entries(folder: str, of: Iterable[str]) -> Entries:
     """Of those that are regular files or symbolic links."""
     found = Entries({}, {}, {})
+    top = os.path.join(folder, "") if folder else ""
     for name in of:
-        path = os.path.join(folder, name)
         try:
-            stat = os.lstat(path)
-            if modes.S_ISREG(stat.st_mode):
+            stat = os.lstat(top + name)
+            mode = stat.st_mode
+            if modes.S_ISREG(mode):
                 found.stats[name] = Stat.of(stat)
-                found.modes[name] = stat.st_mode & 0o777
-            elif modes.S_ISLNK(stat.st_mode):
-                found.links[name] = os.readlink(path)
+                found.modes[name] = mode & 0o777
+            elif modes.S_ISLNK(mode):
+                found.links[name] = os.readlink(top + name)
         except OSError:
             continue
     return found

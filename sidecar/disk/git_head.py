@@ -86,8 +86,8 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
     """The files that are in the index or not ignored, and the repositories among them. `folder`: an absolute path. `alone`: it is the top
     of a repository of its own, or none; one around it does not count. None if there is no repository or no git.
     """
-    output = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", alone=alone)
-    staged = None if output is None else _git(folder, "ls-files", "-z", "--stage", alone=alone)
+    output = ask(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", alone=alone)
+    staged = None if output is None else ask(folder, "ls-files", "-z", "--stage", alone=alone)
     if output is None or staged is None:
         return None
     submodules = {os.fsdecode(name) for name in _GITLINK.findall(staged)}
@@ -100,14 +100,14 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
 
 def is_ignored(folder: str, name: str) -> bool | None:
     """Whether a file of that name, relative to `folder`, is ignored and not in the index; None: no repository, or no git."""
-    if _git(folder, "check-ignore", "-z", "--", name):
+    if ask(folder, "check-ignore", "-z", "--", name):
         return True
-    return None if _git(folder, "rev-parse", "--git-dir") is None else False
+    return None if ask(folder, "rev-parse", "--git-dir") is None else False
 
 
 def commit(folder: str) -> Commit | None:
     """The last commit. None if there is none, or no git."""
-    output = _git(folder, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
+    output = ask(folder, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
     git_dir, _, found = (output or b"").rstrip(b"\n").rpartition(b"\n")
     found = found.decode("ascii", "replace")
     return Commit(found, os.fsdecode(git_dir)) if git_dir and _is_id(found) else None
@@ -119,14 +119,14 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
     """
     if of != "HEAD" and not _is_id(of):
         return {}
-    return _blobs(_git(folder, "ls-tree", "-r", "-l", "-z", of))
+    return _blobs(ask(folder, "ls-tree", "-r", "-l", "-z", of))
 
 
 def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
     """The same of some names relative to `folder`, the top of a repository, in the commit with the id `of`."""
     found: dict[str, Blob] = {}
     for at in range(0, len(names) if _is_id(of) else 0, _AT_ONCE):
-        found |= _blobs(_git(folder, "ls-tree", "-l", "-z", of, "--", *names[at : at + _AT_ONCE]))
+        found |= _blobs(ask(folder, "ls-tree", "-l", "-z", of, "--", *names[at : at + _AT_ONCE]))
     return found
 
 
@@ -148,9 +148,9 @@ def contents(folder: str, ids: Iterable[str], git_dir: str = "") -> dict[str, by
         return {}
     asked = "".join(f"{i}\n" for i in wanted).encode()
     if git_dir:  # a submodule's says where its files should be, and git would go there
-        output = _git(git_dir, "--git-dir=.", "--work-tree=.", "cat-file", "--batch", data=asked)
+        output = ask(git_dir, "--git-dir=.", "--work-tree=.", "cat-file", "--batch", data=asked)
     else:
-        output = _git(folder, "cat-file", "--batch", data=asked)
+        output = ask(folder, "cat-file", "--batch", data=asked)
     output = output or b""
     found: dict[str, bytes] = {}
     at = 0
@@ -171,7 +171,9 @@ def _is_id(words: str) -> bool:
     return len(words) in (40, 64) and all(c in "0123456789abcdef" for c in words)
 
 
-def _git(folder: str, *words: str, data: bytes = b"", alone: bool = False) -> bytes | None:
+def ask(folder: str, *words: str, data: bytes = b"", alone: bool = False) -> bytes | None:
+    """What git says of the repository that `folder` (an absolute path) is in. `words`: one of the commands that are safe, see above; `data`: what
+    it is given to read. `alone` as in `names`. None: it failed, said too much, or there is no git."""
     program = _program(folder)
     if program is None:
         return None

@@ -247,6 +247,7 @@ class Workspace:
 
         Raises AgentFailed with words for a person."""
         session = self._opening.prepare(agent, cwd, additional, mcp_servers)
+        self._tasks.start_soon(self._disk_watch.session_opens, session)
         return await self._opening.open(session)
 
     def start_prompt(

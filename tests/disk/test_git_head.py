@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.disk import git_head
+from sidecar.disk import git_head, git_index
 from tests.support.repositories import git, with_git
 
 pytestmark = with_git
@@ -126,6 +126,7 @@ def test_nothing_the_repository_names_is_started(repository: Path) -> None:
     names = git_head.names(str(repository))
     head = git_head.head(str(repository))
     found = git_head.contents(str(repository), [missing])
+    git_index.staged(str(repository), [".gitignore", "a.txt"])
 
     assert not ran.exists(), ran.read_text()
     assert names is not None

@@ -96,6 +96,10 @@ class DiskWatch:
         self.editors_folders: Callable[[], Sequence[str]] = tuple
         """The folders (canonical) that the editor watches now; empty if it does not watch."""
 
+    async def session_opens(self, session: Session) -> None:
+        """So that its first prompt waits no longer than the others."""
+        await self._found.prepare(session)
+
     def turn_began(self, session: Session) -> None:
         self._evidence.turn_began(session)
         self._behind.accounts.open = True

@@ -58,6 +58,13 @@ class FoundFiles:
                 "is not listed and cannot be taken back.",
             )
 
+    async def prepare(self, session: Session) -> None:
+        """The session is being opened."""
+        try:
+            await self._starts.prepare(session)
+        except Exception:  # its first turn tries again, and says so
+            log.exception("the first look at the files of %s failed", session.agent)
+
     def folders(self, session: Session) -> dict[str, None]:
         """The folders of its files; see TurnStarts."""
         return self._starts.folders(session)

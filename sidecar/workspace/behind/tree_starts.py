@@ -13,7 +13,18 @@ from typing import NamedTuple
 
 from sidecar.core.file_state import FileState, link
 from sidecar.core.refusal import Refusal
-from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, line_ends, resolve
+from sidecar.disk import (
+    Decoded,
+    Resolved,
+    Roots,
+    Stat,
+    decode,
+    folder_files,
+    git_head,
+    git_index,
+    line_ends,
+    resolve,
+)
 from sidecar.disk.folder_files import Tree
 from sidecar.disk.git_head import Blob
 from sidecar.journal.turns import FolderStart, PreImage
@@ -27,6 +38,8 @@ MAX_KEPT = 2_000
 """Files whose contents are kept for one turn."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+MIN_INDEX = 100
+"""Files from which on git's index is asked for them: reading so many takes longer."""
 MAX_WITH_FOLDERS = 5_000
 """Files of a tree up to which it is noted which folders are in it, empty ones as well."""
 
@@ -51,6 +64,35 @@ class Compared(NamedTuple):
     """Of what it held, without the CRs if `crlf`; "": it is none that was looked for."""
     crlf: bool
     """Every line ended in CR LF."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What was found out about the files of a folder in earlier turns, of all sessions."""
+
+    commit: str = ""
+    head: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
+    """What that commit holds."""
+    compared: dict[str, Compared] = field(default_factory=dict[str, Compared])
+    """By name relative to the folder."""
+
+    def at(self, folder: str, commit: str) -> Mapping[str, Blob]:
+        """What the commit with this id holds; "": none."""
+        if commit != self.commit:
+            self.commit, self.head = commit, git_head.head(folder, commit) if commit else {}
+        return self.head
+
+    def is_same(self, name: str, stat: Stat, blob: Blob) -> bool:
+        """Whether the file with that stat is known to be as in the commit, where it is `blob`."""
+        known = self.compared.get(name)
+        return known is not None and known.stat == stat and known.object_id == blob.object_id
+
+    def take_index(self, folder: str, stats: Mapping[str, Stat]) -> None:
+        """Takes from git's index, where that knows it, which of these files are as in the commit."""
+        plain = [n for n, stat in stats.items() if n in self.head and self.head[n].size == stat.size]
+        for name, staged in git_index.staged(folder, plain).items() if len(plain) >= MIN_INDEX else ():
+            if staged.object_id == self.head[name].object_id and staged.is_still(stats[name]):
+                self.compared[name] = Compared(stats[name], staged.object_id, crlf=False)
 
 
 @dataclass(slots=True)
@@ -87,35 +129,46 @@ class TreeStart:
     """Those of `same` in which every line ends in CR LF, and in LF in the commit (git's `eol=crlf` and `core.autocrlf`)."""
 
     @classmethod
-    def take(cls, tree: Tree, left: Left, compared: dict[str, Compared]) -> TreeStart:
-        """`compared`: by path, what is known from earlier turns; it is brought up to date."""
+    def take(cls, tree: Tree, left: Left, known: Known) -> TreeStart:
+        """`known`: from earlier turns; it is brought up to date."""
         commit = git_head.commit(tree.folder)
-        head = git_head.head(tree.folder, commit.id) if commit else {}
+        head = known.at(tree.folder, commit.id if commit else "")
         began = file_time()
         there = folder_files.entries(tree.folder, tree.names)
         commit_id, git_dir = ("", "") if commit is None else commit
         start = cls(tree.folder, commit_id, git_dir, head, there.stats, there.modes, there.links, began)
         if len(tree.names) <= MAX_WITH_FOLDERS:
             start.folders = folder_files.folders(tree.folder)
+        unsure: dict[str, Stat] = {}
+        for name, stat in start.stats.items():
+            blob = head.get(name)
+            if blob is None or not known.is_same(name, stat, blob):
+                unsure[name] = stat
+            else:
+                start._is_same(name, known)
+        known.take_index(tree.folder, unsure)
         with Roots([tree.folder]) as roots:
-            for name, stat in start.stats.items():
-                start._note(name, stat, roots, left, compared)
+            for name, stat in unsure.items():
+                start._note(name, stat, roots, left, known)
         return start
 
-    def _note(self, name: str, stat: Stat, roots: Roots, left: Left, compared: dict[str, Compared]) -> None:
+    def _is_same(self, name: str, known: Known) -> None:
+        self.same.add(name)
+        if known.compared[name].crlf:
+            self.crlf.add(name)
+
+    def _note(self, name: str, stat: Stat, roots: Roots, left: Left, known: Known) -> None:
         path, blob = os.path.join(self.folder, name), self.head.get(name)
-        known = compared.get(path)
         data: bytes | None = None
         if blob is not None and line_ends.may_be_same(blob.size, stat.size):
-            if (known is None or known.stat != stat) and stat.size <= min(left.compared, MAX_TEXT):
+            is_new = name not in known.compared or known.compared[name].stat != stat
+            if is_new and stat.size <= min(left.compared, MAX_TEXT):
                 left.compared -= stat.size
                 data = _read(roots, path, stat)
                 if data is not None:
-                    known = compared[path] = _compare(data, stat, blob)
-            if known is not None and known.stat == stat and known.object_id == blob.object_id:
-                self.same.add(name)
-                if known.crlf:
-                    self.crlf.add(name)
+                    known.compared[name] = _compare(data, stat, blob)
+            if known.is_same(name, stat, blob):
+                self._is_same(name, known)
                 return
         if stat.size > min(MAX_TEXT, left.texts) or not left.kept:
             return

@@ -21,7 +21,7 @@ import anyio.to_thread
 from sidecar.disk import Decoded, Stat, decode, folder_files
 from sidecar.disk.folder_files import Trees
 from sidecar.journal.turns import PreImage, TurnStart
-from sidecar.workspace.behind.tree_starts import MAX_TEXT, Before, Compared, Left, TreeStart
+from sidecar.workspace.behind.tree_starts import MAX_TEXT, Before, Known, Left, TreeStart
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.sessions import Session
 
@@ -66,12 +66,20 @@ class TurnStarts:
         self._starts: dict[str, list[TreeStart]] = {}
         self._tops: dict[str, list[str]] = {}
         """By session: its folders, as far as they are looked at."""
-        self._compared: dict[str, Compared] = {}
-        """By path."""
+        self._known: dict[str, Known] = {}
+        """By the folder of a tree."""
+        self._scans: dict[str, anyio.Lock] = {}
+        """By folder: sessions look at it one after the other, and the others find what the first one found out."""
         self._too_large: dict[str, list[str]] = {}
         """Folders that were, or took git too long: once is enough. And the folders of the trees that were found in them."""
         self._unseen: dict[str, list[str]] = {}
         """By session: folders of trees in which nobody looks for what changes in the running turn."""
+
+    async def prepare(self, session: Session) -> None:
+        """The session is being opened: its first turn then finds out less. Nothing is noted."""
+        for root in session.roots.roots[:MAX_FOLDERS]:
+            if root.path not in self._known:
+                await self._scan(root.path, Left(), {}, {})
 
     async def take(self, session: Session) -> None:
         """The session's turn is about to begin."""
@@ -83,7 +91,7 @@ class TurnStarts:
         left = Left()
         with anyio.move_on_after(WAIT_SECONDS) as wait:
             for top in tops[:MAX_FOLDERS]:
-                await anyio.to_thread.run_sync(self._take, top, left, taken, unseen, abandon_on_cancel=True)
+                await self._scan(top, left, taken, unseen)
         starts, self._unseen[session.id] = list(taken.values()), list(unseen)
         if wait.cancelled_caught:
             log.warning(
@@ -227,13 +235,17 @@ class TurnStarts:
         self._tops.pop(session_id, None)
         self._unseen.pop(session_id, None)
 
+    async def _scan(self, top: str, left: Left, taken: dict[str, TreeStart], unseen: dict[str, None]) -> None:
+        async with self._scans.setdefault(top, anyio.Lock()):
+            await anyio.to_thread.run_sync(self._take, top, left, taken, unseen, abandon_on_cancel=True)
+
     def _take(self, top: str, left: Left, taken: dict[str, TreeStart], unseen: dict[str, None]) -> None:
         """Adds what it finds to `taken`, by folder, and to `unseen` what is still to be looked at, or will not be."""
         trees = self._trees(top)
         unseen |= dict.fromkeys([*(tree.folder for tree in trees.found), *trees.too_large])
         for tree in trees.found:
             if tree.folder not in taken:
-                taken[tree.folder] = TreeStart.take(tree, left, self._compared)
+                taken[tree.folder] = TreeStart.take(tree, left, self._known.setdefault(tree.folder, Known()))
             unseen.pop(tree.folder, None)
 
     def _trees(self, top: str) -> Trees:
