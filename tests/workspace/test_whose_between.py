@@ -245,6 +245,30 @@ def test_the_user_saves_in_the_moment_of_filling(tmp_path: Path, custom: bool) -
 
 
 @either
+def test_the_users_shell_writes_it_in_the_moment_of_opening(tmp_path: Path, custom: bool) -> None:
+    """What was opened is not what the disk says, until the editor takes it from there. The agent's change comes on top of that."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        editor.opens("a.txt")
+        (tmp_path / "a.txt").write_text(MINE)
+        await asyncio.sleep(1)
+        editor.model.reload(editor.uri("a.txt"))
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", MINE.replace("four", "FOUR"))
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, VSCODE, script, before=before, after=after, custom=custom)
+
+
+@either
 def test_emptied_right_after_the_users_save(tmp_path: Path, custom: bool) -> None:
     """The editor had shown the file empty before: that is not what the user saved now."""
     mine = CHANGED.replace("one", "mine")

@@ -95,6 +95,8 @@ class Tracked:
             self.was_edited(self, was_clean)
         if self.flight is None:
             self.others_edit(edit, len(document.rope), self.history.before_newest)
+        if self.saved is not None and len(document.rope) == len(self.saved.text):
+            self.is_clean()  # the editor may have taken it from the disk, and the next edit begins there
 
     def others_edit(
         self, edit: Edit, length: int, before: Callable[[], Text] | None = None, *, is_users: bool = True
