@@ -253,11 +253,16 @@ def test_the_users_shell_writes_it_in_the_moment_of_opening(tmp_path: Path, cust
         editor.opens("a.txt")
         (tmp_path / "a.txt").write_text(MINE)
         await asyncio.sleep(1)
-        editor.model.reload(editor.uri("a.txt"))
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
-        await runs(turn, "a.txt", MINE.replace("four", "FOUR"))
         editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.1)
+        turn.says("execute", call="c2")
+        tick()
+        (tmp_path / "a.txt").write_text(MINE.replace("four", "FOUR"))
+        editor.model.reload(editor.uri("a.txt"))
+        tick()
+        turn.says("execute", call="c2", status="completed")
         await asyncio.sleep(3)
 
     async def after(bench: Bench, editor: FakeEditor) -> None:

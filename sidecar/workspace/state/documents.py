@@ -89,7 +89,7 @@ class Tracked:
         self.history.edited(document.rope, edit)
         if self.flight is None and self.hunks_then.is_due(self.saves, is_clean=not self.edited):
             length = len(document.rope) - edit.growth
-            self.hunks_then.note(self.hunks(), length, self.saves, is_clean=not self.edited)
+            self.hunks_then.note(self.hunks(), length, self.saves)
         was_clean, self.edited = not self.edited, True
         if self.was_edited is not None:
             self.was_edited(self, was_clean)

@@ -9,6 +9,10 @@ from __future__ import annotations
 from sidecar.core.ledger import Hunk
 
 
+MOST = 3
+"""Texts that are remembered: nobody may have looked at the disk while the editor took one change after the other from there."""
+
+
 class HunksThen:
     """Of one open document. Texts are raw, lengths in code points."""
 
@@ -21,9 +25,9 @@ class HunksThen:
         save was told of it, which nobody has found there yet. `saves`: how many were told."""
         return is_clean or saves != self._saves
 
-    def note(self, hunks: tuple[Hunk, ...], length: int, saves: int, *, is_clean: bool) -> None:
+    def note(self, hunks: tuple[Hunk, ...], length: int, saves: int) -> None:
         """The text of that length, with these hunks in it, is about to be changed."""
-        self._noted = [*([] if is_clean else self._noted[-1:]), (hunks, length)]
+        self._noted = [*self._noted[1 - MOST :], (hunks, length)]
         self._saves = saves
 
     def only(self, hunks: tuple[Hunk, ...], length: int) -> None:
