@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from sidecar.core.ledger import Hunk
 
-
 MOST = 3
 """Texts that are remembered: nobody may have looked at the disk while the editor took one change after the other from there."""
 
