@@ -362,3 +362,25 @@ def test_a_reload_that_comes_to_the_document_as_it_was_opened_again_takes_nothin
         assert editor.text("a.txt") == "typed\n" + changed
 
     play(tmp_path, habits, case, arrives_after=0.5)
+
+
+@pytest.mark.parametrize("gone", ["three\n", "one\ntwo\n"])
+def test_who_writes_the_disk_and_sends_the_same_wrote_once(tmp_path: Path, gone: str) -> None:
+    """The user opens the file in between, with that in it, and takes lines away before it comes through us."""
+    (tmp_path / "a.txt").write_text(BASE)
+    wanted = "new\n" + BASE + "more\n"
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read("a.txt")
+        tool(bench, "c1", "edit", "a.txt")
+        await asyncio.sleep(1)
+        (tmp_path / "a.txt").write_text(wanted)
+        write = asyncio.ensure_future(bench.write("a.txt", wanted))
+        await asyncio.sleep(0.2)
+        editor.opens("a.txt")
+        editor.replaces("a.txt", gone, "")
+        done(await write)
+        await asyncio.sleep(5)
+        assert editor.text("a.txt") == wanted.replace(gone, "")
+
+    play(tmp_path, VSCODE, case, arrives_after=0.4)

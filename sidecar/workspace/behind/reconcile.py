@@ -82,6 +82,8 @@ class Reconciler:
                     tracked.saved, tracked.stat = tracked.kept(opened), None
                 elif on_disk.text != opened:
                     tracked.edited = tracked.user_dirty = True
+                else:
+                    tracked.together = tracked.saved
             await self._keeper.restore(tracked)
             if self.behind is not None and path is not None and not is_old:
                 await self.behind.opened(tracked, path, on_disk)
