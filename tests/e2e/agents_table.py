@@ -48,8 +48,12 @@ NOT_LIVE = {
     "Codex would also take another folder, with links to your settings and your log-in. But its conversations, and the lock under which it changes the log-in, "
     "lie in its folder: conversations of the editor and of the terminal would not know of each other, and two processes could renew one log-in at once. "
     "So its own `apply_patch` works on the disk, and the sidecar merges what it wrote under what you typed.",
+    "gemini": "Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
+    "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "
+    "no tool of an MCP server or of a command can be called `read_file`. It could be left out, with our Read in its place, but then its sub-agents could not read at all. "
+    '`"beforePrompt": "save"` helps, and so do our tools beside its own (below).',
 }
-"""Why not, by agent."""
+"""Why not, by agent. Gemini's is tried in test_gemini_doors.py."""
 EVERY = {**COLUMNS, **LIVE, **GIVEN}
 GRADES = ("no", "partly", "yes")
 

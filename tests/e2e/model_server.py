@@ -1,4 +1,4 @@
-"""A scripted model on loopback: OpenAI chat and responses, and Anthropic messages, streamed. The script rides in the prompt.
+"""A scripted model on loopback: OpenAI chat and responses, Anthropic messages, and Gemini, streamed. The script rides in the prompt.
 
     with ModelServer() as model:
         …base_url=model.url…
@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.e2e import responses_api
+from tests.e2e import gemini_api, responses_api
 
 Json = dict[str, Any]
 _ids = itertools.count(1)
@@ -84,14 +84,18 @@ class ModelServer:
         self._thread.join(timeout=10)
 
     def answer(self, handler: BaseHTTPRequestHandler, body: Json) -> None:
-        if "count_tokens" in handler.path:
-            _send(handler, b'{"input_tokens": 1}', "application/json")
+        if "count_tokens" in handler.path or "countTokens" in handler.path:
+            _send(handler, b'{"input_tokens": 1, "totalTokens": 1}', "application/json")
             return
         responses = "input" in body
+        gemini = gemini_api.is_meant(handler.path)
         if responses:
             body["messages"] = responses_api.as_messages(body["input"])
+        if gemini:
+            body["messages"] = gemini_api.as_messages(body["contents"])
         messages = body.get("messages", [])
         aside = bool(messages) and _text(messages[-1].get("content")).startswith("[SUGGESTION MODE")
+        aside = aside or (gemini and gemini_api.is_aside(body))
         step = None if aside else due(messages)  # claude-agent-acp also asks what its user may want next
         if responses_api.is_review(body):
             step = {"say": json.dumps({"outcome": self.outcome})}
@@ -108,6 +112,10 @@ class ModelServer:
         if "fill" in step:
             answer = _last_answer(body.get("messages", []))
             step["args"][step["fill"]] = answer.replace(step["old"], step["new"])
+        if gemini:
+            kind = "text/event-stream" if "streamGenerateContent" in handler.path else "application/json"
+            _send(handler, gemini_api.answer(step, streamed=kind == "text/event-stream").encode(), kind)
+            return
         anthropic = handler.path.split("?")[0].endswith("/messages")
         events = _anthropic(step) if anthropic else responses_api.events(step) if responses else _openai(step)
         if body.get("stream"):

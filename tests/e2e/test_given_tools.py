@@ -12,7 +12,18 @@ import pytest
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer
 from tests.e2e.test_own_tools import Scene, a_file, hashes, kill_tools
-from tests.e2e.third_party import BASE, GIVEN, KINDS, Kind, Step, held, results, undone
+from tests.e2e.third_party import (
+    BASE,
+    GIVEN,
+    KINDS,
+    Kind,
+    Step,
+    allow_its_own,
+    allow_none,
+    held,
+    results,
+    undone,
+)
 
 pytestmark = pytest.mark.agents
 
@@ -82,17 +93,20 @@ async def test_nothing_of_the_users_is_written(
 async def test_what_is_refused_is_not_done(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
-    """By the agent's own reviewer, and by the sidecar's user."""
+    """By the agent's own reviewer, or where it asks its user by them, and by the sidecar's user."""
     (workspace / ".env").write_text("KEY=secret\n")
     async with given(kind, tmp_path, workspace, model, agents_table) as it:
+        allow, it.product.answer = it.product.answer, it.product.answer if kind.reviewed else allow_none
         model.outcome = "deny"
         await it.turn(edit(it, "six", "SIX"))
         assert it.text == BASE
-        model.outcome = "allow"
+        asked = len(it.product.questions)
+        assert (asked == 0) == kind.reviewed
+        it.product.answer, model.outcome = allow, "allow"
         await it.turn(edit(it, "six", "SIX"))
         assert it.text == BASE.replace("six", "SIX")
 
-        it.product.answer = lambda text, titles: None
+        it.product.answer = allow_its_own
         await it.turn(ours(it, "Read", workspace / ".env"))
         assert "KEY=secret" not in results(model)
         assert ".env" in results(model), "it is told which file"

@@ -17,8 +17,20 @@ from typing import Any
 import pytest
 
 from tests.e2e.agents_table import Table
-from tests.e2e.model_server import ModelServer, script
-from tests.e2e.third_party import BASE, KINDS, LIVE, Kind, Step, a_scene, ended, held, results, undone
+from tests.e2e.model_server import ModelServer
+from tests.e2e.third_party import (
+    BASE,
+    KINDS,
+    LIVE,
+    Kind,
+    Step,
+    a_scene,
+    delegated,
+    ended,
+    held,
+    results,
+    undone,
+)
 from tests.gates.product import Product
 
 pytestmark = pytest.mark.agents
@@ -151,12 +163,8 @@ async def test_a_sub_agent(
     """opencode never passes a sub-agent's questions on, with its own tools just the same: it waits for ever."""
     async with a_file(kind, tmp_path, workspace, model, agents_table, env=kind.asks_nothing) as it:
         it.type("typed\n")
-        assert kind.delegate is not None
-        outer = script(kind.delegate(script(it.read(), it.edit("typed", "TYPED"))), {"say": "done"})
-        # the inner script must not end the outer one
-        head, tail = outer.index(" "), outer.rindex(" ")
-        body = outer[head:tail].replace("<<", "\\u003c\\u003c").replace(">>", "\\u003e\\u003e")
-        turn: Any = await it.product.prompt(it.session, outer[:head] + body + outer[tail:])
+        prompt = delegated(kind, it.read(), it.edit("typed", "TYPED"))
+        turn: Any = await it.product.prompt(it.session, prompt)
         assert turn.get("stopReason") == "end_turn", turn
         await it.product.wait_for(lambda: it.text == "TYPED\n" + BASE)
         it.yes("sub-agent")

@@ -15,14 +15,29 @@ import pytest
 
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
-from tests.e2e.third_party import BASE, CHOSEN, KINDS, LIVE, Kind, Step, a_scene, ended, held, results, undone
+from tests.e2e.third_party import (
+    BASE,
+    CHOSEN,
+    KINDS,
+    LIVE,
+    Kind,
+    Step,
+    a_scene,
+    ended,
+    first_result,
+    held,
+    results,
+    undone,
+)
 from tests.gates.product import Product
 from tests.support.agents import until_gone, until_written
 
 every_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in CHOSEN], ids=CHOSEN)
-OTHERS = [name for name in CHOSEN if name not in LIVE]
+REREADS = [name for name in CHOSEN if KINDS[name].rereads]
+OTHERS = [name for name in CHOSEN if name not in (*LIVE, *REREADS)]
 every_other_agent = pytest.mark.parametrize("kind", [KINDS[name] for name in OTHERS], ids=OTHERS)
-"""Those whose own tools are not led to ours: see test_own_tools.py for the rest."""
+"""Those whose own tools are not led to ours, and who edit what they have read before: see test_own_tools.py for the rest."""
+every_agent_that_rereads = pytest.mark.parametrize("kind", [KINDS[name] for name in REREADS], ids=REREADS)
 pytestmark = pytest.mark.agents
 HANGS = 60.0
 """Seconds in which something ends that does not hang, on a busy machine."""
@@ -54,7 +69,7 @@ async def test_an_edit_beside_unsaved_lines(
         product.type(path, "unsaved ", at=0)
         await ended(product, session, *edits(kind, path, "six", "SIX"))
         assert product.document(path).text == unsaved.replace("six", "SIX")
-        was_read = "unsaved one" in results(model)
+        was_read = "unsaved one" in first_result(model)
         assert was_read or any("unsaved one" in json.dumps(body) for body in model.requests)
         agents_table.note(
             kind.tool,
@@ -118,6 +133,30 @@ async def test_an_overlap_is_a_conflict_that_is_decided(
             "sidecar.resolveConflict", {"conflictId": conflict["conflictId"], "take": "agent"}
         )
         assert product.document(path).text == BASE.replace("one", "ONE")
+        await product.execute("sidecar.reject", {"all": True})
+        assert product.document(path).text == "unsaved " + BASE
+
+
+@every_agent_that_rereads
+async def test_both_change_one_line_and_the_agent_reads_it_again_through_us(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer
+) -> None:
+    """Its edit is made in the line as the user left it: there is nothing to decide."""
+    path = workspace / "a.txt"
+    path.write_text(BASE)
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        product.open(path)
+        turn = await held(
+            product,
+            session,
+            model,
+            lambda: product.type(path, "unsaved ", at=0),
+            *edits(kind, path, "one", "ONE", hold=True),
+        )
+        assert "error" not in turn, turn
+        made = "unsaved " + BASE.replace("one", "ONE")
+        assert product.document(path).text == made
+        assert await _conflicts(product) == []
         await product.execute("sidecar.reject", {"all": True})
         assert product.document(path).text == "unsaved " + BASE
 
@@ -206,7 +245,7 @@ async def test_cancel(
 async def _cancelled(
     product: Product, session: Any, model: ModelServer, step: Step, command: Path | None = None
 ) -> set[int]:
-    """`command`: a file that the step's command writes when it runs, and names. Cancels when its user sees it.
+    """`command`: a file that the step's command writes when it runs, and names. Cancels when its user sees it, or was asked.
     Its processes, before the cancel."""
     model.asked.clear()
     argument = {"sessionId": session["sessionId"], "prompt": script(step)}
@@ -216,7 +255,11 @@ async def _cancelled(
     if command is not None:
         await until_written(command, 2, 60)
         running = _of_command(str(command))
-        await product.wait_for(lambda: any(u.get("sessionUpdate") == "tool_call" for _, u in product.updates))
+        await product.wait_for(
+            lambda: (
+                product.questions or any(u.get("sessionUpdate") == "tool_call" for _, u in product.updates)
+            )
+        )
     await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
     await product.wait_for(lambda: any(turn["turn"] == started["turn"] for turn in product.turns))
     assert product.turns[-1]["stopReason"] == "cancelled"

@@ -48,6 +48,10 @@ class Kind:
     """Environment with which it has no questions of its own."""
     ours: Callable[[str, JsonDict], Step] | None = None
     """A tool of ours that it was given beside its own, with these arguments; None: not tested."""
+    reviewed: bool = False
+    """Its model, and not its user, is asked about tools that are not its own."""
+    rereads: bool = False
+    """Its edits are made in the text that the sidecar gives it at that moment, so they never overlap with the user's."""
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
@@ -127,6 +131,22 @@ def _by_script(tool: str, arguments: JsonDict) -> Step:
     return {"tool": "exec", "text": f"text(JSON.stringify(await {call}))"}
 
 
+def _gemini(home: Path, url: str) -> dict[str, str]:
+    folder = home / ".gemini"
+    folder.mkdir(exist_ok=True)
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": False},
+    }
+    (folder / "settings.json").write_text(json.dumps(settings))
+    return {
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_API_KEY": "dummy",
+        "GEMINI_MODEL": "gemini-3-pro-preview",
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",  # in other folders it starts no MCP server
+    }
+
+
 def _fast_agent(home: Path, url: str) -> dict[str, str]:
     return {"GENERIC_BASE_URL": f"{url}/v1", "GENERIC_API_KEY": "dummy"}
 
@@ -185,6 +205,24 @@ KINDS = {
         _patch,
         lambda line: {"tool": "exec_command", "args": {"cmd": line}},
         ours=_by_script,
+        reviewed=True,
+    ),
+    "gemini": Kind(
+        "gemini",
+        ("--acp",),
+        _gemini,
+        lambda path: {"tool": "read_file", "args": {"file_path": str(path)}},
+        lambda path, old, new: {
+            "tool": "replace",
+            "args": {"file_path": str(path), "old_string": old, "new_string": new, "instruction": "edit"},
+        },
+        lambda line: {"tool": "run_shell_command", "args": {"command": line, "description": "run it"}},
+        lambda prompt: {
+            "tool": "invoke_agent",
+            "args": {"agent_name": "codebase_investigator", "prompt": prompt},
+        },
+        ours=lambda tool, arguments: {"tool": f"mcp_sidecar_{tool}", "args": arguments},
+        rereads=True,
     ),
 }
 
@@ -200,6 +238,15 @@ def allow(text: str, titles: Sequence[str]) -> str | None:
     """A person who lets everything happen, once."""
     once = [title for title in titles if title.lower() in ("allow once", "allow", "yes")]
     return once[0] if once else next((t for t in titles if t.startswith(("Allow", "Yes"))), None)
+
+
+def allow_its_own(text: str, titles: Sequence[str]) -> str | None:
+    """A person who lets happen what the agent asks about by itself, and nothing else."""
+    return allow(text, titles) if "the agent asks before it does this itself" in text else None
+
+
+def allow_none(text: str, titles: Sequence[str]) -> str | None:
+    return None
 
 
 @asynccontextmanager
@@ -251,6 +298,24 @@ async def held(
 def results(model: ModelServer) -> str:
     """What the agent's tools answered, as its model was told in all requests so far."""
     return json.dumps([m for body in model.requests for m in body["messages"] if _is_result(m)])
+
+
+def delegated(kind: Kind, *steps: Step) -> str:
+    """A prompt: a sub-agent does this."""
+    assert kind.delegate is not None
+    outer = script(kind.delegate(script(*steps)), {"say": "done"})
+    # the inner script must not end the outer one
+    head, tail = outer.index(" "), outer.rindex(" ")
+    return (
+        outer[:head]
+        + outer[head:tail].replace("<<", "\\u003c\\u003c").replace(">>", "\\u003e\\u003e")
+        + outer[tail:]
+    )
+
+
+def first_result(model: ModelServer) -> str:
+    """What the first tool answered."""
+    return next(json.dumps(m) for body in model.requests for m in body["messages"] if _is_result(m))
 
 
 def _is_result(message: JsonDict) -> bool:
