@@ -117,6 +117,10 @@ class Mark:
     hunks: tuple[Hunk, ...]
 
 
+def _writes(hunks: Iterable[Hunk]) -> set[str]:
+    return {version.author.write for hunk in hunks for version in hunk.versions}
+
+
 def _led_to(edit: Edit, text: Text) -> bool:
     """Whether `text` can be what `edit` led to: then the text before it can be told from both."""
     end = edit.start + len(edit.new)
@@ -349,7 +353,10 @@ class Ledger:
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def _recall(self, text: Text) -> None:
+        now = _writes(self.hunks)
         for seen in reversed(self._remembered):
+            if seen.edit is not None and not now <= _writes(seen.hunks):
+                continue  # what has been written since is still there, so it is another text
             if seen.is_text(text):
                 self.hunks = tuple(
                     h for h in seen.hunks if not any((h.id, v.author.write) in self._kept for v in h.versions)

@@ -245,3 +245,17 @@ def test_several_edits_of_which_only_the_last_text_is_known_leave_nothing_to_red
     assert _led_to(Edit(1, 2, "yy"), Text.of("xyyx"))
     assert not _led_to(edit, told_later)
     assert not _led_to(Edit(0, 0, "new"), Text.of("old"))
+
+
+def test_another_text_of_the_same_length_does_not_take_later_work_out_of_review() -> None:
+    """The editor showed the file empty once: of the text before that, only where the hunks lay is known."""
+    before, after = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("first", 1, "w1"))
+    ledger.user_edit(Edit(0, len(after), ""), 0, lambda: Text.of(""))
+    ledger.user_edit(Edit(0, 0, after), len(after), lambda: Text.of(after))
+    later = after.replace("three", "THREE")
+    ledger.agent_edit(Text.of(after), diff(after, later), Text.of(later), Author("first", 1, "w2"))
+    typed = later.replace("one", "own")
+    ledger.user_edit(Edit(0, 3, "own"), len(typed), lambda: Text.of(typed))
+    assert [(hunk.old, hunk.text) for hunk in ledger.hunks] == [("two", "TWO"), ("three", "THREE")]

@@ -27,11 +27,9 @@ from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.repositories import commit, submodule
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
-from tests.turns.world import World
+from tests.turns.world import USERS, World
 
 LINES = 9
-USERS = (1, 4, 7)
-"""Lines that only the user changes; the others are the agents'."""
 TICK = 0.009
 """Real seconds after which files have a later time."""
 HEARD = 0.15
@@ -152,8 +150,11 @@ class _Turn:
             await asyncio.sleep(15)
             for name in self._open():
                 if self.editor.buffer(name).text.encode() != self._data(name):
-                    saved = self.editor.saves(name) or self.editor.overwrites(name)
+                    saved = self.editor.saves(name)
                     self.say(f"user saves {name}: {saved}")
+                    if not saved:  # the editor asked: it is newer on the disk, where the user changed it
+                        assert self.editor.overwrites(name)
+                        self.world.users_choice(name, self.editor.text(name))
             await asyncio.sleep(5)
             self.report.problems += self.world.problems(
                 {name: self.editor.text(name) for name in self._open()}

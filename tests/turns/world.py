@@ -12,6 +12,8 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+USERS = (1, 4, 7)
+"""Lines that only the user changes; the others are the agents'."""
 Entry = tuple[str, bytes, int]
 """Kind (file or link), contents or target, permission bits."""
 
@@ -59,6 +61,12 @@ class World:
         lines = data.decode().split("\n")
         lines[line] = text
         self.wanted[name] = kind, "\n".join(lines).encode(), mode
+
+    def users_choice(self, name: str, text: str) -> None:
+        """The user had two texts of a file, and saved this one over the other: their lines are as they are here."""
+        wanted, lines = self.wanted[name][1].decode().split("\n"), text.split("\n")
+        for number in USERS if len(lines) == len(wanted) else ():
+            self.users_line(name, number, lines[number])
 
     def users_file(self, name: str, text: str) -> None:
         """The user made a file."""

@@ -305,6 +305,37 @@ def test_emptied_right_after_the_users_save(tmp_path: Path, custom: bool) -> Non
     play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
 
 
+@either
+def test_the_user_saves_while_the_filling_is_noted(tmp_path: Path, custom: bool) -> None:
+    """The editor had taken the empty text when that began, and takes the full one meanwhile."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        (tmp_path / "a.txt").write_text("")
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.2)
+        tick()
+        (tmp_path / "a.txt").write_text(CHANGED)
+
+        async def meanwhile() -> None:
+            editor.model.reload(editor.uri("a.txt"))
+            editor.replaces("a.txt", "one", "mine")
+            assert editor.saves("a.txt")
+
+        journal.then = meanwhile
+        await asyncio.sleep(6)
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("one", "mine")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
 @pytest.mark.parametrize("slow", [False, True])
 def test_the_user_saves_over_what_the_editor_took_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow: bool

@@ -69,13 +69,19 @@ class OpenFiles:
                 return replace(on_disk, text=text)  # the final line end came with a save
         return on_disk
 
-    def is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
-        """Whether what the disk says is a save that was told, or that we had the editor make; what is noted of the document is then put
-        right."""
+    def save(self, tracked: Tracked, on_disk: OnDisk) -> int | None:
+        """The number of the document's text that the disk says, where that is a save which was told, or that we had the editor make."""
         found = self.explained(tracked, on_disk)
         if found is None or not (found[1] == "saved" or tracked.was_saved(on_disk.text or "")):
+            return None
+        return found[0]
+
+    def is_save(self, tracked: Tracked, on_disk: OnDisk) -> bool:
+        """Whether it is one; what is noted of the document is then put right."""
+        number = self.save(tracked, on_disk)
+        if number is None:
             return False
-        tracked.on_disk_is(found[0], on_disk.text or "", on_disk.stat, by_editor=True)
+        tracked.on_disk_is(number, on_disk.text or "", on_disk.stat, by_editor=True)
         return True
 
     def explained(self, tracked: Tracked, on_disk: OnDisk) -> tuple[int, Explained] | None:

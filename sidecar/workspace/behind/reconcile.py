@@ -140,11 +140,16 @@ class Reconciler:
     async def saved(self, tracked: Tracked, text: Text) -> Text:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
         (then the next look sees that)."""
-        await (
-            tracked.observed.wait()
-        )  # what was there before the document was opened is counted before what is saved over it
+        # What was there before the document was opened, and what is being looked at, is counted before what is saved over it
+        await tracked.observed.wait()
         tracked.apart = False
         self._conflicts.ended(tracked, "saved")
+        if not self._acts():
+            return await self._saved(tracked, text)
+        async with tracked.looking:
+            return await self._saved(tracked, text)
+
+    async def _saved(self, tracked: Tracked, text: Text) -> Text:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._files.peek(tracked, path) if path is not None else None
@@ -165,8 +170,8 @@ class Reconciler:
             tracked.document.uri, before, on_disk.text
         ):
             return False  # the editor may have taken that from there, once
-        found, saves = self._files.explained(tracked, on_disk), tracked.saves
-        if found is not None and found[1] == "saved" and self.behind is not None:
+        saves = tracked.saves
+        if self.behind is not None and self._files.save(tracked, on_disk) is not None:
             await self.behind.saved_over(tracked, path, on_disk.text or "")
             if tracked.closed or tracked.saves != saves:
                 return False
