@@ -306,6 +306,40 @@ def test_emptied_right_after_the_users_save(tmp_path: Path, custom: bool) -> Non
 
 
 @either
+def test_the_user_brings_back_the_text_of_before_while_it_is_open(tmp_path: Path, custom: bool) -> None:
+    """The document said that once. It is no save of it: the file was gone in between."""
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", BASE.replace("two", "TWO"))
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(3)
+        turn.says("execute", "a.txt", call="c2")
+        tick()
+        (tmp_path / "a.txt").unlink()
+        tick()
+        turn.says("execute", call="c2", status="completed")
+        await asyncio.sleep(3)
+        (tmp_path / "a.txt").write_text(BASE)
+        await asyncio.sleep(3)
+
+        async def meanwhile() -> None:
+            await asyncio.sleep(0.1)
+            editor.model.reload(editor.uri("a.txt"))
+
+        journal.then = meanwhile
+        await runs(turn, "a.txt", BASE.replace("two", "2"), call="c3")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("two", "2")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=journal, custom=custom)
+
+
+@either
 def test_the_user_saves_while_the_filling_is_noted(tmp_path: Path, custom: bool) -> None:
     """The editor had taken the empty text when that began, and takes the full one meanwhile."""
     journal = Slow()

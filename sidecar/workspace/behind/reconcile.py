@@ -205,6 +205,7 @@ class Reconciler:
         on_disk = await self._files.peek(tracked, path)
         if on_disk is None:
             tracked.on_disk(None, None)
+            tracked.history.gone()
             return
         saves = tracked.saves
         if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:

@@ -144,6 +144,10 @@ class SaveHistory:
             return known
         return _closest([*self._saveable(told), known], disk)
 
+    def gone(self) -> None:
+        """There is no file any more: what the document said before is there again only if somebody else puts it there."""
+        self._outside = self._past.newest
+
     def unseen_save(self, disk: str) -> str | None:
         """A text that was saved (compared form) before the disk came to say `disk`, which the document says, too; None: no save was told of
         which nobody saw the bytes."""
