@@ -146,6 +146,7 @@ class TreeStart:
                 unsure[name] = stat
             else:
                 start._is_same(name, known)
+                start.stats[name] = known.compared[name].stat  # it is equal, and all sessions share it
         known.take_index(tree.folder, unsure)
         with Roots([tree.folder]) as roots:
             for name, stat in unsure.items():
