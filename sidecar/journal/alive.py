@@ -2,6 +2,10 @@
 
 Each process holds a lock on a file of its own. The system drops the lock when the process ends, however it ends. A
 process id proves nothing, because the system reuses ids.
+
+The lock is a record lock, which belongs to the process. The other kind (flock) belongs to the open file, and a program
+that a dying process was just starting would keep it for a moment. Record locks have two habits of their own: a process
+never sees its own, and loses them when it closes the file anywhere. So a process knows its own marks by their names.
 """
 
 from __future__ import annotations
@@ -16,10 +20,15 @@ from pathlib import Path
 from sidecar import processes
 from sidecar.journal import folder as folders
 
+if sys.platform != "win32":
+    import fcntl
+
 FOLDER = "alive"
 UNNAMED = ".new"
 SETTLED_SECONDS = 60.0
 """How old a mark without its name must be to be a dead process's: naming it takes microseconds."""
+_ours = set[str]()
+"""Names of the marks that this process holds."""
 
 
 class Alive:
@@ -36,10 +45,11 @@ class Alive:
         self._descriptor = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with suppress(OSError):  # a file system without locks: the process id decides
-                folders.try_lock(self._descriptor)
+                _try_lock(self._descriptor)
             os.write(self._descriptor, str(os.getpid()).encode())
             if first != self._path:
                 first.rename(self._path)
+            _ours.add(self.owner)
         except OSError:
             os.close(self._descriptor)
             raise
@@ -47,6 +57,7 @@ class Alive:
     def close(self) -> None:
         with suppress(OSError):
             self._path.unlink()
+        _ours.discard(self.owner)
         os.close(self._descriptor)
 
 
@@ -54,6 +65,8 @@ def is_alive(folder: Path, owner: str) -> bool:
     """Whether the process with this mark is still running. Removes the mark of a dead one."""
     if not owner.isalnum():
         return False
+    if owner in _ours:
+        return True
     path = folder / FOLDER / owner
     try:
         descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
@@ -62,7 +75,7 @@ def is_alive(folder: Path, owner: str) -> bool:
     except OSError:
         return True  # unknown; so nothing that may be in use is settled or deleted
     try:
-        if not folders.try_lock(descriptor):
+        if not _try_lock(descriptor):
             return True
     except OSError:
         return _has_process(os.read(descriptor, 32))
@@ -81,6 +94,20 @@ def sweep(folder: Path) -> None:
                 is_alive(folder, path.name)
             elif time.time() - path.lstat().st_mtime > SETTLED_SECONDS:
                 path.unlink()
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Takes the file's lock for this process. Returns False if another process holds it.
+
+    Raises OSError if the file system has no locks.
+    """
+    if sys.platform == "win32":
+        return folders.try_lock(descriptor)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 def _has_process(written: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -149,6 +150,28 @@ def test_a_process_is_alive_as_long_as_it_holds_its_mark(tmp_path: Path) -> None
     assert not (tmp_path / "j" / "alive" / dead).exists()
     assert not is_alive(tmp_path / "j", "../../etc")
     two.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process holds a file for the one that started it")
+def test_a_process_that_was_killed_while_it_started_a_program_is_dead(tmp_path: Path) -> None:
+    """The program that is being started has every open file of its parent until it is loaded: here, for as long as it lives."""
+    (tmp_path / "j").mkdir(mode=0o700)
+    script = "import os, signal, sys, pathlib; from sidecar.journal.alive import Alive; "
+    script += "mark = Alive(pathlib.Path(sys.argv[1])); os.fork() or (sys.stdin.read(), os._exit(0)); "
+    script += "print(mark.owner, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "j")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as process:
+        assert process.stdout is not None
+        dead = process.stdout.readline().strip()
+        assert process.wait(30) == -signal.SIGKILL
+        assert (tmp_path / "j" / "alive" / dead).exists()
+        assert not is_alive(tmp_path / "j", dead)
+        assert not (tmp_path / "j" / "alive" / dead).exists()
 
 
 def test_marks_of_the_dead_are_swept(tmp_path: Path) -> None:
