@@ -244,7 +244,9 @@ class Connection:
         return [] if self._workspace is None else self._workspace.review.changes(selector)
 
     async def listed(self, selector: Selector) -> list[Json]:
-        return [] if self._workspace is None else await self._workspace.review.listed(selector)
+        if self._workspace is None:
+            return []
+        return await self._records.titles.add_to(await self._workspace.review.listed(selector))
 
     def text_before(self, selector: Selector) -> str | None:
         return None if self._workspace is None else self._workspace.review.text_before(selector)

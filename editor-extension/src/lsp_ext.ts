@@ -187,8 +187,10 @@ export interface Change {
   turn: number;
   /** The agent's name; "" if it is no longer known. */
   agent: string;
+  /** The first words of the turn's prompt, if the server knows it. */
+  title?: string;
   /** Other turns that changed the same lines earlier, oldest first. */
-  earlier?: { sessionId: string; turn: number; agent: string }[];
+  earlier?: { sessionId: string; turn: number; agent: string; title?: string }[];
   toolCallId?: string;
   state: string;
   /** The version of the document that `range` refers to, if it is open. */

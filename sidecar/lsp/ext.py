@@ -248,7 +248,7 @@ class SetConfigOption(Arguments, frozen=True, rename="camel"):
 
 
 class ListChanges(Arguments, frozen=True, rename="camel"):
-    """→ `[{changeId, uri, version?, range, oldText, newText, sessionId, turn, agent, toolCallId?, created?, unknown?, file?, state}]`. `version`: of the
+    """→ `[{changeId, uri, version?, range, oldText, newText, sessionId, turn, agent, title?, toolCallId?, created?, unknown?, file?, state}]`. `version`: of the
     document in which `range` lies, when it is open; `created`: the agent made the file; `unknown`: found on disk while agents worked, and
     nobody knows whose it is; `file`: the change is of the whole file (`{kind, from?, oldMode?, newMode?, oldTarget?, newTarget?}`). A plain string is a document's URI."""
 

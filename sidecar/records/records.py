@@ -19,6 +19,7 @@ from sidecar.core.json_types import Json
 from sidecar.records import entries
 from sidecar.records.about import About
 from sidecar.records.folder import Entry, RecordFolder
+from sidecar.records.titles import Titles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class Records:
         self._waiting: deque[_Work] = deque()
         self._writing = False
         self._complained = False
+        self.titles = Titles(self.read)
 
     # recording
 
@@ -98,6 +100,7 @@ class Records:
         if one is None:
             return
         kept = entries.shortened(list(blocks))
+        self.titles.note(session_id, turn, kept)
         self._begun(one)
         self._append(one, {"at": now(), "type": "prompt", "turn": turn, "prompt": kept})
         self._change(one, turn=turn, updated=now(), title=one.about.title or entries.title_of(kept))
@@ -186,6 +189,7 @@ class Records:
             one.written, one.pending, one.part_of = False, None, None
             one.parts.clear()
             one.size = 0
+        self.titles.forget(session_id)
         return await self._run(self._folder.delete, session_id)
 
     async def aclose(self) -> None:

@@ -231,3 +231,29 @@ def test_only_so_many_sessions_are_kept(tmp_path: Path) -> None:
         "session5",
     ]
     assert len(list((tmp_path / "sessions").glob("*.jsonl"))) == 4
+
+
+async def test_a_turn_is_called_by_its_prompt_also_after_a_restart(folder: RecordFolder) -> None:
+    def rows(turn: int) -> list[dict[str, Any]]:
+        return [{"sessionId": S, "turn": turn, "earlier": [{"sessionId": S, "turn": 1}]}]
+
+    first = Records(folder)
+    first.begin(About(S, "fake", "/w"))
+    first.prompt(S, 1, TEXT)
+    assert await first.titles.add_to(rows(1)) == [
+        {
+            "sessionId": S,
+            "turn": 1,
+            "title": "do it",
+            "earlier": [{"sessionId": S, "turn": 1, "title": "do it"}],
+        }
+    ]
+    await first.aclose()
+    later = Records(folder)
+    later.begin(About(S, "fake", "/w", turn=1), known=True)
+    later.prompt(S, 2, [{"type": "text", "text": "and\nnow that"}])
+    assert [await later.titles.of(S, turn) for turn in (1, 2, 3)] == ["do it", "and", ""]
+    assert await later.titles.of("nobody", 1) == ""
+    await later.delete(S)
+    assert await later.titles.add_to([{"sessionId": S, "turn": 1}]) == [{"sessionId": S, "turn": 1}]
+    await later.aclose()

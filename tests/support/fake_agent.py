@@ -6,7 +6,7 @@ SCRIPT is JSON (or `@file`): an object whose keys are methods and whose values a
 method arrives, each in a thread of its own. `start` runs before anything is read. Without an entry, `initialize`, `session/new` and
 `session/close` are answered as a good agent would; for `session/prompt` the key `turns` holds one list of steps per prompt (the last
 one serves all later prompts), and the turn ends with `end_turn` unless a step ended it; with `"prompted": true` the steps are the
-prompt itself, as JSON. `sessions` does the same for `session/new`. TRACE is a file that gets every line received.
+prompt itself, as JSON, behind any words. `sessions` does the same for `session/new`. TRACE is a file that gets every line received.
 
 Steps are objects with one verb; further keys are its arguments. In all strings `$session` and `$id` stand for those of the message.
 
@@ -122,7 +122,8 @@ class FakeAgent:
             return [{"reply": {"sessionId": f"s{self.sessions}"}}]
         if method == "session/prompt" and self.script.get("prompted"):
             try:
-                steps = json.loads(message["params"]["prompt"][0]["text"])
+                text = message["params"]["prompt"][0]["text"]
+                steps = json.loads(text[text.index("[") :])
             except ValueError:
                 steps = []  # a person's words
             return [*steps, {"stop": "end_turn"}]

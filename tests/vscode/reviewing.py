@@ -28,10 +28,13 @@ return found.flatMap((hover) => hover.contents.map((text) => text.value ?? text)
 """
 
 
+ASKED = "Mend it"
+
+
 def agent_writes(window: Window, *files: tuple[Path, str]) -> str:
-    """Runs one turn that reads and writes these files in the default session. Returns the session's id."""
+    """Runs one turn, titled ASKED, that reads and writes these files in the default session. Returns the session's id."""
     steps = [step for file, text in files for step in _of_file(file, text)]
-    ended = window.prompt(scripted.steps(*steps))
+    ended = window.prompt(f"{ASKED}\n{scripted.steps(*steps)}")
     assert ended["stopReason"] == "end_turn"
     return ended["sessionId"]
 

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.processes import own_server
-from tests.vscode.reviewing import agent_writes, lens, title_button, until_lenses, until_reviewed, view
+from tests.vscode.reviewing import ASKED, agent_writes, lens, title_button, until_lenses, until_reviewed, view
 from tests.vscode.test_install import errors
 from tests.vscode.window import Window
 
@@ -59,7 +59,7 @@ def test_hunks_come_back_and_are_kept_and_rejected(window: Window) -> None:
     eventually(
         lambda: len(window.changes(other)) == 1, "that of the file that is not open came back", within=30
     )
-    said = "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
+    said = f"{ASKED}, scripted · turn 1, lines: 4 added, 4 removed, 2 files"
     expect(view(window).first).to_have_attribute("aria-label", said)
 
     lens(window, "Keep", 0).click()

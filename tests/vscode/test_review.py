@@ -13,6 +13,7 @@ from tests.support.repositories import commit, with_git
 from tests.support.waiting import eventually
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.reviewing import (
+    ASKED,
     act,
     actions,
     agent_writes,
@@ -61,7 +62,10 @@ def test_changes_are_seen_in_lenses_hovers_actions_title_and_view(window: Window
         expect(title_button(window, words)).to_be_visible()
     rows = view(window)
     expect(rows).to_have_count(2)
-    assert rows.nth(0).get_attribute("aria-label") == "scripted · turn 1, lines: 3 added, 3 removed, 1 file"
+    assert (
+        rows.nth(0).get_attribute("aria-label")
+        == f"{ASKED}, scripted · turn 1, lines: 3 added, 3 removed, 1 file"
+    )
     expand(rows.nth(1))
     expect(rows).to_have_count(5)
     diagnostics = "return vscode.languages.getDiagnostics(vscode.Uri.file(args[0])).length"
@@ -238,7 +242,7 @@ def test_a_turn_over_several_files_in_one_diff_and_undone_from_the_view(window: 
     rows = view(window)
     expect(rows).to_have_count(6)
     said = [row.get_attribute("aria-label") or "" for row in rows.all()]
-    assert said[0] == "scripted · turn 2, lines: 4 added, 3 removed, 3 files"
+    assert said[0] == f"{ASKED}, scripted · turn 2, lines: 4 added, 3 removed, 3 files"
     assert [re.sub(".*/", "", label) for label in said[1:4]] == [
         "a.txt, lines: 2 added, 2 removed",
         "b.txt, lines: 1 added, 1 removed",
@@ -267,10 +271,10 @@ def test_lines_of_two_turns_are_listed_under_both(window: Window) -> None:
     rows = view(window)
     expect(rows).to_have_count(4)
     said = [row.get_attribute("aria-label") or "" for row in rows.all()]
-    assert [words.split(",")[0] for words in said] == [
-        "scripted · turn 2",
+    assert [words.split(", lines")[0] for words in said] == [
+        f"{ASKED}, scripted · turn 2",
         f"{window.folder.name}/a.txt",
-        "scripted · turn 1",
+        f"{ASKED}, scripted · turn 1",
         f"{window.folder.name}/a.txt",
     ]
     row_button(rows.nth(1), "Reject").click()
@@ -332,7 +336,7 @@ def test_after_a_reload_everything_is_under_review_again(window: Window) -> None
     until_lenses(window, file, moved)
     assert window.text(file) == "mine\n" + WANTED
     eventually(lambda: len(window.changes(other)) == 1, "the file that is not open is under review too")
-    said = "scripted · turn 1, lines: 4 added, 4 removed, 2 files"
+    said = f"{ASKED}, scripted · turn 1, lines: 4 added, 4 removed, 2 files"
     expect(view(window).first).to_have_attribute("aria-label", said)
     lens(window, "Reject", 0).click()
     window.until_text(file, "mine\n" + WANTED.replace("three", "3"))

@@ -2,13 +2,13 @@
 
 import * as vscode from "vscode";
 import { type ChangesArguments, type Impossible, keep, reject, resolveConflict, revertTurn } from "../lsp_ext";
-import { type Block, counts } from "./block";
+import { type Block } from "./block";
 import { leaving, nextAfter } from "./go_on";
 import type { Turn } from "./model";
 import { canonical, commands, pathOf, type Review } from "./state";
 import { blockOf, conflictOf, cursor, fileIdsOf, fromPeek, idsOf, turnOf, turnPart, uriOf } from "./target";
 import { beforeUri, conflictUri } from "./texts";
-import { files, titleOf } from "./tree";
+import { files, headline, said, titleOf } from "./tree";
 import { conflictWords } from "./words";
 
 export function registerCommands(review: Review): vscode.Disposable {
@@ -180,7 +180,7 @@ async function sure(question: string, turns: readonly Turn[], yes: string): Prom
 }
 
 function words(turn: Turn): { label: string; description: string } {
-  return { label: titleOf(turn), description: `${counts(turn)} · ${files(turn.files.length)}` };
+  return { label: headline(turn), description: said(turn) };
 }
 
 function at(line: number): vscode.TextDocumentShowOptions {
@@ -218,6 +218,6 @@ async function openChanges(review: Review, turn: { sessionId: string; turn: numb
     made.has(uri) ? undefined : beforeUri({ uri, ...which }),
     vscode.Uri.parse(uri),
   ]);
-  const title = turn === undefined ? vscode.l10n.t("Agent Changes") : titleOf(wanted[0]!);
+  const title = turn === undefined ? vscode.l10n.t("Agent Changes") : headline(wanted[0]!);
   await vscode.commands.executeCommand("vscode.changes", title, resources);
 }

@@ -12,6 +12,8 @@ export interface Turn {
   readonly turn: number;
   /** The agent's name; "" if the server no longer knows it. */
   readonly agent: string;
+  /** The first words of its prompt; "" if the server does not know it. */
+  readonly title: string;
   readonly files: readonly TurnFile[];
   readonly added: number;
   readonly removed: number;
@@ -102,9 +104,9 @@ export class Model {
     const found = new Map<string, { whose: Whose; changes: Change[] }>();
     for (const uri of this.uris) {
       for (const change of this.of(uri)) {
-        for (const { sessionId, turn, agent } of [change, ...(change.earlier ?? [])]) {
+        for (const { sessionId, turn, agent, title = "" } of [change, ...(change.earlier ?? [])]) {
           const key = JSON.stringify([sessionId, turn]);
-          const known = found.get(key) ?? { whose: { sessionId, turn, agent }, changes: [] };
+          const known = found.get(key) ?? { whose: { sessionId, turn, agent, title }, changes: [] };
           known.changes.push(change);
           found.set(key, known);
         }
@@ -151,7 +153,7 @@ export class Model {
   }
 }
 
-type Whose = Pick<Turn, "sessionId" | "turn" | "agent">;
+type Whose = Pick<Turn, "sessionId" | "turn" | "agent" | "title">;
 
 function asTurn(whose: Whose, changes: readonly Change[]): Turn {
   const uris = [...new Set(changes.map((change) => change.uri))];

@@ -72,12 +72,12 @@ export function look(node: Node, path: (uri: string) => string): Look {
     }
     case "turn": {
       const { turn } = node;
-      const said = `${counts(turn)} · ${files(turn.files.length)}`;
+      const who = turn.title === "" ? titleOf(turn) : `${turn.title}, ${titleOf(turn)}`;
       return {
         id: turnId(turn),
-        label: titleOf(turn),
-        description: said,
-        accessible: `${titleOf(turn)}, ${spoken(turn)}, ${files(turn.files.length)}`,
+        label: headline(turn),
+        description: said(turn),
+        accessible: `${who}, ${spoken(turn)}, ${files(turn.files.length)}`,
         icon: "sparkle",
         state: "expanded",
       };
@@ -108,6 +108,16 @@ export function look(node: Node, path: (uri: string) => string): Look {
       };
     }
   }
+}
+
+/** What the user asked for, `rename the parser`; where that is not known, `fast-agent · turn 2`. */
+export function headline(turn: Turn): string {
+  return turn.title === "" ? titleOf(turn) : turn.title;
+}
+
+/** Beside the headline: `fast-agent · turn 2 · +3 −1 · 1 file`, without what the headline says already. */
+export function said(turn: Turn): string {
+  return join(turn.title === "" ? "" : titleOf(turn), counts(turn), files(turn.files.length));
 }
 
 /** `fast-agent · turn 2` */

@@ -68,6 +68,20 @@ test("what happened to whole files, and what nobody is known to have done", () =
   ]);
 });
 
+test("a turn is called what the user asked for, also where only an earlier version of a change is its", () => {
+  const model = new Model();
+  const first = { sessionId: "s", turn: 1, agent: "fast-agent", title: "add a flag" };
+  model.reset([
+    change("0:0-1:0", "", "x\n", { uri: A, turn: 2, title: "rename the parser", earlier: [first] }),
+  ]);
+  const turns = roots(model, new Conflicts());
+  assert.deepEqual(turns.map((turn) => [look(turn, path).label, look(turn, path).description]), [
+    ["rename the parser", "fast-agent · turn 2 · +1 · 1 file"],
+    ["add a flag", "fast-agent · turn 1 · +1 · 1 file"],
+  ]);
+  assert.equal(look(turns[0]!, path).accessible, "rename the parser, fast-agent · turn 2, lines: 1 added, 0 removed, 1 file");
+});
+
 test("no two nodes are one to the view, and words say what signs say", () => {
   const all = (nodes: readonly Node[]): Node[] => nodes.flatMap((node) => [node, ...all(children(node))]);
   const looks = all(roots(...scene())).map((node) => look(node, path));
