@@ -202,6 +202,35 @@ def test_another_file_in_its_place(tmp_path: Path, custom: bool, whose: str) -> 
     play(tmp_path, VSCODE, script, after=after, custom=custom)
 
 
+def test_the_user_brings_it_back_and_goes_on_with_it(tmp_path: Path) -> None:
+    """In the next turn, so that the two files have different texts by the end."""
+    old, moved = tmp_path / "b.txt", tmp_path / "moved.txt"
+    old.write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if moved.exists():
+            old.write_text(CHANGED)
+            return
+        turn.says("execute")
+        tick()
+        old.rename(moved)
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        assert renamed(bench) == [("moved.txt", "b.txt")]
+        old.write_text(BASE)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        assert not result.impossible
+        assert files(tmp_path) == {"b.txt": CHANGED.encode()}
+        assert not await bench.workspace.review.listed(Selector())
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 @either
 def test_the_user_brings_back_what_the_agent_changed_and_then_moved(tmp_path: Path, custom: bool) -> None:
     """What is under the new name is a copy by then, with what the first turn changed. Once that is taken back there, the copy is the second

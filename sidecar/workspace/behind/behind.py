@@ -98,6 +98,10 @@ class Behind:
         self._glimpses.clear()
         self._passing.clear()
 
+    async def turn_begins(self) -> None:
+        """What somebody put back since the last one is seen as it is, before anybody goes on with it."""
+        await self._files.look_at_old_names()
+
     async def before_write(
         self, uri: DocumentUri, path: str, file: Resolved | Missing, data: bytes | Refusal | None
     ) -> None:

@@ -119,6 +119,7 @@ class DiskWatch:
                 await self._found.look(other, last=False)
         if not any(other.running for other in self._evidence.active() if other is not session):
             self._behind.turns_over(begins=True)  # all that is known is older than this turn
+        await self._behind.turn_begins()
         await self._found.note(session)
         self._begin_watching(session)
         self._evidence.asked_now(session)

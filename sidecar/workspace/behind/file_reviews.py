@@ -178,10 +178,24 @@ class FileReviews:
         self._tasks.start_soon(self._store, change)
         self._moved(change)
 
+    async def look_at_old_names(self) -> None:
+        """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes
+        of the other one."""
+        newest = {change.path: change.id for change in self}
+        renamed = [c for c in self if c.moved_from and newest.get(c.moved_from, 0) < c.id]
+        for change in await anyio.to_thread.run_sync(
+            lambda: [c for c in renamed if os.path.lexists(c.moved_from)]
+        ):
+            if await self._is_back(change) and self._changes.get(change.id) is change:
+                copy = self._changes[change.id] = replace(change, moved_from="", removal="")
+                self._moved(copy)
+                await self._store(copy)
+
     # Review
 
     async def look(self) -> None:
         """Drops the rows that the disk does not show any more: each is measured by what would be there if all later ones were put back."""
+        await self.look_at_old_names()
         there: dict[str, FileState | Refusal | None] = {}
         for change in sorted(self, key=_number, reverse=True):
             for path in (change.path, change.moved_from):
@@ -228,16 +242,16 @@ class FileReviews:
         if not isinstance(now, FileState):
             return "the file is gone"
         if await self._put(change.moved_from, None, now):
-            if not await self._is_back(change, now):
-                return f"there is another file at {os.path.basename(change.moved_from)} by now"
-        else:
-            self._now[change.moved_from] = now
+            return f"there is another file at {os.path.basename(change.moved_from)} by now"
+        self._now[change.moved_from] = now
         return await self._put(change.path, now, None)
 
-    async def _is_back(self, change: FileChange, now: FileState) -> bool:
-        """Whether somebody brought a renamed file back to its old name, so that this one, which is `now`, is a copy: as it is, or, where nobody
-        changed this one, as it was before an agent changed it."""
-        there = await self.found(change.moved_from)
+    async def _is_back(self, change: FileChange) -> bool:
+        """Whether a renamed file is under its old name, too: as it is now, or, where nobody changed it since, as it was before an agent
+        changed it."""
+        now, there = await self.found(change.path), await self.found(change.moved_from)
+        if not isinstance(now, FileState):
+            return False
         decoded = decode(there.data) if isinstance(there, FileState) and not there.is_link else None
         if there == now or now != change.after or not isinstance(decoded, Decoded):
             return there == now
