@@ -489,6 +489,44 @@ def test_the_agent_changes_what_the_user_brought_back(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, script, after=after)
 
 
+def test_the_user_goes_on_with_what_they_brought_back(tmp_path: Path) -> None:
+    """It was noticed that the file is back; right after the agent's change of it the user makes one."""
+    (tmp_path / "a.txt").write_text(BASE)
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        turn.says("execute", call=f"c{len(turns)}")
+        tick()
+        if len(turns) == 1:
+            (tmp_path / "a.txt").unlink()
+            turn.says("execute", call="c1", status="completed")
+            return
+        turn.says("execute", call="c2", status="completed")
+        (tmp_path / "a.txt").write_text(BASE)
+        tick()
+        await asyncio.sleep(HEARD)
+        turn.says("execute", call="c3")
+        await asyncio.sleep(1)
+        tick()
+        turn.puts("a.txt", CHANGED)
+        tick()
+        turn.says("execute", call="c3", status="completed")
+        tick()
+        turn.puts("a.txt", CHANGED.replace("two", "mine"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        known = [row for row in rows(bench) if "file" not in row and not row.get("unknown")]
+        assert [(row["oldText"].strip(), row["newText"].strip()) for row in known] == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == MINE
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 def test_the_agent_writes_right_after_the_users_save(tmp_path: Path) -> None:
     """Nobody has seen the bytes of the save when the file says something else."""
 

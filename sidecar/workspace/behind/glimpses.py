@@ -79,9 +79,10 @@ class Glimpses:
             )
 
     def _brought_back(self) -> Iterator[tuple[str, Stat]]:
-        """Files that agents removed or moved, and that are there again: an agent may change them next."""
+        """Files that agents removed or moved, and that are there again: an agent may change them next. Where that was noticed before, its row is no
+        longer under review."""
         gone = (change.path if change.after is None else change.moved_from for change in self._files)
-        for path in islice(dict.fromkeys(path for path in gone if path), MAX_AT_ONCE):
+        for path in islice(dict.fromkeys([*self._back, *filter(None, gone)]), MAX_AT_ONCE):
             stat = self._state.storage.stat(path)
             if stat is not None and self._back.get(path) != stat:
                 self._back[path] = stat
