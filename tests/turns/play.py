@@ -11,7 +11,6 @@ import asyncio
 import os
 import shutil
 import tempfile
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,13 +24,12 @@ from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
+from tests.support.file_time import tick
 from tests.support.repositories import commit, submodule
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
 from tests.turns.world import USERS, World
 
 LINES = 9
-TICK = 0.009
-"""Real seconds after which files have a later time."""
 HEARD = 0.15
 """Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
 
@@ -81,10 +79,6 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
             say("".join(traceback.format_exception(error)))
             report.problems.append("".join(traceback.format_exception_only(error)).strip())
     return report
-
-
-def tick() -> None:
-    time.sleep(TICK)
 
 
 class _Turn:

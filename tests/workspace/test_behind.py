@@ -5,7 +5,6 @@ Over the fake editor, in virtual time: the scripted agent announces tool calls a
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import EDITORS, HELIX, VSCODE, WELL_BEHAVED, Habits
 from tests.support.editor_time import run
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
 
 TAKES_EDITS = {name: habits for name, habits in EDITORS.items() if not habits.refuses}
@@ -111,11 +111,6 @@ def play(
         return fake
 
     return run(main())
-
-
-def tick() -> None:
-    """The times of files advance: what is done after this is later for them."""
-    time.sleep(0.012)
 
 
 def listed(bench: Bench) -> list[tuple[str, str, str]]:

@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, play, tick
+from tests.workspace.test_behind import BASE, CHANGED, Turn, opened, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import apart, reject_all, rows
 

@@ -13,8 +13,9 @@ from sidecar.workspace.behind import disk_watch
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import Turn, play, tick
+from tests.workspace.test_behind import Turn, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import rows
 

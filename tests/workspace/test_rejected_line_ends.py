@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import Turn, play, tick
+from tests.workspace.test_behind import Turn, play
 from tests.workspace.test_whose import reject_all, rows
 
 LF, CRLF, MIXED, NO_END = (

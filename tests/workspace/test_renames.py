@@ -12,8 +12,9 @@ from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal, QuietEditor, a_workspace
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play, tick
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play
 from tests.workspace.test_found_files import files
 from tests.workspace.test_whose import reject_all, rows, runs, short
 

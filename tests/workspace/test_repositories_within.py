@@ -15,9 +15,10 @@ from sidecar.workspace.behind import tree_starts
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.repositories import commit, git, submodule, with_git
 from tests.support.workspaces import Bench
-from tests.workspace.test_behind import Turn, listed, play, tick
+from tests.workspace.test_behind import Turn, listed, play
 from tests.workspace.test_found_files import files, rows_of_files, taken
 
 pytestmark = with_git

@@ -12,8 +12,9 @@ import pytest
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play, tick
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, play
 
 ALL = Selector(everything=True)
 

@@ -15,8 +15,9 @@ from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.state.documents import Tracked
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import NEOVIM, VSCODE, Habits
+from tests.support.file_time import tick
 from tests.support.workspaces import Bench, MemoryJournal
-from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play, tick
+from tests.workspace.test_behind import BASE, CHANGED, Turn, listed, opened, play
 from tests.workspace.test_whose import apart, reject_all, rows, runs, short
 
 MINE = BASE.replace("two", "mine")
