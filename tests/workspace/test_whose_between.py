@@ -528,6 +528,42 @@ def test_the_user_goes_on_with_what_they_brought_back(tmp_path: Path) -> None:
     play(tmp_path, VSCODE, script, after=after)
 
 
+def test_the_agent_changes_the_mode_of_what_the_user_brought_back(tmp_path: Path) -> None:
+    """There was no file when the turn began: the mode is measured from what the user brought back."""
+    (tmp_path / "a.txt").write_text(BASE)
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        call = f"c{len(turns)}"
+        if len(turns) == 2:
+            await runs(turn, "other.txt", "", call="c0")
+            (tmp_path / "a.txt").write_text(BASE)
+            (tmp_path / "a.txt").chmod(0o640)
+            tick()
+            await asyncio.sleep(HEARD)
+        turn.says("execute", call=call)
+        tick()
+        if len(turns) == 1:
+            (tmp_path / "a.txt").unlink()
+        else:
+            (tmp_path / "a.txt").chmod(0o600)
+        tick()
+        turn.says("execute", call=call, status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        modes = [row["file"] for row in rows(bench) if "file" in row and row["file"]["kind"] == "mode"]
+        assert modes == [{"kind": "mode", "oldMode": "640", "newMode": "600"}]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+        assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+
+    play(tmp_path, VSCODE, script, after=after)
+
+
 def test_the_agent_writes_right_after_the_users_save(tmp_path: Path) -> None:
     """Nobody has seen the bytes of the save when the file says something else."""
 

@@ -220,7 +220,7 @@ class Behind:
         if later:
             self._passing[uri] = disk, later
         for seen in self._glimpses.pop(path, until):
-            decoded = None if seen.data is None else decode(seen.data)
+            decoded = decode(seen.data) if isinstance(seen.data, bytes) else None
             old = since is not None and (seen.stat == since or seen.at < changed_at(since))
             if isinstance(decoded, Decoded) and not old and decoded.text.strip("\r\n"):
                 text = normal(decoded.text)

@@ -30,7 +30,7 @@ class Glimpse:
     stat: Stat | None
     """None: there was none."""
     mode: int | None
-    data: bytes | None
+    data: bytes | Refusal | None
     at: int
     """When it had become so; see acts.py."""
 

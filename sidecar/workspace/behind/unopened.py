@@ -19,7 +19,7 @@ from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Named
 from sidecar.workspace.behind.file_reviews import FileReviews
-from sidecar.workspace.behind.glimpses import Glimpses, gone_at
+from sidecar.workspace.behind.glimpses import Glimpse, Glimpses, gone_at
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
 from sidecar.workspace.behind.renames import Renames
@@ -131,15 +131,13 @@ class Unopened:
             for seen in self._glimpses.pop(path):
                 if self._accounts.has_newer(uri, seen.at):
                     continue
-                await self._look(
-                    session, uri, path, None, row, seen.stat, seen.mode, seen.data, at=seen.at, last=False
-                )
+                await self._look(session, uri, path, None, row, seen, last=False)
             if not last and self._state.storage.stat(path) != stat:
                 if named is not None:
                     named.stat = stat
                 return ""  # it is another one by now, which the next look sees
             at = gone_at(path) if stat is None else changed_at(stat)
-            return await self._look(session, uri, path, named, row, stat, mode, data, at=at, last=last)
+            return await self._look(session, uri, path, named, row, Glimpse(stat, mode, data, at), last=last)
 
     async def _look(
         self,
@@ -148,13 +146,11 @@ class Unopened:
         path: str,
         named: Named | None,
         row: Changed | None,
-        stat: Stat | None,
-        mode: int | None,
-        data: bytes | Refusal | None,
+        seen: Glimpse,
         *,
-        at: int,
         last: bool,
     ) -> str:
+        data = seen.data
         then = await self._known.last(session, uri, path, named, row)
         if then is None:
             return ""
@@ -165,15 +161,15 @@ class Unopened:
         if is_text and not last and self._is_being_filled(uri, then.text, now):
             return ""
         if named is not None:
-            named.stat = stat
+            named.stat = seen.stat
         why = then.why or (data.message if isinstance(data, Refusal) else "")
         if why:
-            return self._lost(session, uri, path, named, found, why, gone=stat is None)
+            return self._lost(session, uri, path, named, found, why, gone=seen.stat is None)
         if not is_text or found is None or now is None or then.text is None:
-            return await self._look_at_bytes(session, uri, path, then, data, decoded, mode, at)
+            return await self._look_at_bytes(session, uri, path, then, decoded, seen)
         if now == then.text or (not then.exact and normal(now) == normal(then.text)):
             return ""
-        await self._note(session, uri, path, then, found, at)
+        await self._note(session, uri, path, then, found, seen)
         return ""
 
     def _lost(
@@ -201,20 +197,19 @@ class Unopened:
         uri: DocumentUri,
         path: str,
         then: Then,
-        data: bytes | Refusal | None,
         decoded: Decoded | Refusal | None,
-        mode: int | None,
-        at: int,
+        seen: Glimpse,
     ) -> str:
         """A file that came or went, or is or was not text."""
+        data, at = seen.data, seen.at
         assert not isinstance(data, Refusal), "looked at before"
         is_new = (
             then.text is None and then.state is None and isinstance(decoded, Decoded) and bool(decoded.text)
         )
         if is_new and isinstance(decoded, Decoded) and not self._files.holds_bytes(path):
-            await self._note(session, uri, path, then, decoded, at)
+            await self._note(session, uri, path, then, decoded, seen)
             return ""
-        state = None if data is None else FileState(data, mode or 0o644)
+        state = None if data is None else FileState(data, seen.mode or 0o644)
         before = then.state
         if before is None and then.text is not None:
             encoded = self._state.storage.encode(then.text, then.like, path)
@@ -250,10 +245,10 @@ class Unopened:
         return ""
 
     async def _note(
-        self, session: Session, uri: DocumentUri, path: str, then: Then, found: Decoded, at: int
+        self, session: Session, uri: DocumentUri, path: str, then: Then, found: Decoded, seen: Glimpse
     ) -> None:
         """A text is another one now."""
-        now = found.text
+        now, at = found.text, seen.at
         before, compared = None if then.text is None else normal(then.text), normal(now)
         line_ends = before == compared  # it is a change of all of it
         if line_ends:
@@ -266,6 +261,8 @@ class Unopened:
         gone = self._files.came(path)
         if not parts:
             self._is_nobodys(uri, now)
+            if then.text is None:
+                await self._was_brought_back(path, seen)
             return
         raw = then.text if then.exact or then.text is None else raw_before(then.text, now)
         for part in parts:
@@ -290,6 +287,14 @@ class Unopened:
             )
             return
         self._recorder.disk_edit(part.session, uri, author, before or "", changes_of(before or "", after))
+
+    async def _was_brought_back(self, path: str, seen: Glimpse) -> None:
+        """A file is the user's that was not there when the turn began: what agents do to it, to its mode, too, begins with what it is now."""
+        if not isinstance(seen.data, bytes) or seen.stat is None or seen.mode is None:
+            return
+        for session in list(self._state.sessions):
+            if session.roots.match(path):
+                await self._starts.saved(session, path, seen.data, seen.stat, seen.mode)
 
     def _is_nobodys(self, uri: DocumentUri, now: str) -> None:
         """The file's text came from the user, or is as it was when the turn began: so is what was under review in it."""
