@@ -564,6 +564,34 @@ def test_the_agent_changes_the_mode_of_what_the_user_brought_back(tmp_path: Path
     play(tmp_path, VSCODE, script, after=after)
 
 
+@pytest.mark.parametrize("recording", [False, True], ids=["", "while an earlier change is recorded"])
+def test_the_user_opens_what_the_agent_wrote_and_closes_it_at_once(tmp_path: Path, recording: bool) -> None:
+    """Nobody has found out yet whose the text is that it was opened with."""
+    (tmp_path / "a.txt").write_text(BASE)
+    journal = Slow()
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        async def opens_and_closes() -> None:
+            await runs(turn, "a.txt", CHANGED, call="c2")
+            editor.opens("a.txt")
+            await asyncio.sleep(0.1 if recording else 0)
+            editor.closes("a.txt")
+
+        if recording:
+            journal.then = opens_and_closes
+            await runs(turn, "a.txt", BASE.replace("one", "ONE"))
+        else:
+            await opens_and_closes()
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, after=after, journal=journal)
+
+
 def test_the_agent_writes_right_after_the_users_save(tmp_path: Path) -> None:
     """Nobody has seen the bytes of the save when the file says something else."""
 

@@ -94,11 +94,20 @@ class Accounts:
             self._opening[uri].wrote.append(text)
         elif text is None:
             self.says(uri, None, exact=True)
-        elif self.open:
-            known = self._accounts.get(uri)
-            words = str(text)
-            if known is None or known.text is None or normal(known.text) != normal(words):
-                self.says(uri, words)
+        else:
+            self._says_else(uri, str(text), None)
+
+    def closed(self, uri: DocumentUri, text: str, at: int) -> None:
+        """A document was closed, of which the file was last found to say this, since `at`. Where it had only just been opened, nobody has found
+        out yet whose that is."""
+        if uri not in self._opening:
+            self._says_else(uri, text, at)
+
+    def _says_else(self, uri: DocumentUri, text: str, at: int | None) -> None:
+        """As `says`, unless that is known, perhaps more exactly."""
+        known = self._accounts.get(uri)
+        if known is None or known.text is None or normal(known.text) != normal(text):
+            self.says(uri, text, at=at)
 
     def renamed(self, old: DocumentUri, new: DocumentUri) -> None:
         """By the user, in the editor."""

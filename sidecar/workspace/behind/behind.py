@@ -344,9 +344,7 @@ class Behind:
     def closed(self, tracked: Tracked) -> None:
         """A document was closed: what its file says is what it was last found to say, until somebody writes it."""
         if tracked.saved is not None and tracked.stat is not None:
-            known = self.accounts.get(tracked.document.uri)
-            if known is None or known.text is None or normal(known.text) != tracked.saved:
-                self.accounts.says(tracked.document.uri, str(tracked.saved), at=changed_at(tracked.stat))
+            self.accounts.closed(tracked.document.uri, str(tracked.saved), changed_at(tracked.stat))
 
     def tell(self, level: Level, words: str) -> None:
         self._editor.show(level, words)
