@@ -72,6 +72,30 @@ def test_a_file_is_filled_while_a_save_is_waited_for(tmp_path: Path, wait: float
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+@pytest.mark.parametrize("types", [False, True], ids=["", "the user types"])
+def test_the_editor_has_taken_only_the_first_of_two_changes_of_a_line(tmp_path: Path, types: bool) -> None:
+    """What it has taken from the disk is not the user's, and no conflict with the second change."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0)
+        await runs(turn, "a.txt", CHANGED.replace("FOUR", "FIVE"), call="c2")
+        if types:
+            editor.replaces("a.txt", "one", "mine")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()
+        await asyncio.sleep(3)
+        assert short(listed(bench)) == [("four", "FIVE")]
+        assert bench.workspace.conflicts.rows() == []
+        await reject_all(bench)
+        assert editor.text("a.txt") == (BASE.replace("one", "mine") if types else BASE)
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 def test_an_open_file_is_removed_before_its_last_change_is_noted(tmp_path: Path) -> None:
     """The editor has the change: the document, and what is in it for review, is as before the file was removed."""
 

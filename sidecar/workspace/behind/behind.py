@@ -29,7 +29,7 @@ from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.known_before import KnownBefore
-from sidecar.workspace.behind.legs import Leg, Seen, as_one, has, on_top, without
+from sidecar.workspace.behind.legs import Leg, Seen, as_one, has, on_top, taken_from, without
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
 from sidecar.workspace.behind.whose import Part, Whose
@@ -184,7 +184,8 @@ class Behind:
         legs = legs or [Leg(disk, at)]
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         now = Normal(raw)
-        if emptied or has(before, now.text, [disk, *(text for text, _ in passed)]):
+        has_taken = taken_from(before, now.text, (text for text, _ in passed))
+        if emptied or has_taken != before or has(before, now.text, [disk]):
             taken = self._before_it_was_taken(tracked, now, before)
             if taken is not None:
                 raw, hunks = taken
@@ -195,9 +196,11 @@ class Behind:
             legs = [as_one(legs)]
             changes = on_top(raw, before, legs)
         if not any(leg.is_somebodys for leg in legs):
-            return None if changes is None else Seen(legs, before, raw, hunks, changes, writes, saves)
+            return (
+                None if changes is None else Seen(legs, before, has_taken, raw, hunks, changes, writes, saves)
+            )
         begun = await self._entering.begin_legs(path, before, legs)
-        return None if begun is None else Seen(begun, before, raw, hunks, changes, writes, saves)
+        return None if begun is None else Seen(begun, before, has_taken, raw, hunks, changes, writes, saves)
 
     def _before_it_was_taken(
         self, tracked: Tracked, now: Normal, before: str
@@ -277,7 +280,9 @@ class Behind:
         reviewed = self._state.ledgers.get(tracked.document.uri)
         hunks = reviewed.ledger.hunks if reviewed is not None else ()
         leg = Leg(conflict.theirs, file_time(), Part(conflict.theirs, conflict.session), conflict.author)
-        return Seen([leg], conflict.base, before, hunks, [changes], tracked.agents_edits, tracked.saves)
+        return Seen(
+            [leg], conflict.base, conflict.base, before, hunks, [changes], tracked.agents_edits, tracked.saves
+        )
 
     async def settle(self, tracked: Tracked, seen: Seen, disk: str | None) -> None:
         """Mirror and disk were brought together, or not."""

@@ -4,7 +4,7 @@ in a mirror that has unsaved work besides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
@@ -50,6 +50,9 @@ class Seen:
     legs: Sequence[Leg]
     start: str
     """What the file said before it, compared form."""
+    taken: str
+    """What the editor has of the file by now, compared form: `start`, or what it has taken from there since. What differs from that in the mirror
+    is the user's."""
     before: str
     """The mirror before it, raw."""
     hunks: Sequence[Hunk]
@@ -74,6 +77,11 @@ def has(before: str, now: str, texts: Sequence[str]) -> bool:
     """Whether the mirror has one of the texts that the file said after `before` (all in the compared form), with what the user typed."""
     found = (merge(before, now, text) for text in texts)
     return any(not isinstance(merged, Conflict) and merged.changes.is_empty for merged in found)
+
+
+def taken_from(before: str, now: str, texts: Iterable[str]) -> str:
+    """The last of these texts that the mirror has; `before` when it has none of them."""
+    return next((text for text in reversed(list(texts)) if has(before, now, [text])), before)
 
 
 def on_top(raw: str, before: str, legs: Sequence[Leg]) -> list[ChangeSet] | None:

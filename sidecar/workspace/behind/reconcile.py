@@ -263,6 +263,8 @@ class Reconciler:
         start = base
         if emptied:
             base = tracked.text()  # the editor had taken that from the disk
+        elif seen is not None:
+            base = seen.taken
         try:
             if explained is not None and explained[1] == "typed since" and on_disk.text is not None:
                 # The editor has taken it from there, and was typed in since
