@@ -172,7 +172,7 @@ class Workspace:
     def _edited(self, tracked: Tracked, was_clean: bool) -> None:
         """The edit may be what the editor has taken from the disk."""
         newer = self._reconciler.edited_now(tracked, was_clean=was_clean)
-        if was_clean or newer is not None:
+        if was_clean or newer is not None or tracked.apart:
             self._tasks.start_soon(self._reconciler.edited, tracked, newer)
 
     def apply(self, modification: Modification) -> None:
@@ -182,8 +182,8 @@ class Workspace:
         if note:
             log.warning("%s: %s", modification.uri, note)
         if closing is not None:
+            self._behind.closed(closing, self.conflicts.on_disk(closing))
             self.conflicts.ended(closing, "closed")
-            self._behind.closed(closing)
         if tracked is None:
             return
         text = tracked.document.snapshot()

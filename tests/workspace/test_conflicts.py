@@ -144,6 +144,40 @@ def test_ends_without_a_decision(tmp_path: Path, step: Step, outcome: str) -> No
 
 
 @every_editor
+@pytest.mark.parametrize("how", ["reloads", "types it"])
+def test_what_the_user_takes_from_the_disk_is_under_review(tmp_path: Path, habits: Habits, how: str) -> None:
+    """As if the user had chosen the agent's side, though nobody has asked for the conflicts."""
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = told(bench)
+        if how == "reloads":
+            editor.model.reload(editor.uri("a.txt"))
+        else:
+            editor.replaces("a.txt", editor.text("a.txt"), THEIRS)
+        await asyncio.sleep(3)
+        assert [r["outcome"] for r in rows] in (["gone"], ["closed"])
+        assert editor.text("a.txt") == THEIRS
+        assert "theirs" in {new.strip() for _, _, new in listed(bench)}
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE
+
+    play(tmp_path, habits, puts_theirs, before=opened_and_typed, after=after)
+
+
+def test_what_is_on_the_disk_of_a_closed_document_is_under_review(tmp_path: Path) -> None:
+    """The user closed it without saving."""
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.closes("a.txt")
+        await asyncio.sleep(3)
+        assert "theirs" in {new.strip() for _, _, new in listed(bench)}
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, puts_theirs, before=opened_and_typed, after=after)
+
+
+@every_editor
 def test_what_the_user_undoes_is_no_conflict_any_more(tmp_path: Path, habits: Habits) -> None:
     """The agent's text comes into the buffer then, under review, as if there never had been one."""
 

@@ -29,7 +29,17 @@ from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.glimpses import Glimpses
 from sidecar.workspace.behind.known_before import KnownBefore
-from sidecar.workspace.behind.legs import Leg, Seen, as_one, has, on_top, taken_from, without
+from sidecar.workspace.behind.legs import (
+    Leg,
+    Seen,
+    as_one,
+    changes_of,
+    has,
+    on_top,
+    raw_before,
+    taken_from,
+    without,
+)
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.unopened import Unopened
 from sidecar.workspace.behind.whose import Part, Whose
@@ -346,8 +356,16 @@ class Behind:
                     await self._recorder.finish(leg.author, "done")
                 before = leg.after
 
-    def closed(self, tracked: Tracked) -> None:
-        """A document was closed: what its file says is what it was last found to say, until somebody writes it."""
+    def closed(self, tracked: Tracked, conflict: Open | None) -> None:
+        """A document was closed: what its file says is what it was last found to say, until somebody writes it. What was in `conflict` there with
+        unsaved changes, and is not being decided, is a change of the file like any other."""
+        if conflict is not None and conflict.author is not None and not conflict.on_its_way:
+            raw = str(tracked.document.snapshot())
+            before, after = raw_before(conflict.base, raw), raw_before(conflict.theirs, raw)
+            uri = tracked.document.uri
+            self._recorder.disk_edit(
+                conflict.session, uri, conflict.author, before, changes_of(before, after)
+            )
         if tracked.saved is not None and tracked.stat is not None:
             self.accounts.closed(tracked.document.uri, str(tracked.saved), changed_at(tracked.stat))
 

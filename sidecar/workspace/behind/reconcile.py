@@ -116,6 +116,9 @@ class Reconciler:
         path = to_path(tracked.document.uri)
         if path is None or tracked.saved is None:
             return
+        if tracked.apart and tracked.is_clean():  # the user took the disk's side, with the editor's own means
+            self._conflicts.rows(tracked.document.uri)
+            return
         if newer is None and self._storage.stat(path) != tracked.stat:
             newer = await self._files.peek(tracked, path)
             if newer is not None:
