@@ -694,7 +694,8 @@ def test_a_reload_that_opens_the_document_again_is_counted_once(tmp_path: Path, 
     play(tmp_path, habits, script, before=opened, after=after, journal=Slow())
 
 
-def test_what_the_user_brought_back_is_removed_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("also", [False, True], ids=["", "the user makes another file right after"])
+def test_what_the_user_brought_back_is_removed_again(tmp_path: Path, also: bool) -> None:
     """There was no file when the second turn began; that it is gone at its end is the agent's all the same."""
     (tmp_path / "a.txt").write_text(BASE)
     turns: list[str] = []
@@ -717,6 +718,8 @@ def test_what_the_user_brought_back_is_removed_again(tmp_path: Path) -> None:
         tick()
         await asyncio.sleep(HEARD)
         await removes(turn, "c3")
+        if also:
+            (tmp_path / "mine.txt").write_text("mine\n")
 
     async def after(bench: Bench, editor: FakeEditor) -> None:
         await asyncio.sleep(15)

@@ -45,8 +45,8 @@ class Glimpses:
         self._files = files
         self._glimpses: dict[str, list[Glimpse]] = {}
         """By path: since the file was looked at last."""
-        self._back: dict[str, Stat] = {}
-        """Of files that somebody brought back: what they were when they were found so."""
+        self._back: dict[str, Stat | None] = {}
+        """Of files that somebody brought back: what they were when they were looked at last; None: gone again."""
         self._first: dict[str, int] = {}
         """When links and the modes of files were found changed first."""
         self._looking = Looking(state.storage.read_now)
@@ -78,13 +78,13 @@ class Glimpses:
                 session, from_path(path), Named(path, "", None, None, why="", quiet=True, at=at)
             )
 
-    def _brought_back(self) -> Iterator[tuple[str, Stat]]:
-        """Files that agents removed or moved, and that are there again: an agent may change them next. Where that was noticed before, its row is no
-        longer under review."""
+    def _brought_back(self) -> Iterator[tuple[str, Stat | None]]:
+        """Files that agents removed or moved, and that are there again: an agent may change or remove them next. Where that was noticed before,
+        its row is no longer under review."""
         gone = (change.path if change.after is None else change.moved_from for change in self._files)
         for path in islice(dict.fromkeys([*self._back, *filter(None, gone)]), MAX_AT_ONCE):
             stat = self._state.storage.stat(path)
-            if stat is not None and self._back.get(path) != stat:
+            if self._back.get(path) != stat:
                 self._back[path] = stat
                 yield path, stat
 
