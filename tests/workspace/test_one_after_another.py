@@ -96,6 +96,32 @@ def test_the_editor_has_taken_only_the_first_of_two_changes_of_a_line(tmp_path: 
     play(tmp_path, VSCODE, script, before=opened, after=after)
 
 
+def test_the_user_types_over_their_own_line_once_the_editor_has_the_agents(tmp_path: Path) -> None:
+    """Their save before was overwritten by the agent's change before anybody saw its bytes."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        editor.replaces("a.txt", "two", "mine")
+        assert editor.saves("a.txt")
+        tick()
+        turn.puts("a.txt", CHANGED.replace("two", "mine"))
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(0.2)
+        editor.model.reload(editor.uri("a.txt"))
+        await asyncio.sleep(0.15)
+        editor.replaces("a.txt", "mine", "mine too")
+        assert editor.saves("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(3)
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert editor.text("a.txt") == BASE.replace("two", "mine too")
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, journal=Slow())
+
+
 def test_an_open_file_is_removed_before_its_last_change_is_noted(tmp_path: Path) -> None:
     """The editor has the change: the document, and what is in it for review, is as before the file was removed."""
 

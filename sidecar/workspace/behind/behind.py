@@ -194,12 +194,19 @@ class Behind:
         legs = legs or [Leg(disk, at)]
         raw, writes = str(tracked.document.snapshot()), tracked.agents_edits
         now = Normal(raw)
-        has_taken = taken_from(before, now.text, (text for text, _ in passed))
-        if emptied or has_taken != before or has(before, now.text, [disk]):
+        has_disk = has(before, now.text, [disk])
+        unended = self._editor.capabilities.keeps_lines
+        if (
+            has_disk or tracked.history.explains(disk, unended=unended) is not None
+        ):  # perhaps typed over since
+            has_taken = disk
+        else:
+            has_taken = taken_from(before, now.text, (text for text, _ in passed))
+        if emptied or has_taken != before:
             taken = self._before_it_was_taken(tracked, now, before)
             if taken is not None:
                 raw, hunks = taken
-            elif emptied or has(before, now.text, [disk]):
+            elif emptied or has_disk:
                 return None  # it came through the editor as well, or in line ends that nobody knows any more
         changes = on_top(raw, before, legs)
         if changes is None:
@@ -271,8 +278,11 @@ class Behind:
                 texts.pop()
             if not texts:
                 return
-            self._passing[uri] = before, texts[:-1]
-            seen = await self.seen(tracked, path, before, *texts[-1])
+            text, at = texts[-1]
+            save = tracked.history.saved_before(text)
+            under = [] if save is None else [(save, at - 1)]  # nobody may have seen its bytes
+            self._passing[uri] = before, [*texts[:-1], *under]
+            seen = await self.seen(tracked, path, before, text, at)
             if seen is None:
                 return
             taken = seen.changes if await tracked.rest(SETTLE_SECONDS) and not tracked.closed else None

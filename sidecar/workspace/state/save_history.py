@@ -156,6 +156,13 @@ class SaveHistory:
         texts = [] if told is None else self._saveable(told)
         return _closest(texts, disk) if texts else None
 
+    def saved_before(self, disk: str) -> str | None:
+        """What somebody wrote `disk` over, which the document said then, too: the text before, closest to it, that the user may have saved; both in
+        the compared form. None: it said nothing before."""
+        number = self._past.find(disk)
+        texts = [] if number is None else self._saveable(number - 1)
+        return _closest(texts, disk) if texts else None
+
     def _saveable(self, told: int) -> list[str]:
         """What a save may have saved that was told after the text with that number, the newest first."""
         return [normal(str(text)) for text in reversed(self._past.texts(told - MAX_BASES + 1, told))]
