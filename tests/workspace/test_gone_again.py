@@ -266,3 +266,28 @@ def test_a_mode_is_the_agents_whoever_saves_the_file_since(tmp_path: Path, ends:
         (tmp_path / "a.txt").chmod(0o644)
 
     play(tmp_path, VSCODE, script, before=before, after=after)
+
+
+def test_a_link_that_is_removed_made_and_removed_again(tmp_path: Path) -> None:
+    """What it leads to in between is not what was there."""
+    (tmp_path / "a.txt").write_text(BASE)
+    (tmp_path / "link").symlink_to("nowhere")
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        if len(turns) == 1:
+            await acts(lambda folder: (folder / "link").unlink())(turn)
+            return
+        await acts(lambda folder: (folder / "link").symlink_to("a.txt"))(turn)
+        await acts(lambda folder: (folder / "link").unlink())(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        assert [row["file"]["kind"] for row in rows(bench)] == ["deleted"]
+        await reject_all(bench)
+        assert (tmp_path / "link").readlink() == Path("nowhere")
+
+    play(tmp_path, VSCODE, script, after=after)

@@ -64,8 +64,8 @@ class Glimpses:
                 if isinstance(place, Refusal):
                     continue
                 with place:
-                    if isinstance(place.on_disk, Missing):
-                        continue
+                    if isinstance(place.on_disk, Missing) or place.path != path:
+                        continue  # or it is a link now, whatever that leads to
                     stat, mode = place.on_disk.stat, place.on_disk.mode
                     data = self._looking.bytes_of(place.on_disk)
                 if data is None or isinstance(data, Refusal):
