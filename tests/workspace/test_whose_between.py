@@ -592,6 +592,28 @@ def test_the_user_opens_what_the_agent_wrote_and_closes_it_at_once(tmp_path: Pat
     play(tmp_path, VSCODE, script, after=after, journal=journal)
 
 
+def test_the_user_closes_what_the_editor_has_just_taken_from_the_disk(tmp_path: Path) -> None:
+    """The agent changes its own line again, the editor takes that from the disk, and the user closes the file before anybody looks."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "a.txt", CHANGED)
+        await asyncio.sleep(3)
+        editor.looks_at_disk()
+        await asyncio.sleep(3)
+        assert short(listed(turn.bench)) == [("four", "FOUR")]
+        await runs(turn, "a.txt", CHANGED.replace("FOUR", "FIVE"), call="c2")
+        editor.model.reload(editor.uri("a.txt"))
+        editor.closes("a.txt")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        assert short(listed(bench)) == [("four", "FIVE")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == BASE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
 def test_the_agent_writes_right_after_the_users_save(tmp_path: Path) -> None:
     """Nobody has seen the bytes of the save when the file says something else."""
 

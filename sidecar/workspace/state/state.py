@@ -173,7 +173,8 @@ class State:
         if tracked is not None and reviewed is not None:
             # What came while an edit of ours is on its way is told to the ledger when that is settled.
             reviewed.closed(tracked.settled_text())
-            if not reviewed.ledger.hunks:
+            # Where the editor had taken something from the disk that nobody has looked at yet, what was under review before is still needed
+            if not reviewed.ledger.hunks and tracked.is_clean():
                 self.ledgers.forget(uri)
 
     def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
