@@ -286,6 +286,8 @@ export const sessionUpdate = new NotificationType<{
   update: Record<string, unknown>;
   replay?: boolean;
 }>("sidecar/sessionUpdate");
+/** Announced by `sessionUpdates`: the sidecar's own words, a line in the conversation. */
+export const notice = new NotificationType<{ sessionId: string; message: string }>("sidecar/notice");
 /** Announced by `sessionUpdates`: new output of an agent's command. */
 export const terminalOutput = new NotificationType<{ sessionId: string; terminalId: string; output: string }>(
   "sidecar/terminalOutput",

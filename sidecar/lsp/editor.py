@@ -142,6 +142,13 @@ class LspEditor:
     def show(self, level: Level, message: str) -> None:
         self._message("window/showMessage", level, message)
 
+    def notice(self, session_id: str, message: str) -> None:
+        if not self._capabilities.session_updates:
+            self.show("info", message)
+            return
+        self._updates.flush()  # what the agent said before is above it
+        self._wire.notify(ext.NOTICE, {"sessionId": session_id, "message": message})
+
     def log(self, level: Level, message: str) -> None:
         self._message("window/logMessage", level, message)
 

@@ -313,6 +313,8 @@ class ResolveConflict(Arguments, frozen=True, rename="camel"):
 SESSION_UPDATE: Final = "sidecar/sessionUpdate"
 """Notification, `client.sessionUpdates`: `{sessionId, update, replay?}`, the update in ACP's shape; `replay: true` is history
 [window/logMessage, history nowhere]."""
+NOTICE: Final = "sidecar/notice"
+"""Notification, `client.sessionUpdates`: `{sessionId, message}`, the sidecar's own words in a conversation [window/showMessage]."""
 TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"

@@ -102,6 +102,8 @@ class FakeEditor:
         self.sent: list[tuple[str, DocumentEdit]] = []
         """The label and edit of every applyEdit."""
         self.shown: list[tuple[Level, str]] = []
+        self.notices: list[tuple[str, str]] = []
+        """The session and the words of each line in a conversation."""
         self.typing: Callable[[], object] | None = None
         """Called once, while the participants of the next save are working."""
         self.logged: list[tuple[Level, str]] = []
@@ -309,6 +311,9 @@ class FakeEditor:
 
     def show(self, level: Level, message: str) -> None:
         self.shown.append((level, message))
+
+    def notice(self, session_id: str, message: str) -> None:
+        self.notices.append((session_id, message))
 
     def log(self, level: Level, message: str) -> None:
         self.logged.append((level, message))

@@ -76,6 +76,8 @@ class QuietEditor:
     def show(self, level: str, message: str) -> None:
         self.shown.append((level, message))
 
+    def notice(self, session_id: str, message: str) -> None: ...
+
     def log(self, level: str, message: str) -> None: ...
 
     def session_update(self, session_id: str, update: Mapping[str, object]) -> None:

@@ -72,17 +72,20 @@ async def dirty(bench: Bench, editor: FakeEditor) -> None:
 def test_unsaved_text_goes_along_and_secrets_do_not(tmp_path: Path) -> None:
     sent, editor = prompt(tmp_path, dirty)
     assert sent == ["a.txt: typed disk\n"]
-    assert editor.shown == [("info", "Your unsaved text of a.txt was sent with the prompt.")]
+    assert [words for _, words in editor.notices] == ["Your unsaved text of a.txt was sent with the prompt."]
+    assert editor.shown == []
 
 
 def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -> None:
     agents = Listening(embedded=True)
+    session_ids: list[str] = []
 
     async def main() -> FakeEditor:
         fake = FakeEditor(VSCODE, tmp_path)
         async with a_workspace(tmp_path, fake, agents) as bench:
             fake.attach(bench.workspace.apply)
             await dirty(bench, fake)
+            session_ids.append(bench.session)
             for typed in ("", "", "b.txt"):
                 if typed:
                     fake.types(typed, "typed ", at=0)
@@ -91,11 +94,11 @@ def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -
 
     editor = run(main())
     assert [len(heard) for heard in agents.heard] == [2, 2, 3]
-    assert [words for _, words in editor.shown] == [
-        "Your unsaved text of a.txt was sent with the prompt.",
-        "Your unsaved text of a.txt, b.txt was sent with the prompt.",
+    assert editor.notices == [
+        (session_ids[0], "Your unsaved text of a.txt was sent with the prompt."),
+        (session_ids[0], "Your unsaved text of a.txt, b.txt was sent with the prompt."),
     ]
-    assert [words for _, words in editor.logged if "was sent with" in words] == [editor.shown[0][1]]
+    assert [words for _, words in editor.logged if "was sent with" in words] == [editor.notices[0][1]]
 
 
 @pytest.mark.parametrize(("policy", "embedded"), [("nothing", True), ("embed", False)])

@@ -357,6 +357,21 @@ test("sessions: the words of a prompt that was sent by a command stand above its
   assert.equal(live.state, "idle");
 });
 
+test("sessions: the sidecar's own words stand below the prompt that they are about", async () => {
+  const { fake, sessions, live, heard } = await started();
+  const sending = sessions.send(live, "go", []);
+  sessions.noticed("s1", "Your unsaved text of a.txt was sent with the prompt.");
+  await sending;
+  assert.deepEqual(kinds(live), ["user", "notice"]);
+  const { level, text } = live.conversation.entries[1] as Extract<Entry, { kind: "notice" }>;
+  assert.deepEqual([level, text], ["info", "Your unsaved text of a.txt was sent with the prompt."]);
+  fake.record = { ...prompted(1, "from elsewhere"), sessionId: "s2" };
+  sessions.noticed("s2", "Of a conversation that the panel has not opened.");
+  await settled();
+  assert.deepEqual(heard.adopted, ["s2"]);
+  assert.deepEqual(kinds(sessions.all.get("s2")!), ["user", "notice"]);
+});
+
 test("sessions: what an agent says after its turn is no turn", async () => {
   const { fake, sessions, live } = await started();
   await sessions.send(live, "go", []);

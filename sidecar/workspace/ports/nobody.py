@@ -64,6 +64,9 @@ class NoEditor:
     def show(self, level: Level, message: str) -> None:
         self._tell(message)
 
+    def notice(self, session_id: str, message: str) -> None:
+        self._tell(message)
+
     def log(self, level: Level, message: str) -> None: ...
     def session_update(self, session_id: str, update: Json) -> None: ...
     def session_history(self, session_id: str, update: Json) -> None: ...

@@ -185,7 +185,7 @@ class Prompting:
         if left_out:
             self._editor.show("warning", " ".join(words))
         elif news:
-            self._editor.show("info", " ".join(words))
+            self._editor.notice(session.id, " ".join(words))
         elif words:  # told before: a message at every prompt would annoy
             self._editor.log("info", " ".join(words))
         return sent

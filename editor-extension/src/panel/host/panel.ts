@@ -91,6 +91,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.output,
       this.tour,
       client.onNotification(lsp.sessionUpdate, ({ sessionId, update, replay }) => this.sessions.updated(sessionId, update, replay === true)),
+      client.onNotification(lsp.notice, (one) => this.sessions.noticed(one.sessionId, one.message)),
       client.onNotification(lsp.terminalOutput, (one) => this.sessions.output(one.sessionId, one.terminalId, one.output)),
       client.onNotification(lsp.turnEnded, (end) => {
         this.sessions.ended(end);

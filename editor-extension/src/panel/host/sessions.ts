@@ -382,6 +382,12 @@ export class Sessions {
     this.editor.changed(live);
   }
 
+  noticed(sessionId: string, words: string): void {
+    const live = this.find(sessionId);
+    live.conversation.notice("info", words);
+    this.editor.changed(live);
+  }
+
   output(sessionId: string, terminalId: string, output: string): void {
     const live = this.all.get(sessionId);
     if (!live) return;
