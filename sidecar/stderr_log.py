@@ -44,14 +44,14 @@ class StderrHandler(logging.Handler):
         if len(line) > LINE_AT_MOST:
             line = line[: LINE_AT_MOST // 2] + b" [...] " + line[-LINE_AT_MOST // 2 :]
         with self._changed:
+            told = b"(%d lines were left out here: nobody read stderr)\n" % self._left_out
+            line = b"%b%b\n" % (told if self._left_out else b"", line)
             if self._size + len(line) > WAITING_AT_MOST:
                 self._left_out += 1
                 return
-            if self._left_out:
-                line = b"(%d lines were left out here: nobody read stderr)\n%b" % (self._left_out, line)
-                self._left_out = 0
-            self._waiting.append(line + b"\n")
-            self._size += len(line) + 1
+            self._left_out = 0
+            self._waiting.append(line)
+            self._size += len(line)
             if self._thread is None:  # not before it is needed: a start without a word costs nothing
                 self._thread = threading.Thread(target=self._run, name="stderr", daemon=True)
                 self._thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from sidecar.stderr_log import LINE_AT_MOST, WAITING_AT_MOST, StderrHandler
 from tests.support.raw_lsp import as_process, framed
+from tests.support.waiting import eventually
 
 
 def record(text: str, *arguments: object) -> logging.LogRecord:
@@ -40,6 +42,28 @@ def test_nobody_reads() -> None:
     assert handler.flush_within(5.0)
     os.close(its_end)
     os.close(output)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_what_waits_is_within_the_bound_to_the_byte(room: int) -> None:
+    output, its_end = os.pipe()
+    os.set_blocking(its_end, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(its_end, b"." * 4096)
+    os.set_blocking(its_end, True)
+    handler = StderrHandler(its_end)
+    handler.emit(record("being written"))
+    eventually(lambda: handler._busy, "the pipe is full")
+    while handler._size + LINE_AT_MOST < WAITING_AT_MOST:
+        handler.emit(record("x" * (LINE_AT_MOST - 1)))
+    before = handler._size
+    handler.emit(record("y" * (WAITING_AT_MOST - before - room)))  # and a line end
+    assert handler._size == (before if room == 0 else WAITING_AT_MOST - room + 1)
+    os.close(output)
+    assert handler.flush_within(5.0)
+    os.close(its_end)
 
 
 @pytest.mark.timeout(20)

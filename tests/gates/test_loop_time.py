@@ -1,7 +1,7 @@
 """loop_time: what one message of an agent's costs the event loop, by its worst content.
 
-Measured as the processor time of the sidecar's main thread, from /proc: other work on the machine does not count. The gauntlet asserts the
-bound; `make test` only that nothing is far beyond it.
+Measured as the processor time of the sidecar's main thread, from /proc. The gauntlet asserts the bound; `make test` only that nothing is far
+beyond it (tests/gates/loop_bound.py).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.gates.loop_bound import bound, least
 from tests.gates.product import Product, a_product
 from tests.gates.size import size
 
@@ -22,8 +24,6 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processor time is read from /proc"),
 ]
 TIMES = size(5, 20)
-MOST = size(100.0, 20.0)
-"""ms of the loop for one message that is read in one step."""
 KB, MB = 1024, 1024 * 1024
 AT_ONCE = MB
 """Bytes of the longest message that is read in one step."""
@@ -102,7 +102,8 @@ async def cost(
     return (loop_ms(product.pid) - before) / TIMES
 
 
-async def table(base: Path, planted: str | None = None) -> dict[str, float]:
+async def table(base: Path, planted: str | None = None, most: float = 0.0) -> dict[str, float]:
+    """ms of the loop for one message that is read in one step, by message. What is above `most` is measured again."""
     folder = base / "ws"
     (folder / "sub").mkdir(parents=True)
     (folder / "large.txt").write_text(("é" * 39 + "\r\n") * (FILE // 80))
@@ -113,17 +114,23 @@ async def table(base: Path, planted: str | None = None) -> dict[str, float]:
         session = await product.session("fake")
         await cost(product, session, None, base, 0)
         nothing = await cost(product, session, None, base, 1)
-        for number, (name, update) in enumerate(messages(str(folder)).items(), 2):
-            found[name] = await cost(product, session, update, base, number) - nothing
+        numbers = count(2)
+        for name, update in messages(str(folder)).items():
+
+            async def measured(update: dict[str, Any] = update) -> float:
+                return await cost(product, session, update, base, next(numbers)) - nothing
+
+            found[name] = await least(measured, most)
     return found
 
 
 async def test_no_message_takes_long(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    found = await table(tmp_path)
+    most = bound(ms=20.0, yardsticks=2.5)
+    found = await table(tmp_path, most=most)
     worst = max(found, key=found.__getitem__)
     record_property("messages", len(found) * TIMES)
     record_property("loop ms", round(found[worst], 1))
-    assert found[worst] < MOST, "\n".join(f"{ms:.1f} {name}" for name, ms in found.items())
+    assert found[worst] < most, "\n".join(f"{ms:.1f} {name}" for name, ms in found.items())
 
 
 async def test_the_gate_can_fail(tmp_path: Path) -> None:
