@@ -460,6 +460,22 @@ def test_a_conflict_with_the_disk_is_decided_and_can_be_saved(
     assert window.notifications() == [], "it is saved as any file"
 
 
+@pytest.mark.parametrize("how", ["revert", "close"])
+def test_the_agents_text_is_taken_without_us(window: Window, how: str) -> None:
+    """By *Revert File*, or by closing the file without saving: it is under review all the same."""
+    file, _ = conflict_with_the_disk(window)
+    window.command("notifications.clearAll")
+    if how == "revert":
+        window.command("workbench.action.files.revert")
+        window.until_text(file, CHANGED)
+    else:
+        window.command("workbench.action.revertAndCloseActiveEditor")
+    eventually(lambda: not window.command("sidecar.listConflicts", {}), "the conflict is over")
+    rows = eventually(lambda: window.changes(file), "what was taken is under review")
+    window.command("sidecar.reject", {"changeIds": [row["changeId"] for row in rows]})
+    window.until_disk(file, BASE)
+
+
 def test_the_agent_is_asked_about_a_conflict_with_the_disk(window: Window) -> None:
     file, mine = conflict_with_the_disk(window)
     window.answer("differs in lines that you changed", "Ask Agent Again")
