@@ -276,6 +276,21 @@ def test_a_recorded_conversation_is_read_only_with_a_way_on(panel: Panel) -> Non
     assert panel.got("continueSession")[0]["sessionId"] == "s"
 
 
+def test_the_start_page_says_what_is_known_of_agents(panel: Panel) -> None:
+    def says(words: str) -> None:
+        expect(panel.page.get_by_role("heading", level=2)).to_have_text(words)
+
+    demo = {"id": "demo", "name": "Demo", "source": "demo", "installed": True}
+    panel.send(overview(connected=False))
+    says("acp-sidecar is starting…")
+    panel.send(overview(connected=False, trouble={"text": "acp-sidecar is not running."}))
+    says("Agents")
+    panel.send(overview(agents=[demo]))
+    says("No agent found on this machine")
+    panel.send(overview(agents=[demo, {"id": "x", "name": "X", "source": "found", "installed": True}]))
+    says("Agents")
+
+
 def test_a_conversation_that_comes_by_itself_does_not_pull_a_list_away(panel: Panel) -> None:
     panel.send(*talk(user("hi")), {"type": "show", "what": "agents"})
     choice = panel.page.get_by_role("heading", name="New conversation with")

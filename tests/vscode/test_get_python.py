@@ -27,6 +27,7 @@ from tests.vscode.conftest import OpenWindow
 from tests.vscode.processes import servers
 from tests.vscode.reviewing import shown_settings
 from tests.vscode.test_install import log, old_python, only_notification
+from tests.vscode.test_walkthrough import WALKTHROUGH
 
 STORAGE = Path("data") / "User" / "globalStorage" / "acp-sidecar.acp-sidecar"
 
@@ -132,6 +133,10 @@ def test_from_no_python_at_all_to_a_running_server(
     window.js("void vscode.commands.executeCommand('acpSidecar.restart')")
     only_notification(window, "acp-sidecar needs Python 3.11 to 3.14, but none was found on this machine")
     assert servers(server) == []
+    steps = window.page.locator(".getting-started-step")
+    window.command("workbench.action.openWalkthrough", WALKTHROUGH)
+    expect(steps.filter(has_text="Get Python")).to_be_visible()  # where there is one, this is not offered
+    window.command("workbench.action.closeActiveEditor")
 
     # A program that is not the pinned one is not even unpacked
     release.content = wheel(f"touch {tmp_path}/was-run\n")

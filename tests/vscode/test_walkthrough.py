@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.extension.node import EXTENSION
 from tests.support.waiting import eventually
+from tests.vscode.panel import Panel
 from tests.vscode.reviewing import shown_settings
 from tests.vscode.window import Window
 
@@ -50,9 +51,24 @@ def asks_for_a_prompt(window: Window) -> None:
     expect(box).to_be_hidden()
 
 
+def offers_agents(window: Window) -> None:
+    box = window.page.get_by_placeholder("Nothing is downloaded now")
+    expect(box).to_be_visible()
+    window.command("workbench.action.closeQuickOpen")
+    expect(box).to_be_hidden()
+
+
+def shows_the_demo(window: Window) -> None:
+    shown = "vscode.window.visibleTextEditors.some((e) => e.document.isDirty && e.document.uri.path.endsWith('/weather.py'))"
+    window.until_js(f"return {shown}", "the demo's file has unsaved text", within=60)
+    expect(Panel(window).page.locator(".tour li.now")).to_be_visible(timeout=30_000)
+    window.command("workbench.action.revertAndCloseActiveEditor")
+
+
 BUTTONS: dict[str, dict[str, Callable[[Window], None]]] = {
+    "try": {"Try It": shows_the_demo},
+    "agent": {"Add Agent…": offers_agents, "Open Settings": shows_the_setting},
     "python": {"Get Python…": asks_before_a_download, "Show the log": shows_the_log},
-    "agent": {"Open Settings": shows_the_setting},
     "prompt": {"Open the Panel": shows_the_panel, "Prompt…": asks_for_a_prompt},
     "review": {},
 }
@@ -83,8 +99,14 @@ def shown_beside(window: Window) -> str:
 
 
 def test_every_step_shows_and_every_button_does_what_it_says(window: Window) -> None:
+    # VS Code ticks a step only when its context becomes true after the walkthrough was first opened
+    window.command("setContext", "acpSidecar.hasAgent", False)
     window.command("workbench.action.openWalkthrough", WALKTHROUGH)
-    expect(window.page.locator(".getting-started-step")).to_have_count(len(CONTRIBUTED["steps"]))
+    shown = window.page.locator(".getting-started-step")
+    expect(shown).to_have_count(len(CONTRIBUTED["steps"]) - 1)  # a Python runs, so none is offered
+    expect(shown.first).to_contain_text("Try it")
+    window.command("setContext", "acpSidecar.noPython", True)
+    expect(shown).to_have_count(len(CONTRIBUTED["steps"]))
     assert list(BUTTONS) == [step["id"] for step in CONTRIBUTED["steps"]]
     known = set(window.js("return await vscode.commands.getCommands(true)"))
     for contributed in CONTRIBUTED["steps"]:
@@ -102,5 +124,9 @@ def test_every_step_shows_and_every_button_does_what_it_says(window: Window) -> 
         for words, leads in BUTTONS[name].items():
             opened(window, name).get_by_role("button", name=words, exact=True).click()
             leads(window)
-    ticked = opened(window, "prompt").get_by_role("checkbox")
-    expect(ticked).to_have_attribute("aria-checked", "true")  # a prompt was asked for
+    window.command("acpSidecar.restart", seconds=60)  # then it is found out anew whether there is an agent
+    window.until_server_runs()
+    for name in ("try", "agent", "prompt"):  # each was done, or is so
+        ticked = opened(window, name).get_by_role("checkbox")
+        expect(ticked).to_have_attribute("aria-checked", "true")
+    window.command("setContext", "acpSidecar.noPython", False)

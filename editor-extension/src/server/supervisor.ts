@@ -170,6 +170,7 @@ export class Supervisor implements vscode.Disposable {
 
   private cannotStart(resolution: Exclude<Resolution, { kind: "command" }>): void {
     this.session.log.error(resolution.message);
+    setContext("noPython", resolution.kind === "none");
     this.fail(resolution.message, resolution.kind === "none" ? [getPython, chooseIt, showLog] : [openSettings, showLog]);
   }
 
@@ -214,11 +215,17 @@ export class Supervisor implements vscode.Disposable {
 
   private enter(phase: Phase): void {
     this.phase = phase;
-    void vscode.commands.executeCommand("setContext", "acpSidecar.running", phase.kind === "running");
+    setContext("running", phase.kind === "running");
+    if (phase.kind === "running") setContext("noPython", false);
     if (!this.disposed) {
       this.phases.fire(phase);
     }
   }
+}
+
+/** For `when` clauses. */
+function setContext(name: string, value: boolean): void {
+  void vscode.commands.executeCommand("setContext", `acpSidecar.${name}`, value);
 }
 
 /** A button below a sentence. */

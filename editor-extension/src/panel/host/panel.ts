@@ -461,6 +461,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   private changed(live: Live | null): void {
     this.outbox.changed(live);
+    if (live === null) void vscode.commands.executeCommand("setContext", "acpSidecar.hasAgent", this.defaultAgent() !== undefined);
     this.badge();
   }
 

@@ -24,7 +24,7 @@ export function Start({ store, overview }: { store: Store; overview: Overview })
           <span class="muted">{t("A scripted demo agent: no AI, no account, no download")}</span>
         </span>
       </button>
-      <h2>{agents.length ? t("Agents") : t("No agent found on this machine")}</h2>
+      <h2>{heading(overview, agents.length > 0)}</h2>
       <Agents store={store} agents={agents} />
       <button class="add-agent" onClick={() => store.send({ type: "action", id: "addAgent" })}>
         <Icon name="add" /> {t("Add agent…")}
@@ -42,6 +42,13 @@ export function Start({ store, overview }: { store: Store; overview: Overview })
       )}
     </div>
   );
+}
+
+/** Which agents there are is known once there is the demo agent, which is always there. */
+function heading({ agents, trouble }: Overview, found: boolean): string {
+  if (found) return t("Agents");
+  if (agents.length) return t("No agent found on this machine");
+  return trouble ? t("Agents") : t("acp-sidecar is starting…");
 }
 
 /** `pick`: what the button of an installed agent does. */
