@@ -203,6 +203,9 @@ class Connection:
     def cancel(self, session_id: str | None) -> None:
         self._ready().cancel(session_id)
 
+    def stop_command(self, session_id: str, terminal_id: str) -> None:
+        self._ready().stop_command(session_id, terminal_id)
+
     async def close_session(self, session_id: str | None) -> None:
         await self._ready().close_session(session_id)
 

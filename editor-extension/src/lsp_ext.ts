@@ -67,6 +67,7 @@ export const openChat = new ServerCommand<OfSession, { uri: string; sessionId?: 
 export const send = new ServerCommand<{ uri?: string }, { uri: string }>("sidecar.send");
 export const answer = new ServerCommand<{ questionId: string; optionId: string }, null>("sidecar.answer");
 export const cancel = new ServerCommand<OfSession, null>("sidecar.cancel");
+export const stopCommand = new ServerCommand<{ sessionId: string; terminalId: string }, null>("sidecar.stopCommand");
 export const closeSession = new ServerCommand<OfSession, null>("sidecar.closeSession");
 
 export interface AgentInfo {
@@ -292,6 +293,17 @@ export const notice = new NotificationType<{ sessionId: string; message: string 
 export const terminalOutput = new NotificationType<{ sessionId: string; terminalId: string; output: string }>(
   "sidecar/terminalOutput",
 );
+
+/** Neither code nor signal: it could not be started. `stopped`: by the user. */
+export interface TerminalEnded {
+  sessionId: string;
+  terminalId: string;
+  exitCode?: number;
+  signal?: string;
+  stopped?: boolean;
+}
+/** Announced by `sessionUpdates`: an agent's command has ended; nothing more of its output comes. */
+export const terminalEnded = new NotificationType<TerminalEnded>("sidecar/terminalEnded");
 
 export interface TurnEnded {
   sessionId: string;

@@ -269,6 +269,11 @@ class HostedAgents:
         if session.prompting and (host := session.live) is not None:
             host.connection.cancel(session.agent_session_id)
 
+    def stop_command(self, session_id: str, terminal_id: str) -> None:
+        session = self._sessions.get(session_id)
+        if session is not None and (host := session.live) is not None:
+            host.connection.stop_command(session.agent_session_id, terminal_id)
+
     def session_of(self, agent: str, agent_session_id: str) -> str | None:
         """The session that an agent's running process knows by this id."""
         return next(

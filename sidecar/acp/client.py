@@ -253,6 +253,12 @@ class AgentConnection:
             self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
             session.asks.withdraw()
 
+    def stop_command(self, agent_session_id: str, terminal_id: str) -> None:
+        """The user stops one command of the turn's."""
+        session = self._sessions.get(agent_session_id)
+        if session is not None:
+            session.terminals.stop(terminal_id)
+
     async def close_session(self, agent_session_id: str) -> None:
         """Ends a session, politely where the agent knows how; afterwards nothing of it is served."""
         session = self._sessions.get(agent_session_id)

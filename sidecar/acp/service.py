@@ -13,7 +13,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.workspace.ports.ports import Question
-from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.session_ports import AgentState, CommandEnd, Elicitation, Elicited
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -92,7 +92,7 @@ class Service(Protocol[T]):
         """It runs from now on: it may read and change files without us."""
         ...
 
-    def command_ended(self, session_id: str, terminal_id: str) -> None: ...
+    def command_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         """A command's output since the last call; must not block."""
         ...

@@ -127,11 +127,17 @@ class SessionTerminals:
                 run,
                 lambda terminal_id: service.command_started(session_id, terminal_id),
                 lambda terminal_id, text: service.terminal_output(session_id, terminal_id, text),
-                lambda terminal_id: service.command_ended(session_id, terminal_id),
+                lambda terminal_id, end: service.command_ended(session_id, terminal_id, end),
             )
         except (OSError, TimeoutError):
             return _NOT_STARTED
         return {"terminalId": terminal.id}
+
+    def stop(self, terminal_id: str) -> None:
+        """The user stops one command."""
+        terminal = self._terminals.get(terminal_id)
+        if terminal is not None:
+            terminal.stopped_by_the_user()
 
     def has_much(self, terminal_id: object) -> bool:
         """Whether the answer with this terminal's output is a large one."""

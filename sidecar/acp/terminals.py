@@ -21,6 +21,7 @@ from sidecar.acp.limits import Ladder
 from sidecar.acp.output import Output
 from sidecar.acp.process import AgentProcess, Exit
 from sidecar.core.json_types import Json
+from sidecar.workspace.ports.session_ports import CommandEnd
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ _BREATH = 0.005
 """Seconds after a full chunk in which others run: a command that floods us is slowed down to 12 MB a second."""
 _LAST_WORDS = 1.0
 """Seconds that the output may stay open after the command ended: what it left behind is being ended then."""
+_STOPPED = b"\n[The user stopped this command.]\n"
+"""The protocol has no other word for it, and an agent that does not know starts the command again."""
 LADDER = Ladder(0.0, 0.5, 1.5)
 """A command has no input to close."""
 
@@ -44,13 +47,15 @@ class Terminal:
         running: AgentProcess,
         limit: int,
         on_output: Callable[[str], None],
-        on_end: Callable[[], None],
+        on_end: Callable[[CommandEnd], None],
     ) -> None:
         self.id = terminal_id
         self.process = running
         self.output = Output(limit)
         self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         """How it ended, once all it said is in `output`."""
+        self._stopped = False
+        """By the user."""
         self._on_output = on_output
         self._on_end = on_end
         self._reading = asyncio.ensure_future(self._read())
@@ -61,6 +66,11 @@ class Terminal:
         if not self.ended.done():
             self.process.hurry("t")
             asyncio.get_running_loop().call_later(LADDER.terminate, self._force)
+
+    def stopped_by_the_user(self) -> None:
+        """As `kill`; who reads the output or is shown the end learns whose doing it was."""
+        self._stopped = self._stopped or not self.ended.done()
+        self.kill()
 
     async def stop(self) -> None:
         """Ends it within the ladder's bound."""
@@ -83,9 +93,11 @@ class Terminal:
         await asyncio.wait({self._reading}, timeout=_LAST_WORDS)
         self._reading.cancel()
         await self.process.stop(LADDER)
+        if self._stopped:
+            self._say(self.output.add(_STOPPED))
         if not self.ended.done():
             self.ended.set_result(exit_)
-        self._on_end()
+        self._on_end(CommandEnd(exit_.code, _signal(exit_), self._stopped))
 
     def _say(self, text: str) -> None:
         if text:
@@ -116,7 +128,7 @@ class Terminals:
         run: Run,
         on_start: Callable[[str], None],
         on_output: Callable[[str, str], None],
-        on_end: Callable[[str], None],
+        on_end: Callable[[str, CommandEnd], None],
     ) -> Terminal:
         """Runs the command; each function is given the terminal's id first, and the last is called even when it
         cannot be started. Raises OSError, TimeoutError. Goes on when nobody waits for it: half started, it could never be ended."""
@@ -129,7 +141,7 @@ class Terminals:
         run: Run,
         on_start: Callable[[str], None],
         on_output: Callable[[str, str], None],
-        on_end: Callable[[str], None],
+        on_end: Callable[[str, CommandEnd], None],
     ) -> Terminal:
         terminal_id = f"term-{next(_numbers)}"
         times = self._times_killed
@@ -138,7 +150,7 @@ class Terminals:
         try:
             running = await process.start(run.argv, run.env, run.cwd, terminal_id)
         except BaseException:
-            on_end(terminal_id)
+            on_end(terminal_id, CommandEnd())
             raise
         finally:
             self._starting -= 1
@@ -149,7 +161,7 @@ class Terminals:
             running,
             run.limit,
             lambda text: on_output(terminal_id, text),
-            lambda: on_end(terminal_id),
+            lambda end: on_end(terminal_id, end),
         )
         self._terminals[terminal_id] = terminal
         if times != self._times_killed:  # the turn ended meanwhile
@@ -210,10 +222,13 @@ def output_of(terminal: Terminal) -> Json:
 
 def status_of(ended: Exit) -> Json:
     """The answer to terminal/wait_for_exit."""
-    name = None
-    if ended.signal is not None:
-        try:
-            name = signal.Signals(ended.signal).name
-        except ValueError:
-            name = str(ended.signal)
-    return {"exitCode": ended.code, "signal": name}
+    return {"exitCode": ended.code, "signal": _signal(ended)}
+
+
+def _signal(ended: Exit) -> str | None:
+    if ended.signal is None:
+        return None
+    try:
+        return signal.Signals(ended.signal).name
+    except ValueError:
+        return str(ended.signal)

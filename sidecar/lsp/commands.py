@@ -53,6 +53,7 @@ class Commands:
         self.add(ext.NEW_SESSION, ext.NewSession, self._new_session)
         self.add(ext.PROMPT, ext.Prompt, self._prompt)
         self.add(ext.CANCEL, ext.OfSession, self._cancel)
+        self.add(ext.STOP_COMMAND, ext.StopCommand, self._stop_command)
         self.add(ext.CLOSE_SESSION, ext.OfSession, self._close_session)
         self.add(ext.OPEN_CHAT, ext.OfSession, self._open_chat)
         self.add(ext.SEND, ext.Send, self._send)
@@ -130,6 +131,10 @@ class Commands:
 
     def _cancel(self, given: ext.OfSession) -> object:
         self._service.cancel(given.session_id)
+        return None
+
+    def _stop_command(self, given: ext.StopCommand) -> object:
+        self._service.stop_command(given.session_id, given.terminal_id)
         return None
 
     async def _close_session(self, given: ext.OfSession) -> object:

@@ -37,7 +37,7 @@ from sidecar.workspace.ports.ports import (
     Saved,
 )
 from sidecar.workspace.ports.prompt_context import Mention
-from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -186,6 +186,15 @@ class LspEditor:
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         if self._capabilities.session_updates:
             self._updates.add_output(session_id, terminal_id, output)
+
+    def terminal_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
+        if self._capabilities.session_updates:
+            self._updates.flush()  # the last of its output is above it
+            ended = {"exitCode": end.code, "signal": end.signal, "stopped": end.stopped}
+            told = {name: value for name, value in ended.items() if value is not None and value is not False}
+            self._wire.notify(
+                ext.TERMINAL_ENDED, {"sessionId": session_id, "terminalId": terminal_id, **told}
+            )
 
     def turn_ended(self, outcome: Json) -> None:
         session_id = outcome.get("sessionId")

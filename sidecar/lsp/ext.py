@@ -24,6 +24,7 @@ OPEN_CHAT: Final = "sidecar.openChat"
 SEND: Final = "sidecar.send"
 ANSWER: Final = "sidecar.answer"
 CANCEL: Final = "sidecar.cancel"
+STOP_COMMAND: Final = "sidecar.stopCommand"
 CLOSE_SESSION: Final = "sidecar.closeSession"
 LIST_AGENTS: Final = "sidecar.listAgents"
 AUTHENTICATE: Final = "sidecar.authenticate"
@@ -50,6 +51,7 @@ COMMANDS: Final = (
     SEND,
     ANSWER,
     CANCEL,
+    STOP_COMMAND,
     CLOSE_SESSION,
     LIST_AGENTS,
     AUTHENTICATE,
@@ -155,6 +157,13 @@ class Prompt(Arguments, frozen=True, rename="camel"):
     wait: bool = False
     context: list[ContextItem] = []
     """What it refers to: these go along as blocks of their own."""
+
+
+class StopCommand(Arguments, frozen=True, rename="camel"):
+    """→ null. Ends one command of an agent's, which the terminal's id names; its turn goes on, and the agent is told."""
+
+    session_id: str
+    terminal_id: str
 
 
 class OfSession(Arguments, frozen=True, rename="camel"):
@@ -317,6 +326,8 @@ NOTICE: Final = "sidecar/notice"
 """Notification, `client.sessionUpdates`: `{sessionId, message}`, the sidecar's own words in a conversation [window/showMessage]."""
 TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
+TERMINAL_ENDED: Final = "sidecar/terminalEnded"
+"""Notification, `client.sessionUpdates`: `{sessionId, terminalId, exitCode?, signal?, stopped?}`; `stopped`: by the user [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"
 """Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}], error?, errorKind?, methods?}`."""
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"

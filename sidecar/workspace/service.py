@@ -49,7 +49,7 @@ from sidecar.workspace.ports.ports import (
     Question,
 )
 from sidecar.workspace.ports.prompt_context import Mention
-from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
 from sidecar.workspace.review.applying import Applier
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.resolving import Resolver, Take
@@ -299,6 +299,11 @@ class Workspace:
             else:
                 self._turns.cancel(session)
 
+    def stop_command(self, session_id: str, terminal_id: str) -> None:
+        """Ends one command of an agent's; its turn goes on."""
+        if not self._any(session_id).guest:
+            self._agents.stop_command(session_id, terminal_id)
+
     async def close_session(self, session_id: str | None = None) -> None:
         if session_id is not None and self._any(session_id).guest:
             self.guests.close(session_id)
@@ -516,11 +521,12 @@ class Workspace:
             session.command_started(terminal_id)
             self._evidence.command_started(session, terminal_id)
 
-    def command_ended(self, session_id: str, terminal_id: str) -> None:
+    def command_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
         session = self.state.sessions.get(session_id)
         if session is not None:
             session.command_ended(terminal_id)
             self._evidence.command_ended(session, terminal_id)
+            self._editor.terminal_ended(session_id, terminal_id, end)
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
         if self.state.sessions.get(session_id) is not None:

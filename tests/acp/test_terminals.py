@@ -20,6 +20,7 @@ from sidecar.acp.errors import Failure
 from sidecar.acp.output import Output
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports.ports import SessionRequest
+from sidecar.workspace.ports.session_ports import CommandEnd
 from tests.support.acp_wire import HANGS, FakeWorkspace, Wire
 from tests.support.agents import until_gone, until_written
 
@@ -134,6 +135,7 @@ class Host(FakeWorkspace):
     ran: list[tuple[list[str], str | None, list[str]]] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
+    ends: dict[str, CommandEnd] = field(default_factory=dict)
     heard: dict[str, str] = field(default_factory=dict)
 
     async def run(
@@ -149,8 +151,9 @@ class Host(FakeWorkspace):
     def command_started(self, session_id: str, terminal_id: str) -> None:
         self.running.append(terminal_id)
 
-    def command_ended(self, session_id: str, terminal_id: str) -> None:
+    def command_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
         self.ended.append(terminal_id)
+        self.ends[terminal_id] = end
         self.changed.set()
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
@@ -284,6 +287,37 @@ async def test_output_while_it_runs_then_killed_then_released(tmp_path: Path) ->
         assert await side.call("release", terminalId=terminal) == {}
         for method in ("output", "wait_for_exit", "kill", "release"):
             assert await side.call(method, terminalId=terminal) == (-32602, "not_found")
+
+
+async def test_the_user_stops_it_and_the_agent_learns_who_did(tmp_path: Path) -> None:
+    async with opened(tmp_path) as side:
+        terminal, pids = await side.leaver()
+        other, others = await side.create("sleep 600"), pids
+        side.agent.stop_command("a1", "term-none")
+        side.agent.stop_command("none", terminal)
+        side.agent.stop_command("a1", terminal)
+        ended = await side.call("wait_for_exit", terminalId=terminal)
+        assert ended["signal"] in ("SIGTERM", "SIGKILL")
+        output = await side.call("output", terminalId=terminal)
+        assert output["output"].endswith("\n[The user stopped this command.]\n")
+        assert side.workspace.heard[terminal] == output["output"]
+        assert not await until_gone(others, HANGS)
+        assert side.workspace.ends[terminal] == CommandEnd(None, ended["signal"], stopped=True)
+        assert "exitStatus" not in await side.call("output", terminalId=other)  # and the turn goes on
+        side.agent.stop_command("a1", terminal)  # it has ended: nothing more is said
+        assert await side.call("output", terminalId=terminal) == output
+
+
+async def test_how_each_ended_is_told(tmp_path: Path) -> None:
+    async with opened(tmp_path) as side:
+        for command, end in (("exit 3", CommandEnd(3)), ("kill -9 $$", CommandEnd(None, "SIGKILL"))):
+            terminal = await side.create(command)
+            await side.call("wait_for_exit", terminalId=terminal)
+            await side.workspace.until(lambda terminal=terminal: terminal in side.workspace.ends)
+            assert side.workspace.ends[terminal] == end
+        side.workspace.folder = str(tmp_path / "gone")
+        assert await side.call("create", command="true") == (-32010, "io_error")
+        assert list(side.workspace.ends.values())[2:] == [CommandEnd()]
 
 
 async def test_release_ends_it(tmp_path: Path) -> None:

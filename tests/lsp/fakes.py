@@ -178,6 +178,9 @@ class FakeService:
     def cancel(self, session_id: str | None) -> None:
         self._called("cancel", session_id)
 
+    def stop_command(self, session_id: str, terminal_id: str) -> None:
+        self._called("stop_command", session_id, terminal_id)
+
     async def close_session(self, session_id: str | None) -> None:
         self._called("close_session", session_id)
 

@@ -77,6 +77,12 @@ WORKING: dict[str, tuple[str, object, Sequence[tuple[Any, ...]], object]] = {
     ),
     "prompt, waiting": (PROMPT, {"prompt": "fix it", "wait": True}, [("start_prompt", None, TEXT)], ENDED),
     "cancel": ("sidecar.cancel", None, [("cancel", None)], None),
+    "stop command": (
+        "sidecar.stopCommand",
+        {"sessionId": "s1", "terminalId": "term-1"},
+        [("stop_command", "s1", "term-1")],
+        None,
+    ),
     "cancel, a session": ("sidecar.cancel", {"sessionId": "s1"}, [("cancel", "s1")], None),
     "close": ("sidecar.closeSession", "s1", [("close_session", "s1")], None),
     "status": ("sidecar.status", {}, [], {"agents": [], "sessions": [], "questions": []}),

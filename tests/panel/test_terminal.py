@@ -30,6 +30,28 @@ def test_output_is_shown_while_it_comes_and_folded_when_it_is_done(panel: Panel)
     assert panel.errors == []
 
 
+def test_a_command_can_be_stopped_and_shown_in_a_terminal_and_its_end_is_said(panel: Panel) -> None:
+    card = running("going\n")
+    panel.send(*talk(user("run it"), {**card, "commands": [{"id": "c1"}]}, state="running"))
+    panel.page.get_by_role("button", name="Stop this command").click()
+    assert panel.got("stopCommand")[-1]["command"] == "c1"
+    panel.page.get_by_role("button", name="Show in a terminal").click()
+    assert panel.got("openTerminal")[-1]["entry"] == "t"
+    ends: dict[str, dict[str, object]] = {
+        "exit code 3": {"code": 3},
+        "ended by SIGKILL": {"signal": "SIGKILL"},
+        "you stopped it": {"signal": "SIGTERM", "stopped": True},
+    }
+    for words, end in ends.items():
+        panel.send(put({**card, "status": "failed", "commands": [{"id": "c1", "end": end}]}))
+        expect(panel.page.locator(".tool-head .exit")).to_have_text(words)
+        expect(panel.page.get_by_role("button", name="Stop this command")).to_have_count(0)
+    for end in ({"code": 0}, {}):
+        panel.send(put({**card, "status": "completed", "commands": [{"id": "c1", "end": end}]}))
+        expect(panel.page.locator(".tool-head .exit")).to_have_count(0)
+    assert panel.errors == []
+
+
 def test_a_link_of_a_command_is_only_its_words(panel: Panel) -> None:
     link = "\x1b]8;;https://evil.example\x1b\\here\x1b]8;;\x1b\\ <b>bold</b>\n"
     panel.send(*talk(running(link), state="running"))

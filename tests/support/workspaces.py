@@ -84,6 +84,7 @@ class QuietEditor:
         self.updates.append(update)
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None: ...
+    def terminal_ended(self, session_id: str, terminal_id: str, end: object) -> None: ...
 
     def turn_ended(self, outcome: Mapping[str, object]) -> None:
         self.turns.append(outcome)

@@ -413,6 +413,42 @@ def test_what_a_command_says_is_shown(window: Window) -> None:
     expect(panel.page.get_by_label("Output")).to_have_text("it rained\n")
 
 
+def test_a_command_is_shown_in_a_terminal_and_stopped(window: Window) -> None:
+    code = "import time; print('\\x1b[32mup\\x1b[0m\\x1b]0;evil\\x07', flush=True); time.sleep(600)"
+    terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", code]}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Serve", "kind": "execute"}
+    content = [{"type": "terminal", "terminalId": "$taken"}]
+    asked = {"sessionId": "$session", "terminalId": "$taken"}
+    window.configure({"terminal.integrated.gpuAcceleration": "off"})  # then its words are in the page
+    panel = begin(window)
+    panel.prompt(
+        scripted.steps(
+            {"request": "terminal/create", "params": terminal, "as": "made", "wait": True},
+            {"take": "made", "field": "terminalId"},
+            {"update": {**call, "status": "in_progress", "content": content}},
+            {"request": "terminal/wait_for_exit", "params": asked, "as": "exit", "wait": True},
+            {"request": "terminal/output", "params": asked, "as": "said", "wait": True},
+        )
+    )
+    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
+    panel.page.locator(".question button.allow").click()
+    expect(panel.page.get_by_label("Output")).to_have_text("up\n", use_inner_text=True, timeout=30_000)
+    panel.button("Show in a terminal").click()
+    rows = window.page.locator(".terminal-wrapper .xterm-rows")
+    expect(rows).to_contain_text("up", timeout=60_000)
+    names = window.js("return vscode.window.terminals.map((one) => one.name)")
+    assert [name for name in names if name.endswith("’s command")] == [f"{scripted.NAME}’s command"]
+    panel.button("Stop this command").click()
+    panel.ready()
+    expect(panel.page.locator(".tool-head .exit")).to_have_text("you stopped it")
+    (said,) = [one["result"] for one in window.answers() if "output" in one.get("result", {})]
+    assert said["output"].endswith("[The user stopped this command.]\n")
+    assert said["exitStatus"]["signal"] == "SIGTERM"
+    expect(rows).to_contain_text("Press any key to close this terminal.", timeout=30_000)
+    window.command("workbench.action.terminal.killAll")
+    window.command("workbench.action.closePanel")
+
+
 @pytest.mark.parametrize(
     "theme",
     ["Default Dark Modern", "Default Light Modern", "Default High Contrast", "Default High Contrast Light"],

@@ -14,6 +14,7 @@ import pytest
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
 from sidecar.workspace.edits.write_task import WriteDone
+from sidecar.workspace.ports.session_ports import CommandEnd
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run as in_virtual_time
@@ -248,7 +249,7 @@ async def test_a_command_may_have_read_behind_us(tmp_path: Path) -> None:
         bench.workspace.command_started(bench.session, "term-1")
         assert session.may_have_read_behind(uri, session.moment(), session.moment())
         since = session.moment()
-        bench.workspace.command_ended(bench.session, "term-1")
+        bench.workspace.command_ended(bench.session, "term-1", CommandEnd(0))
         assert session.may_have_read_behind(uri, since, session.moment())
         assert not session.may_have_read_behind(uri, session.moment(), session.moment())
 

@@ -92,6 +92,13 @@ export const Field = v.object({
 });
 export type Field = v.InferOutput<typeof Field>;
 
+/** `end`: how it ended; neither code nor signal where nobody knows. */
+export const Command = v.object({
+  id,
+  end: v.optional(v.object({ code: v.optional(v.number()), signal: v.optional(text), stopped: v.optional(v.boolean()) })),
+});
+export type Command = v.InferOutput<typeof Command>;
+
 const base = { id };
 
 export const Entry = v.variant("kind", [
@@ -118,6 +125,8 @@ export const Entry = v.variant("kind", [
     text,
     /** The end of its commands' output. */
     output: text,
+    /** Its commands that run in terminals of ours. */
+    commands: v.optional(v.array(Command)),
   }),
   v.object({ ...base, kind: v.literal("plan"), items: v.array(PlanItem) }),
   v.object({

@@ -54,6 +54,8 @@ export const FromWebview = v.variant("type", [
   }),
   v.object({ type: v.literal("draft"), key: id, text: typed, attachments: v.pipe(v.array(Attachment), v.maxLength(64)) }),
   v.object({ type: v.literal("stop"), ...session }),
+  v.object({ type: v.literal("stopCommand"), ...session, command: id }),
+  v.object({ type: v.literal("openTerminal"), ...session, entry: id }),
   v.object({ type: v.literal("unqueue"), ...session, id }),
   v.object({ type: v.literal("undoTurn"), ...session, turn: count }),
   v.object({ type: v.literal("resend"), ...session, turn: v.optional(count), text: typed, undo: v.boolean() }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Conversation } from "../../src/panel/host/conversation";
-import type { Entry, Op } from "../../src/panel/model";
+import type { Entry, EntryOf, Op } from "../../src/panel/model";
 
 type Update = Record<string, unknown>;
 const say = (text: string, messageId?: string): Update => ({
@@ -131,9 +131,45 @@ test("conversation: the end of a turn ends what ran", () => {
   assert.deepEqual(conversation.entries.map(line), ["tool cancelled other T", "agent: a", "end cancelled"]);
 });
 
+function toolAt(conversation: Conversation, index = 0): EntryOf<"tool"> {
+  const entry = conversation.entries[index]!;
+  assert.ok(entry.kind === "tool");
+  return entry;
+}
+
+test("conversation: what a command said and how it ended before a call showed it is not lost", () => {
+  const conversation = new Conversation();
+  conversation.output("t", "early\n");
+  conversation.commandEnded("t", { code: 3 });
+  assert.deepEqual(conversation.entries, []);
+  const shows = tool("1", { content: [{ type: "terminal", terminalId: "t" }] });
+  conversation.update(shows);
+  conversation.update(shows); // agents tell it again with every update
+  assert.equal(toolAt(conversation).output, "early\n");
+  assert.deepEqual(toolAt(conversation).commands, [{ id: "t", end: { code: 3 } }]);
+});
+
+test("conversation: of commands that no call ever shows, a few are kept", () => {
+  const conversation = new Conversation();
+  for (let number = 0; number < 100; number += 1) conversation.output(`t${number}`, "x");
+  for (const id of ["t0", "t99"]) conversation.update(tool(id, { content: [{ type: "terminal", terminalId: id }] }));
+  assert.deepEqual([0, 1].map((index) => toolAt(conversation, index).output), ["", "x"]);
+});
+
+test("conversation: a command runs until it ends, at the latest with its turn", () => {
+  const conversation = new Conversation();
+  const content = ["t", "u"].map((terminalId) => ({ type: "terminal", terminalId }));
+  conversation.update(tool("1", { status: "completed", content }));
+  assert.deepEqual(toolAt(conversation).commands, [{ id: "t" }, { id: "u" }]);
+  conversation.commandEnded("t", { signal: "SIGTERM", stopped: true });
+  assert.deepEqual(toolAt(conversation).commands?.map((one) => one.end), [undefined, { signal: "SIGTERM", stopped: true }]);
+  conversation.ended({ reason: "end_turn" });
+  assert.deepEqual(toolAt(conversation).commands?.map((one) => one.end), [{}, { signal: "SIGTERM", stopped: true }]);
+  assert.equal(toolAt(conversation).status, "completed");
+});
+
 test("conversation: output of a terminal belongs to the call that showed it, its end is kept", () => {
   const conversation = new Conversation();
-  conversation.output("t", "lost: nobody showed it");
   conversation.update(tool("1", { content: [{ type: "terminal", terminalId: "t" }] }));
   conversation.output("t", "a".repeat(100_000));
   conversation.output("t", "end");

@@ -25,6 +25,7 @@ class FakeServer {
       return this.did(`prompt ${String(prompt[0]?.["text"])}`, { sessionId, turn: this.turn });
     },
     cancel: async (id) => this.did(`cancel ${id}`, null),
+    stopCommand: async (id, command) => this.did(`stop ${command} of ${id}`, null),
     close: async (id) => this.did(`close ${id}`, null),
     listAgents: async () => [{ id: "a", name: "Agent A", source: "found" as const, installed: true }],
     listSessions: async () => [],

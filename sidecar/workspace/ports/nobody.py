@@ -23,7 +23,7 @@ from sidecar.workspace.ports.ports import (
     Saved,
 )
 from sidecar.workspace.ports.prompt_context import Mention
-from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
 
 
 class _NoProgress:
@@ -79,6 +79,7 @@ class NoEditor:
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None: ...
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None: ...
+    def terminal_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None: ...
     def turn_ended(self, outcome: Json) -> None: ...
 
     def progress(self, title: str, on_cancel: Callable[[], None] | None) -> _NoProgress:
@@ -127,6 +128,7 @@ class NoAgents:
         self._none()
 
     def cancel(self, session_id: str) -> None: ...
+    def stop_command(self, session_id: str, terminal_id: str) -> None: ...
 
     def reference(self, session_id: str) -> str:
         return ""

@@ -16,7 +16,14 @@ from sidecar.core.text import Encoding
 from sidecar.journal.entry import Entry, EntryState
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
-from sidecar.workspace.ports.session_ports import Activity, AgentState, Elicitation, Elicited, ListedSession
+from sidecar.workspace.ports.session_ports import (
+    Activity,
+    AgentState,
+    CommandEnd,
+    Elicitation,
+    Elicited,
+    ListedSession,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +229,10 @@ class Editor(Protocol):
         """Output of an agent's command since the last call; coalescible, and only for clients that show it."""
         ...
 
+    def terminal_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
+        """Nothing more of it comes. Only for clients that show its output."""
+        ...
+
     def turn_ended(self, outcome: Json) -> None: ...
     def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Progress: ...
     async def show_document(self, client_uri: str, *, take_focus: bool) -> bool: ...
@@ -348,6 +359,10 @@ class Agents(Protocol):
         ...
 
     def cancel(self, session_id: str) -> None: ...
+    def stop_command(self, session_id: str, terminal_id: str) -> None:
+        """Ends one command that the agent had run; harmless when it has ended."""
+        ...
+
     def reference(self, session_id: str) -> str:
         """The agent's current id for the conversation: it may change when the agent restarts."""
         ...

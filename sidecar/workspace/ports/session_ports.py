@@ -39,6 +39,17 @@ class AgentState:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """How a command in a terminal ended: with a code, or by a signal; neither where nobody knows."""
+
+    code: int | None = None
+    signal: str | None = None
+    """Its name, "SIGTERM", or its number where it has none."""
+    stopped: bool = False
+    """The user stopped it, and not the turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class Elicitation:
     """An agent asks the user for more than yes or no. Texts are escaped; the schema is the agent's own."""
 

@@ -3,7 +3,7 @@
  * clock, no wire. Tolerates agents' mistakes (repeated ids, missing states, unknown kinds), and limits every text.
  */
 
-import type { Attachment, ChangedFile, Entry, EntryOf, Field, Location, Op, PlanItem, Question, ToolStatus } from "../model";
+import type { Attachment, ChangedFile, Command, Entry, EntryOf, Field, Location, Op, PlanItem, Question, ToolStatus } from "../model";
 import { preview } from "./preview";
 
 type Json = Record<string, unknown>;
@@ -15,10 +15,21 @@ export interface DiffTexts {
   newText: string;
 }
 
+/** What was told of a command: until a call shows it, that waits here. */
+interface Told {
+  entry: string | null;
+  output: string;
+  end?: NonNullable<Command["end"]>;
+}
+
 const TEXT_LIMIT = 4 << 20;
 const OUTPUT_LIMIT = 64 << 10;
 const IMAGE_LIMIT = 8 << 20;
 const DIFFS_LIMIT = 200;
+/** Commands of one call. */
+const COMMANDS_LIMIT = 32;
+/** Commands that no call has shown yet. */
+const UNSHOWN_LIMIT = 64;
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const STATUSES = new Set<string>(["pending", "in_progress", "completed", "failed", "cancelled"]);
 
@@ -26,7 +37,7 @@ export class Conversation {
   readonly entries: Entry[] = [];
   private readonly byId = new Map<string, Entry>();
   private readonly tools = new Map<string, string>();
-  private readonly terminals = new Map<string, string>();
+  private readonly commands = new Map<string, Told>();
   private readonly texts = new Map<string, DiffTexts[]>();
   private pending: Op[] = [];
   private serial = 0;
@@ -127,9 +138,15 @@ export class Conversation {
   }): void {
     this.close();
     for (const entry of this.entries) {
-      if (entry.kind === "tool" && (entry.status === "pending" || entry.status === "in_progress")) {
-        this.put({ ...entry, status: end.reason === "end_turn" ? "completed" : "cancelled" });
-      }
+      if (entry.kind !== "tool") continue;
+      const unfinished = entry.status === "pending" || entry.status === "in_progress";
+      const running = entry.commands?.some((one) => !one.end) ?? false;
+      if (!unfinished && !running) continue;
+      this.put({
+        ...entry,
+        ...(unfinished ? { status: end.reason === "end_turn" ? "completed" : "cancelled" } : {}),
+        ...(running ? { commands: entry.commands!.map((one) => ({ end: {}, ...one })) } : {}),
+      });
     }
     if (end.turn !== undefined) this.undoable(end.turn, (end.changes?.length ?? 0) > 0);
     this.add({
@@ -187,11 +204,35 @@ export class Conversation {
   }
 
   output(terminalId: string, output: string): void {
-    const id = this.terminals.get(terminalId);
-    const entry = id === undefined ? undefined : this.byId.get(id);
-    if (entry?.kind === "tool" && output) {
-      this.put({ ...entry, output: (entry.output + output).slice(-OUTPUT_LIMIT) });
-    }
+    const told = this.command(terminalId);
+    told.output = (told.output + output).slice(-OUTPUT_LIMIT);
+    this.show(terminalId, told);
+  }
+
+  commandEnded(terminalId: string, end: NonNullable<Command["end"]>): void {
+    const told = this.command(terminalId);
+    told.end = end;
+    this.show(terminalId, told);
+  }
+
+  private command(terminalId: string): Told {
+    const known = this.commands.get(terminalId);
+    if (known) return known;
+    const told: Told = { entry: null, output: "" };
+    this.commands.set(terminalId, told);
+    const unshown = [...this.commands].filter(([, one]) => one.entry === null);
+    if (unshown.length > UNSHOWN_LIMIT) this.commands.delete(unshown[0]![0]);
+    return told;
+  }
+
+  /** Hands on what was told of a command, once a call shows it. */
+  private show(terminalId: string, told: Told): void {
+    const entry = told.entry === null ? undefined : this.byId.get(told.entry);
+    if (entry?.kind !== "tool") return;
+    const shown: Command = told.end ? { id: terminalId, end: told.end } : { id: terminalId };
+    const others = (entry.commands ?? []).filter((one) => one.id !== terminalId);
+    this.put({ ...entry, output: (entry.output + told.output).slice(-OUTPUT_LIMIT), commands: [...others, shown] });
+    told.output = "";
   }
 
   private chunk(kind: "agent" | "thought", update: Json): void {
@@ -260,17 +301,25 @@ export class Conversation {
     if (typeof update.kind === "string") next.toolKind = update.kind;
     if (typeof update.status === "string" && STATUSES.has(update.status)) next.status = update.status as ToolStatus;
     if (Array.isArray(update.locations)) next.locations = locationsOf(update.locations);
-    if (Array.isArray(update.content)) this.content(next, update.content);
+    const shown = Array.isArray(update.content) ? this.content(next, update.content) : [];
     this.put(next);
+    for (const terminalId of shown) {
+      const told = this.command(terminalId);
+      if (told.entry === next.id) continue;
+      told.entry = next.id;
+      this.show(terminalId, told);
+    }
   }
 
-  private content(entry: EntryOf<"tool">, items: unknown[]): void {
+  /** Returns the terminals that are shown. */
+  private content(entry: EntryOf<"tool">, items: unknown[]): string[] {
+    const terminals: string[] = [];
     const texts: string[] = [];
     const diffs: DiffTexts[] = [];
     for (const raw of items) {
       const item = object(raw);
       if (item.type === "content") texts.push(textOf(object(item.content)));
-      else if (item.type === "terminal" && typeof item.terminalId === "string") this.terminals.set(item.terminalId, entry.id);
+      else if (item.type === "terminal" && typeof item.terminalId === "string") terminals.push(item.terminalId);
       else if (item.type === "diff" && typeof item.path === "string" && typeof item.newText === "string") {
         const oldText = typeof item.oldText === "string" ? item.oldText : null;
         if (diffs.length < DIFFS_LIMIT) diffs.push({ path: item.path, oldText, newText: item.newText });
@@ -279,6 +328,7 @@ export class Conversation {
     entry.text = texts.filter(Boolean).join("\n\n").slice(0, TEXT_LIMIT);
     entry.diffs = diffs.map((one, index) => preview(one, index));
     this.texts.set(entry.id, diffs);
+    return terminals.slice(0, COMMANDS_LIMIT);
   }
 
   private planned(update: Json): void {

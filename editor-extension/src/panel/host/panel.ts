@@ -9,6 +9,7 @@ import { FromWebview, parse, type ToWebview } from "../protocol";
 import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
 import { html } from "./html";
+import { AsTerminals } from "./as_terminal";
 import { fileAttachment, insert, label, openLink, openLocation, Told as ToldTexts } from "./links";
 import { LastOutput } from "./last_output";
 import type { Live } from "./live";
@@ -31,6 +32,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly sessions: Sessions;
   private readonly memory: Memory;
   private readonly told = new ToldTexts();
+  private readonly terminals = new AsTerminals();
   private readonly output = new LastOutput();
   private readonly outbox: Outbox;
   private readonly tour: Tour;
@@ -90,9 +92,18 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.told,
       this.output,
       this.tour,
+      this.terminals,
       client.onNotification(lsp.sessionUpdate, ({ sessionId, update, replay }) => this.sessions.updated(sessionId, update, replay === true)),
       client.onNotification(lsp.notice, (one) => this.sessions.noticed(one.sessionId, one.message)),
-      client.onNotification(lsp.terminalOutput, (one) => this.sessions.output(one.sessionId, one.terminalId, one.output)),
+      client.onNotification(lsp.terminalOutput, ({ sessionId, terminalId, output }) => {
+        this.sessions.output(sessionId, terminalId, output);
+        this.terminals.said(sessionId, terminalId, output);
+      }),
+      client.onNotification(lsp.terminalEnded, ({ sessionId, terminalId, exitCode: code, ...how }) => {
+        const end = code === undefined ? how : { code, ...how };
+        this.sessions.commandEnded(sessionId, terminalId, end);
+        this.terminals.ended(sessionId, terminalId, end);
+      }),
       client.onNotification(lsp.turnEnded, (end) => {
         this.sessions.ended(end);
         this.tour.ended(end);
@@ -363,6 +374,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return sessions.resume(live);
       case "pick":
         return sessions.pick(live, one.picker, one.value);
+      case "stopCommand":
+        return sessions.stopCommand(live, one.command);
+      case "openTerminal": {
+        const entry = live.conversation.get(one.entry);
+        const command = entry?.kind === "tool" ? entry.commands?.at(-1) : undefined;
+        if (entry?.kind !== "tool" || !command) return;
+        const name = vscode.l10n.t("{0}’s command", this.sessions.agentName(live.agentId));
+        return this.terminals.open(live.id, command, name, entry.output, () => void sessions.stopCommand(live, command.id));
+      }
       case "openDiff": {
         const texts = live.conversation.diff(one.entry, one.index);
         if (texts) await this.told.open(texts);
@@ -628,6 +648,7 @@ function server({ client }: Session): Server {
     newSession: (argument) => client.command(lsp.newSession, argument),
     prompt: (argument) => client.command(lsp.prompt, argument),
     cancel: (sessionId) => client.command(lsp.cancel, { sessionId }),
+    stopCommand: (sessionId, terminalId) => client.command(lsp.stopCommand, { sessionId, terminalId }),
     close: (sessionId) => client.command(lsp.closeSession, { sessionId }),
     listAgents: () => client.command(lsp.listAgents, {}),
     listSessions: () => client.command(lsp.listSessions, {}),

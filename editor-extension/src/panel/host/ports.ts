@@ -16,6 +16,7 @@ export interface Server {
   newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
   prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
   cancel(sessionId: string): Promise<unknown>;
+  stopCommand(sessionId: string, terminalId: string): Promise<unknown>;
   close(sessionId: string): Promise<unknown>;
   listAgents(): Promise<AgentInfo[]>;
   listSessions(): Promise<SessionRow[]>;

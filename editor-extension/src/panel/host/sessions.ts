@@ -5,7 +5,7 @@
  */
 
 import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded } from "../../lsp_ext";
-import type { Attachment, ChangedFile, Summary } from "../model";
+import type { Attachment, ChangedFile, Command, Summary } from "../model";
 import { earlier, MODE, promptOf, promptWords } from "./acp";
 import { object } from "./conversation";
 import { exported } from "./export";
@@ -393,6 +393,22 @@ export class Sessions {
     if (!live) return;
     live.conversation.output(terminalId, output);
     this.editor.changed(live);
+  }
+
+  commandEnded(sessionId: string, terminalId: string, end: NonNullable<Command["end"]>): void {
+    const live = this.all.get(sessionId);
+    if (!live) return;
+    live.conversation.commandEnded(terminalId, end);
+    this.editor.changed(live);
+  }
+
+  /** Ends one command; the turn goes on. */
+  async stopCommand(live: Live, terminalId: string): Promise<void> {
+    try {
+      await this.server.stopCommand(live.id, terminalId);
+    } catch (error) {
+      this.explain(live, error);
+    }
   }
 
   ended(end: TurnEnded): void {

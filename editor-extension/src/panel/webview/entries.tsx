@@ -2,7 +2,7 @@
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { EntryOf, Location } from "../model";
+import type { Command, EntryOf, Location } from "../model";
 import { Form } from "./form";
 import { readable } from "./markdown";
 import { Output } from "./output";
@@ -166,6 +166,8 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
   const working = entry.status === "in_progress" || entry.status === "pending";
   const open = chosen ?? ((entry.diffs.length > 0 && entry.diffs.length <= 3) || (working && entry.output !== ""));
   const words = { pending: t("waiting"), in_progress: t("running"), completed: t("done"), failed: t("failed"), cancelled: t("stopped") };
+  const commands = entry.commands ?? [];
+  const last = commands.findLast((one) => one.end && endOf(one.end));
   const only = entry.locations.length === 1 && !entry.diffs.length ? entry.locations[0] : undefined;
   return (
     <div class={`tool ${entry.status}`}>
@@ -179,6 +181,15 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
             <IconButton icon="go-to-file" label={t("Open {0}", place(only))} onClick={() => store.send({ type: "openLocation", ...only })} />
           ) : (
             <FileButton path={only.path} line={only.line} onClick={() => store.send({ type: "openLocation", ...only })} />
+          ))}
+        {last && <span class="muted exit">{endOf(last.end!)}</span>}
+        {commands.length > 0 && (
+          <IconButton icon="link-external" label={t("Show in a terminal")} onClick={() => store.send({ type: "openTerminal", sessionId, entry: entry.id })} />
+        )}
+        {commands
+          .filter((one) => !one.end)
+          .map((one) => (
+            <IconButton key={one.id} icon="debug-stop" label={t("Stop this command")} onClick={() => store.send({ type: "stopCommand", sessionId, command: one.id })} />
           ))}
         <span class="status" title={words[entry.status]}>
           <span class="sr">{words[entry.status]}</span>
@@ -203,6 +214,13 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
       )}
     </div>
   );
+}
+
+/** What is to be said of a command's end: nothing where all went well. */
+function endOf({ code, signal, stopped }: NonNullable<Command["end"]>): string {
+  if (stopped) return t("you stopped it");
+  if (signal !== undefined) return t("ended by {0}", readable(signal, 20));
+  return code === undefined || code === 0 ? "" : t("exit code {0}", code);
 }
 
 /** Reads and searches in a row: one line that says how many, and what is going on now. */
