@@ -79,7 +79,7 @@ async def test_a_command_runs_when_allowed(folder: Path) -> None:
 
         await product.wait_for(lambda: "seen" in output())
         assert output() == f"{folder.resolve()}\nseen\n"
-        assert "terminalId" in product.said(session)
+        await product.wait_for(lambda: "terminalId" in product.said(session))
         assert len(texts) == 1
         assert "/bin/sh -c 'pwd; echo seen >&2; exit 3'" in texts[0]
         await product.execute("sidecar.cancel", {"sessionId": session["sessionId"]})
