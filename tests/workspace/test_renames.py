@@ -233,6 +233,40 @@ def test_the_user_brings_it_back_and_goes_on_with_it(tmp_path: Path) -> None:
 
 
 @either
+@pytest.mark.parametrize("kept", [5, 4], ids=["half of it", "less than half of it"])
+def test_the_user_brings_it_back_and_changes_it_at_once(tmp_path: Path, custom: bool, kept: int) -> None:
+    """Nobody has seen it as it was. What has half of its lines is that file, and the other one a copy; anything else is another file, and then
+    the moved one is the last that has those lines."""
+    lines = [f"line {number}\n" for number in range(10)]
+    old, moved = tmp_path / "b.txt", tmp_path / "moved.txt"
+    old.write_text("".join(lines))
+    mine = "".join([*lines[:kept], *(f"mine {number}\n" for number in range(10 - kept))])
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("execute")
+        tick()
+        old.rename(moved)
+        tick()
+        turn.says("execute", status="completed")
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        assert renamed(bench) == [("moved.txt", "b.txt")]
+        tick()
+        old.write_text(mine)
+        result = await bench.workspace.review.revert_turn(bench.session, 1)
+        if kept == 5:
+            assert not result.impossible
+            assert files(tmp_path) == {"b.txt": mine.encode()}
+            assert not [one for one in await bench.workspace.review.listed(Selector()) if "file" in one]
+        else:
+            assert [one["reason"] for one in result.impossible] == ["there is another file at b.txt by now"]
+            assert files(tmp_path) == {"b.txt": mine.encode(), "moved.txt": "".join(lines).encode()}
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
+
+
+@either
 def test_the_user_brings_back_what_the_agent_changed_and_then_moved(tmp_path: Path, custom: bool) -> None:
     """What is under the new name is a copy by then, with what the first turn changed. Once that is taken back there, the copy is the second
     turn's all the same."""

@@ -16,6 +16,7 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.file_state import FileState
+from sidecar.core.hunks import line_hunks
 from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
@@ -23,6 +24,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import decode
 from sidecar.disk.codec import Decoded
+from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 
@@ -247,15 +249,17 @@ class FileReviews:
         return await self._put(change.path, now, None)
 
     async def _is_back(self, change: FileChange) -> bool:
-        """Whether a renamed file is under its old name, too: as it is now, or, where nobody changed it since, as it was before an agent
-        changed it."""
+        """Whether a renamed file is under its old name, too: as it is now, or, where nobody changed it since, with half of its text (it was
+        brought back and then changed), or as it was before an agent changed it."""
         now, there = await self.found(change.path), await self.found(change.moved_from)
-        if not isinstance(now, FileState):
+        if not isinstance(now, FileState) or not isinstance(there, FileState):
             return False
-        decoded = decode(there.data) if isinstance(there, FileState) and not there.is_link else None
-        if there == now or now != change.after or not isinstance(decoded, Decoded):
+        ours, theirs = _text(now), _text(there)
+        if there == now or now != change.after or ours is None or theirs is None:
             return there == now
-        return await self._journal.held(change.moved_from, normal(decoded.text))
+        if await aside(len(ours) + len(theirs), lambda: _has_half_of(theirs, ours)):
+            return True
+        return await self._journal.held(change.moved_from, normal(theirs))
 
     async def _put_mode(self, change: FileChange) -> str:
         """Whatever the file holds by now."""
@@ -340,6 +344,13 @@ class FileReviews:
 def _text(state: FileState | None) -> str | None:
     decoded = None if state is None or state.is_link else decode(state.data)
     return decoded.text if isinstance(decoded, Decoded) else None
+
+
+def _has_half_of(text: str, wanted: str) -> bool:
+    """As git tells what was renamed by default."""
+    old, new = normal(wanted), normal(text)
+    changed = sum(hunk.old_end - hunk.old_start for hunk in line_hunks(old, new))
+    return 2 * (len(old) - changed) >= len(old) > 0
 
 
 def _number(change: FileChange) -> int:
