@@ -291,3 +291,43 @@ def test_a_link_that_is_removed_made_and_removed_again(tmp_path: Path) -> None:
         assert (tmp_path / "link").readlink() == Path("nowhere")
 
     play(tmp_path, VSCODE, script, after=after)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("when", ["at once", "later", "never"])
+def test_what_the_agent_makes_in_place_of_what_it_removed_has_another_mode(
+    tmp_path: Path, custom: bool, when: str
+) -> None:
+    """In a turn that began without the file: its text begins with what was removed, and so does its mode."""
+    script_ = tmp_path / "run.sh"
+    script_.write_text(BASE)
+    script_.chmod(0o755)
+    turns: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turns.append("")
+        if len(turns) == 1:
+            await acts(lambda folder: (folder / "run.sh").unlink())(turn)
+            return
+
+        def make(folder: Path) -> None:
+            script_.write_text(CHANGED)
+            script_.chmod(0o600 if when == "at once" else 0o755)
+
+        await acts(make)(turn)
+        if when == "later":
+            await acts(lambda folder: script_.chmod(0o600))(turn)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(15)
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        await asyncio.sleep(15)
+        kinds = [row["file"]["kind"] for row in rows(bench) if "file" in row]
+        assert kinds == ([] if when == "never" else ["mode"])
+        assert any("file" not in row for row in rows(bench))
+        await reject_all(bench)
+        assert script_.read_text() == BASE
+        assert script_.stat().st_mode & 0o777 == 0o755
+        assert not rows(bench)
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)

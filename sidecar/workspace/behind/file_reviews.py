@@ -101,6 +101,7 @@ class FileReviews:
         self._next_id = 1
         self._now: dict[str, FileState | None] = {}
         """What was found under paths while turns run."""
+        self._began_as: dict[str, FileState] = {}
         self._to_tell: dict[DocumentUri, None] = {}
         """Where rows came or went."""
         self._dropped: list[str] = []
@@ -137,7 +138,13 @@ class FileReviews:
         gone = next((c for c in self if c.path == path and c.leaves_nothing and c.begins_with_text), None)
         if gone is not None:
             self._drop(gone)
+            if gone.before is not None:
+                self._began_as[path] = gone.before
         return gone
+
+    def began_as(self, path: str) -> FileState | None:
+        """What the changes of a file begin with that came in this turn where an agent had removed one."""
+        return self._began_as.get(path)
 
     def holds_bytes(self, path: str) -> bool:
         """Whether something that was not text was removed from there."""
@@ -149,6 +156,7 @@ class FileReviews:
 
     def turns_over(self) -> None:
         self._now.clear()
+        self._began_as.clear()
 
     def enter(
         self,

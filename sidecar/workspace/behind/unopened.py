@@ -258,7 +258,7 @@ class Unopened:
         start = await self._known.at_start(uri, path, exact=line_ends)
         parts = await self._whose.parts(uri, path, before, compared, at, start)
         self._accounts.says(uri, now, exact=True, at=at)
-        gone = self._files.came(path)
+        gone = came = self._files.came(path)
         if not parts:
             self._is_nobodys(uri, now)
             if then.text is None:
@@ -276,6 +276,9 @@ class Unopened:
             raw, gone = after, None
         if raw is not None:
             self._state.documents.disk.seen(uri, normal(raw))
+        was = None if came is None else came.before
+        if was is not None and seen.mode is not None and was.mode != seen.mode:
+            await self._whole.enter(path, was, replace(was, mode=seen.mode), parts[-1])
 
     def _enter_text(
         self, uri: DocumentUri, part: Part, author: Author, before: str | None, after: str

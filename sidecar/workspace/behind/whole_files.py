@@ -58,6 +58,7 @@ class WholeFiles:
                 await self._enter_row(row, was, now)
             return
         left.append(row)
+        was = was or self._files.began_as(path)
         if was is not None and row.mode is not None and was.mode != row.mode:
             now = FileState(was.data, row.mode)
             if not self._files.says_mode(path, row.mode):
