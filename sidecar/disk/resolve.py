@@ -53,6 +53,10 @@ class Stat(NamedTuple):
     def identity(self) -> tuple[int, int]:
         return self.dev, self.ino
 
+    def at_no_time(self) -> Stat:
+        """Of the same file, but equal to none that it has at any time."""
+        return self._replace(mtime_ns=-1, ctime_ns=-1)
+
     @classmethod
     def of(cls, stat: os.stat_result) -> Stat:
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)

@@ -778,6 +778,28 @@ def test_the_agent_sends_a_file_right_after_the_users_shell(tmp_path: Path) -> N
 
 
 @either
+def test_the_users_shell_writes_right_after_the_editor_saved(tmp_path: Path, custom: bool) -> None:
+    """The stat of what the shell wrote is not that of what was saved (turns seed 850977)."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await runs(turn, "other.txt", "", call="c0")
+        assert editor.saves("a.txt")
+        editor.closes("a.txt")
+        turn.puts("a.txt", MINE)
+        tick()
+        await asyncio.sleep(HEARD)
+        await runs(turn, "a.txt", MINE.replace("four", "FOUR"))
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert short(listed(bench)) == [("four", "FOUR")]
+        await reject_all(bench)
+        assert (tmp_path / "a.txt").read_text() == MINE
+
+    play(tmp_path, VSCODE, script, before=opened, after=after, custom=custom)
+
+
+@either
 def test_the_user_saves_on_top_while_the_change_is_noted(tmp_path: Path, custom: bool) -> None:
     journal = Slow()
 

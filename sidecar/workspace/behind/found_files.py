@@ -82,14 +82,14 @@ class FoundFiles:
                     continue
                 decoded = await self._state.storage.read(place.on_disk)
                 like = decoded if isinstance(decoded, Decoded) else None
-                raw = str(text)
+                raw, stat = str(text), place.on_disk.stat
                 if like is not None and normal(like.text) == normal(raw):
                     raw = like.text
+                else:  # somebody wrote it since
+                    stat = stat.at_no_time()
                 data = self._state.storage.encode(raw, like, path)
                 if not isinstance(data, Refusal):
-                    await self._starts.saved(
-                        session, place.path, data, place.on_disk.stat, place.on_disk.mode
-                    )
+                    await self._starts.saved(session, place.path, data, stat, place.on_disk.mode)
 
     async def over(self, session: Session) -> None:
         """The session's turn has ended."""

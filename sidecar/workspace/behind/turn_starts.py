@@ -107,7 +107,8 @@ class TurnStarts:
         self._tops[session.id] = tops[:MAX_FOLDERS]
 
     async def saved(self, session: Session, path: str, data: bytes, stat: Stat, mode: int) -> None:
-        """The user saved a file (canonical path), which has this mode, while the session's turn runs: what an agent's commands do to it begins from there."""
+        """The user saved a file (canonical path), which has this mode, while the session's turn runs: what an agent's commands do to it begins
+        from there. `stat`: the file's while it holds this."""
         image = decode(data)
         if not self.has(session) or not isinstance(image, Decoded) or len(data) > MAX_TEXT:
             return
