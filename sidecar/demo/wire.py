@@ -23,6 +23,8 @@ WAIT = 30.0
 """The limit of any single wait in seconds, unless the caller gives another."""
 PATIENCE = 3.0
 """Seconds that a server has to exit by itself when this side fails."""
+PIPES_SECONDS = 5.0
+"""How long the end of an ended server's output is waited for."""
 METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_CANCELLED = -32601, -32603, -32800
 
 
@@ -138,6 +140,11 @@ class Endpoint:
         for task in [*self._tasks]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            # reads its pipes to the end and closes them; a process that it left behind may hold them open
+            await asyncio.wait_for(process.communicate(), PIPES_SECONDS)
+        except TimeoutError:
+            pass
         return process.returncode or 0
 
     @property

@@ -218,6 +218,18 @@ async def test_a_server_that_does_not_start(tmp_path: Path) -> None:
             pass
 
 
+async def test_the_pipes_of_a_server_that_fails_are_closed(tmp_path: Path) -> None:
+    """Also when their end comes late, as that of a process which the server leaves behind."""
+    lingers = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1.5)'], stdout=-3); sys.exit(1)"
+    editor = HeadlessEditor([sys.executable, "-c", lingers], tmp_path)
+    with pytest.raises(Gone):
+        async with editor:
+            pass
+    assert editor._process is not None
+    assert editor._process.stderr is not None
+    assert editor._process.stderr.at_eof()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
 def test_names_that_are_not_utf_8_survive(tmp_path: Path) -> None:
     name = str(tmp_path / "\udcff%20 #?.py")
