@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sidecar.acp import listing, logins
-from sidecar.acp.command import Command, environment, find, missing, program_of
+from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
@@ -140,7 +142,7 @@ class HostedAgents:
 
     def list(self) -> builtins.list[AgentInfo]:
         self._look()
-        return [self._info(agent) for agent in self._agents.values()]
+        return [info for _, info in self._infos()]
 
     def found(self, agent: str) -> AgentCommand | None:
         if agent not in self._agents:
@@ -308,15 +310,15 @@ class HostedAgents:
                 "agent": agent.id,
                 "state": "running" if agent.host else "starting" if agent.starting else "stopped",
                 "pid": agent.host.process.pid if agent.host else None,
-                "name": self._info(agent).name,
-                "version": self._info(agent).version,
+                "name": info.name,
+                "version": info.version,
                 "files": way_of(agent.id, agent.command, own_tools=self._own_tools),
                 "source": agent.source,
-                "needs": self._info(agent).needs,
+                "needs": info.needs,
                 "sessions": [key for key, session in self._sessions.items() if session.agent is agent],
                 "turns": sum(session.turn for session in self._sessions.values() if session.agent is agent),
             }
-            for agent in self._agents.values()
+            for agent, info in self._infos()
         ]
 
     # sessions and turns
@@ -557,8 +559,12 @@ class HostedAgents:
         if error is not None and not isinstance(error, AgentFailed):  # whoever waits gets that one
             log.error("an agent could not be looked after", exc_info=error)
 
-    def _info(self, agent: _Agent) -> AgentInfo:
-        installed = find(program_of(agent.command), environment(agent.command.env).get("PATH")) is not None
+    def _infos(self) -> builtins.list[tuple[_Agent, AgentInfo]]:
+        managed = managed_folders(os.environ)
+        return [(agent, self._info(agent, managed)) for agent in self._agents.values()]
+
+    def _info(self, agent: _Agent, managed: Sequence[Path]) -> AgentInfo:
+        installed = find(program_of(agent.command), path_of(agent.command.env)) is not None
         known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it reported its name
         return AgentInfo(
             agent.id,
@@ -566,7 +572,7 @@ class HostedAgents:
             agent.source,
             installed,
             agent.version,
-            "" if installed else missing(agent.command),
+            "" if installed else missing(agent.command, managed),
         )
 
 

@@ -110,13 +110,24 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         if name in INHERITED or name.upper() in INHERITED or name.startswith(INHERITED_PREFIXES)
     }
     for name, value in extra.items():
-        if value.startswith(_REFERENCE) and value.endswith("}"):
-            found = os.environ.get(value[len(_REFERENCE) : -1])
-            if found is not None:
-                env[name] = found
-        else:
-            env[name] = value
+        configured = _configured(value)
+        if configured is not None:
+            env[name] = configured
     return env
+
+
+def path_of(extra: Mapping[str, str]) -> str | None:
+    """The PATH of that environment."""
+    configured = _configured(extra["PATH"]) if "PATH" in extra else None
+    inherited = os.environ.get("PATH")
+    return _absolute(inherited) if configured is None and inherited is not None else configured
+
+
+def _configured(value: str) -> str | None:
+    """None: it names a variable that there is not."""
+    if value.startswith(_REFERENCE) and value.endswith("}"):
+        return os.environ.get(value[len(_REFERENCE) : -1])
+    return value
 
 
 def _absolute(path: str) -> str:
@@ -140,15 +151,18 @@ def find(command: str, path: str | None) -> str | None:
     return None
 
 
-def elsewhere(command: str, env: Mapping[str, str]) -> str | None:
-    """Where a version manager put a program that is not on PATH: a shell's start-up file sets their PATH, and an editor that is
-    started from a desktop never reads it."""
+def managed_folders(env: Mapping[str, str]) -> list[Path]:
+    """Where version managers put programs: a shell's start-up file adds these to PATH, and an editor that is started from a desktop never
+    reads it."""
     home = Path(env.get("HOME") or os.path.expanduser("~"))
-    for pattern in _MANAGED:
-        for path in sorted(home.glob(f"{pattern}/{command}"), key=_numbers, reverse=True):
-            if os.access(path, os.X_OK):
-                return str(path)
-    return None
+    return [
+        folder for pattern in _MANAGED for folder in sorted(home.glob(pattern), key=_numbers, reverse=True)
+    ]
+
+
+def elsewhere(command: str, managed: Sequence[Path]) -> str | None:
+    """Where one of these folders has a program that is not on PATH."""
+    return next(filter(None, (shutil.which(str(folder / command)) for folder in managed)), None)
 
 
 def _numbers(path: Path) -> list[int]:
@@ -173,7 +187,9 @@ def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
         argv = by_transport(command.transport, argv)
     program = find(argv[0], env.get("PATH"))
     if program is None:
-        raise AgentFailed("not_installed", f'Agent "{agent}" cannot be started: {missing(command, env)}.')
+        raise AgentFailed(
+            "not_installed", f'Agent "{agent}" cannot be started: {missing(command, managed_folders(env))}.'
+        )
     argv[0] = program
     if any("\0" in word for word in argv):
         raise AgentFailed(
@@ -205,14 +221,14 @@ def runs_packages(argv: Sequence[str]) -> bool:
     return name in _RUNNERS or (name in _MANAGERS and bool(_RUN_WORDS.intersection(argv[1:3])))
 
 
-def missing(command: Command, env: Mapping[str, str] | None = None) -> str:
-    """Why `find` found nothing, and what to do."""
+def missing(command: Command, managed: Sequence[Path]) -> str:
+    """Why `find` found nothing, and what to do. `managed`: see managed_folders."""
     name = program_of(command)
     if os.path.isabs(os.path.expanduser(name)):
         return f"{name} does not exist or is not executable. Check the path in the settings"
     if os.path.dirname(name):
         return f"{name} is a relative path. Give an absolute path, or a command name that is on PATH"
-    hidden = elsewhere(name, os.environ if env is None else env)
+    hidden = elsewhere(name, managed)
     if hidden is not None:
         return (
             f'there is no command "{name}" on the PATH that the editor was started with; it is at {hidden}. '

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 
-from sidecar.acp.command import elsewhere
+from sidecar.acp.command import elsewhere, managed_folders
 from sidecar.acp.known import KNOWN
 from sidecar.acp.ways import way_of
 from sidecar.config import AgentCommand
@@ -18,6 +18,7 @@ from sidecar.doctor.finding import Finding
 def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
     area = "agents"
     env = os.environ if env is None else env
+    managed = managed_folders(env)
     found = 0
     for agent in KNOWN:
         where = shutil.which(agent.command, path=env.get("PATH"))
@@ -27,7 +28,7 @@ def look(env: Mapping[str, str] | None = None) -> Iterator[Finding]:
             way = way_of(agent.id, AgentCommand(where, agent.arguments))
             yield Finding(area, "ok", f"{words} — its files: {way}")
             continue
-        hidden = elsewhere(agent.command, env)
+        hidden = elsewhere(agent.command, managed)
         if hidden is not None:
             found += 1
             words = f"{agent.name} is at {hidden}, which is not on your PATH"

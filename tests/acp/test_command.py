@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.acp.command import _odd_for_batch, environment, find, resolve, runs_packages
+from sidecar.acp.command import _odd_for_batch, environment, find, path_of, resolve, runs_packages
 from sidecar.config import AgentCommand
 from sidecar.workspace.ports.ports import AgentFailed
 
@@ -172,3 +172,18 @@ def test_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "KEY": "our ANTHROPIC_API_KEY",
         "D": "${x}",
     }
+
+
+@pytest.mark.parametrize("inherited", [None, "", "/bin:.:/usr/bin"])
+@pytest.mark.parametrize(
+    "extra", [{}, {"PATH": "/x:."}, {"PATH": "${env:OTHER}"}, {"PATH": "${env:NONE}"}, {"A": "b"}]
+)
+def test_the_path_is_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, inherited: str | None, extra: dict[str, str]
+) -> None:
+    monkeypatch.setenv("OTHER", "/other")
+    monkeypatch.delenv("NONE", raising=False)
+    monkeypatch.delenv("PATH")
+    if inherited is not None:
+        monkeypatch.setenv("PATH", inherited)
+    assert path_of(extra) == environment(extra).get("PATH")

@@ -89,7 +89,7 @@ def test_a_transport_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AgentFailed, match='there is no command "no-such-ssh" on PATH') as raised:
         resolve("fake", agent, ENV)
     assert raised.value.kind == "not_installed"
-    assert "no-such-ssh" in missing(agent, ENV)
+    assert "no-such-ssh" in missing(agent, [])
 
 
 def test_a_login_in_a_terminal_is_left_to_the_user() -> None:

@@ -338,6 +338,16 @@ def test_agents_on_path(tmp_path: Path) -> None:
     assert len({agent.id for agent in KNOWN}) == len(KNOWN)
 
 
+def test_version_managers_are_looked_for_once_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr("sidecar.acp.agents.managed_folders", lambda env: asked.append(env) or [])
+    side = HostedAgents({f"a{n}": AgentCommand(f"no-such-{n}") for n in range(9)}, limits=LIMITS)
+    side.serve(FakeWorkspace())
+    assert not any(info.installed for info in side.list())
+    assert len(side.status()) == 9
+    assert len(asked) == 2
+
+
 async def test_a_configured_agent_hides_a_found_one(tmp_path: Path) -> None:
     one, other = AgentCommand("/bin/one"), AgentCommand("/bin/other", env={"A": "1"})
     told = AgentCommand("/bin/told")
