@@ -209,6 +209,7 @@ def overview(**more: Any) -> Json:
         "agents": [],
         "sessions": [],
         "connected": True,
+        "following": False,
         "history": [],
         "draftKey": "s",
         "draft": "",

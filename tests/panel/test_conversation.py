@@ -430,3 +430,20 @@ def test_conversations_are_found_by_words_in_them(panel: Panel) -> None:
     expect(rows).to_have_count(0)
     panel.page.get_by_label("Search conversations").fill("")
     expect(rows).to_have_count(3)
+
+
+def test_the_agent_is_followed(panel: Panel) -> None:
+    button = panel.page.get_by_role("button", name="Follow the agent")
+    for clicks, following in enumerate((False, True), 1):
+        panel.send(*talk(), overview(current=current(), following=following))
+        expect(button).to_have_attribute("aria-pressed", str(following).lower())
+        button.click()
+        assert panel.got("follow", clicks)[-1]["on"] is not following
+    panel.send(overview(current=current(recorded=True)))
+    expect(button).to_have_count(0)
+
+
+def test_the_extension_knows_where_the_keys_go(panel: Panel) -> None:
+    panel.send(*talk())
+    panel.page.evaluate("window.dispatchEvent(new Event('blur')); window.dispatchEvent(new Event('focus'));")
+    assert [one["on"] for one in panel.got("focused", 3)][-2:] == [False, True]

@@ -11,6 +11,7 @@ export const flags: Partial<ClientFlags> = {
   agentState: true,
   elicitation: true,
   terminalLogin: true,
+  activity: true,
 };
 
 export function register(session: Session): Disposable {

@@ -249,6 +249,8 @@ export const Overview = v.object({
   /** A problem of the sidecar itself, in words, with the one thing to do about it. */
   trouble: v.optional(v.object({ text, action: v.optional(v.object({ id: text, label: text })) })),
   connected: v.boolean(),
+  /** The view goes where the agent works. */
+  following: v.boolean(),
   /** Earlier prompts, newest last. */
   history: v.array(text),
   /** Identifies the draft's session. Stays the same while the session gets its id. */

@@ -92,6 +92,10 @@ export const FromWebview = v.variant("type", [
   v.object({ type: v.literal("action"), id: short }),
   v.object({ type: v.literal("seen"), ...session }),
   v.object({ type: v.literal("tryIt") }),
+  /** The page got the keyboard's focus, or lost it. */
+  v.object({ type: v.literal("focused"), on: v.boolean() }),
+  /** The view goes where the agent of the conversation works. */
+  v.object({ type: v.literal("follow"), on: v.boolean() }),
 ]);
 export type FromWebview = v.InferOutput<typeof FromWebview>;
 

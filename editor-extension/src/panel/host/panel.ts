@@ -8,6 +8,7 @@ import type { Agent, Overview, Told } from "../model";
 import { FromWebview, parse, type ToWebview } from "../protocol";
 import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
+import { Follow } from "./follow";
 import { html } from "./html";
 import { AsTerminals } from "./as_terminal";
 import { fileAttachment, insert, label, openLink, openLocation, Told as ToldTexts } from "./links";
@@ -36,6 +37,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly output = new LastOutput();
   private readonly outbox: Outbox;
   private readonly tour: Tour;
+  private readonly follow: Follow;
   private readonly disposables: vscode.Disposable[] = [];
   private readonly search: Search;
   /** What was last looked for. */
@@ -86,7 +88,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       compose: (text, attachments) => this.compose(text, attachments, true),
       log: (words) => log.warn(words),
     });
+    this.follow = new Follow(session, { followed: () => this.current?.id, changed: () => this.outbox.changed(null) });
     this.disposables.push(
+      this.follow,
       vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
       vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: false } }),
       this.told,
@@ -158,7 +162,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     const gone = (): void => {
       this.outbox.closed();
-      this.ready = false;
+      this.ready = this.follow.isPageFocused = false;
     };
     view.onDidChangeVisibility(() => {
       if (!view.visible) gone();
@@ -193,6 +197,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       agents: this.agents(),
       sessions: this.sessions.summaries(),
       connected: client.state === "running",
+      following: this.follow.on,
       history: [...this.memory.history],
       draftKey: live?.key ?? "",
       draft: draft.text,
@@ -297,6 +302,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.action(one.id);
       case "tryIt":
         return this.tour.start();
+      case "focused":
+        this.follow.isPageFocused = one.on;
+        return;
+      case "follow":
+        return this.follow.set(one.on);
       default:
         return this.inSession(one);
     }
@@ -441,6 +451,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** `page`: null if the user did not ask for it, so that an open list stays open. */
   private show(live: Live | null, page: Page | null = "conversation"): void {
+    if (live !== this.current) this.follow.forget();
     this.current = live;
     if (live) live.unseen = false;
     this.outbox.show(live, page ?? undefined);
@@ -591,6 +602,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         ),
       "acpSidecar.panel.addAgent": () => addAgent(this.session, () => this.refresh()),
       "acpSidecar.panel.tryIt": () => this.tour.start(),
+      "acpSidecar.panel.follow": () => this.follow.set(!this.follow.on),
     };
     const shown = Object.entries(all).map(([name, run]) =>
       vscode.commands.registerCommand(name, async (...args: never[]) => {

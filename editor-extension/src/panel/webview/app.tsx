@@ -5,7 +5,7 @@ import type { Current, Overview } from "../model";
 import { RowView } from "./entries";
 import { List } from "./list";
 import { Choose, Sessions, Start, stateIcon } from "./pages";
-import { Icon } from "./parts";
+import { Icon, IconButton } from "./parts";
 import { Prompt } from "./prompt";
 import { Rows } from "./rows";
 import type { Store } from "./store";
@@ -36,7 +36,7 @@ export function App({ store }: { store: Store }) {
       ) : store.page === "agents" ? (
         <Choose store={store} overview={overview} />
       ) : current && store.sessionId === current.sessionId ? (
-        <Conversation store={store} current={current} />
+        <Conversation store={store} current={current} following={overview.following} />
       ) : (
         <Start store={store} overview={overview} />
       )}
@@ -46,7 +46,7 @@ export function App({ store }: { store: Store }) {
   );
 }
 
-function Conversation({ store, current }: { store: Store; current: Current }) {
+function Conversation({ store, current, following }: { store: Store; current: Current; following: boolean }) {
   const rows = useRef(new Rows());
   const list = useMemo(() => rows.current.of(store), [store.revision, store.sessionId]);
   const [reveal, setReveal] = useState<{ key: string; serial: number } | null>(null);
@@ -65,6 +65,14 @@ function Conversation({ store, current }: { store: Store; current: Current }) {
           <span class="title">{current.title || t("New conversation")}</span>
           <span class="muted">{current.agent}</span>
         </button>
+        {!current.recorded && (
+          <IconButton
+            icon="target"
+            label={t("Follow the agent, until you type or scroll")}
+            pressed={following}
+            onClick={() => store.send({ type: "follow", on: !following })}
+          />
+        )}
       </header>
       <List
         rows={list}

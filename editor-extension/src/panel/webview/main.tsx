@@ -20,3 +20,6 @@ window.addEventListener("message", (event: MessageEvent<unknown>) => {
 
 render(<App store={store} />, document.getElementById("app")!);
 store.send({ type: "ready" });
+window.addEventListener("focus", () => store.send({ type: "focused", on: true }));
+window.addEventListener("blur", () => store.send({ type: "focused", on: false }));
+store.send({ type: "focused", on: document.hasFocus() });

@@ -16,13 +16,15 @@ interface IconButtonProps {
   label: string;
   onClick: () => void;
   disabled?: boolean;
+  /** Of a button that is on or off. */
+  pressed?: boolean;
   class?: string;
 }
 
 /** An icon button. Its label is both its name and its tooltip. */
-export function IconButton({ icon, label, onClick, disabled, class: extra }: IconButtonProps) {
+export function IconButton({ icon, label, onClick, disabled, pressed, class: extra }: IconButtonProps) {
   return (
-    <button class={`icon ${extra ?? ""}`} title={label} aria-label={label} disabled={disabled} onClick={onClick}>
+    <button class={`icon ${extra ?? ""}`} title={label} aria-label={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );
