@@ -148,13 +148,15 @@ export const deleteSession = new ServerCommand<
 
 export interface TranscriptEntry {
   at: string;
-  type: "prompt" | "update" | "end" | "omitted";
+  type: "prompt" | "update" | "end" | "reviewed" | "omitted";
   turn?: number;
   prompt?: Record<string, unknown>[];
   update?: Record<string, unknown>;
   stopReason?: string;
   changes?: { uri: string; added: number; removed: number }[];
   error?: string;
+  verdict?: Verdict;
+  changed?: number;
 }
 export interface TranscriptResult {
   sessionId: string;
@@ -304,6 +306,12 @@ export interface TerminalEnded {
 }
 /** Announced by `sessionUpdates`: an agent's command has ended; nothing more of its output comes. */
 export const terminalEnded = new NotificationType<TerminalEnded>("sidecar/terminalEnded");
+
+export type Verdict = "kept" | "rejected";
+/** Announced by `sessionUpdates`: so many changes of a turn were just kept or rejected, in whatever way. */
+export const reviewed = new NotificationType<{ sessionId: string; turn: number; verdict: Verdict; changes: number }>(
+  "sidecar/reviewed",
+);
 
 export interface TurnEnded {
   sessionId: string;

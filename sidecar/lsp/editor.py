@@ -35,6 +35,7 @@ from sidecar.workspace.ports.ports import (
     Question,
     Reloaded,
     Saved,
+    Verdict,
 )
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
@@ -194,6 +195,12 @@ class LspEditor:
             told = {name: value for name, value in ended.items() if value is not None and value is not False}
             self._wire.notify(
                 ext.TERMINAL_ENDED, {"sessionId": session_id, "terminalId": terminal_id, **told}
+            )
+
+    def reviewed(self, session_id: str, turn: int, verdict: Verdict, changes: int) -> None:
+        if self._capabilities.session_updates:
+            self._wire.notify(
+                ext.REVIEWED, {"sessionId": session_id, "turn": turn, "verdict": verdict, "changes": changes}
             )
 
     def turn_ended(self, outcome: Json) -> None:

@@ -328,6 +328,8 @@ TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, output}`, what a command said since the last one [nothing]."""
 TERMINAL_ENDED: Final = "sidecar/terminalEnded"
 """Notification, `client.sessionUpdates`: `{sessionId, terminalId, exitCode?, signal?, stopped?}`; `stopped`: by the user [nothing]."""
+REVIEWED: Final = "sidecar/reviewed"
+"""Notification, `client.sessionUpdates`: `{sessionId, turn, verdict, changes}`: the user has just kept or rejected so many changes [nothing]."""
 TURN_ENDED: Final = "sidecar/turnEnded"
 """Notification, to every client: `{sessionId, turn, stopReason, changes: [{uri, added, removed}], error?, errorKind?, methods?}`."""
 REQUEST_PERMISSION: Final = "sidecar/requestPermission"
@@ -530,17 +532,19 @@ class LoadSessionAnswer(TypedDict):
 
 class TranscriptEntry(TypedDict):
     """`prompt`: `{turn, prompt}` · `update`: `{turn, update}`, joined chunks, in ACP's shape · `end`: `{turn, stopReason, changes,
-    error?}` · `omitted`: older ones are no longer kept."""
+    error?}` · `reviewed`: `{turn, verdict, changed}`, so many changes were kept or rejected · `omitted`: older ones are no longer kept."""
 
     at: str
     """ISO 8601."""
-    type: Literal["prompt", "update", "end", "omitted"]
+    type: Literal["prompt", "update", "end", "reviewed", "omitted"]
     turn: NotRequired[int]
     prompt: NotRequired[Sequence[Mapping[str, object]]]
     update: NotRequired[Mapping[str, object]]
     stopReason: NotRequired[str]
     changes: NotRequired[Sequence[Mapping[str, object]]]
     error: NotRequired[str]
+    verdict: NotRequired[Literal["kept", "rejected"]]
+    changed: NotRequired[int]
 
 
 class TranscriptAnswer(TypedDict):

@@ -147,6 +147,14 @@ class Records:
         self._append(one, entry)
         self._change(one, updated=now())
 
+    def reviewed(self, session_id: str, turn: int, verdict: str, changes: int) -> None:
+        """Records that the user decided about so many changes of a turn."""
+        one = self._open.get(session_id)
+        if one is not None and one.written:
+            self._append(
+                one, {"at": now(), "type": "reviewed", "turn": turn, "verdict": verdict, "changed": changes}
+            )
+
     def close(self, session_id: str) -> None:
         one = self._open.pop(session_id, None)
         if one is not None:

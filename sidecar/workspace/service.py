@@ -47,6 +47,7 @@ from sidecar.workspace.ports.ports import (
     Journal,
     OpenedSession,
     Question,
+    Verdict,
 )
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import Activity, AgentState, CommandEnd, Elicitation, Elicited
@@ -160,6 +161,7 @@ class Workspace:
             files,
             behind.unopened.left,
             self._verdicts,
+            self._decided,
         )
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
@@ -321,6 +323,10 @@ class Workspace:
     def _note_commits(self, session: Session, outcome: Outcome) -> None:
         """What was committed while an agent worked was not reviewed by that."""
         self._tasks.start_soon(lambda: self.review.committed.look(is_users=False))
+
+    def _decided(self, session_id: str, turn: int, verdict: Verdict, changes: int) -> None:
+        self._records.reviewed(session_id, turn, verdict, changes)
+        self._editor.reviewed(session_id, turn, verdict, changes)
 
     def _record_end(self, session: Session, outcome: Outcome) -> None:
         forget()  # the agent's next write is some time away

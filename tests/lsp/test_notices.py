@@ -25,3 +25,14 @@ async def test_a_message_where_there_is_no_conversation() -> None:
     wire = FakeWire()
     LspEditor(wire, Tasks()).notice("S", "words")
     assert wire.sent == [("window/showMessage", {"type": 3, "message": "words"})]
+
+
+async def test_what_the_user_decided_is_for_clients_that_show_conversations() -> None:
+    wire = FakeWire()
+    editor = LspEditor(wire, Tasks())
+    editor.reviewed("S", 1, "kept", 2)
+    editor.announce(EditorCapabilities(session_updates=True))
+    editor.reviewed("S", 1, "rejected", 3)
+    assert wire.sent == [
+        ("sidecar/reviewed", {"sessionId": "S", "turn": 1, "verdict": "rejected", "changes": 3})
+    ]

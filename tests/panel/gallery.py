@@ -55,7 +55,16 @@ PLAN = {
         {"text": "Run the tests", "state": "in_progress"},
     ],
 }
-END = {"id": "e", "kind": "end", "turn": 1, "reason": "end_turn", "changes": CHANGES, "reviewed": False}
+END = {
+    "id": "e",
+    "kind": "end",
+    "turn": 1,
+    "reason": "end_turn",
+    "changes": CHANGES,
+    "reviewed": False,
+    "kept": 2,
+    "rejected": 1,
+}
 MODE = {
     "id": "$mode",
     "label": "Mode",

@@ -10,6 +10,16 @@ from playwright.sync_api import expect
 
 from tests.panel.panel import Panel, agent, append, current, overview, put, talk, tool, user
 
+END = {
+    "id": "e",
+    "kind": "end",
+    "reason": "end_turn",
+    "changes": [],
+    "reviewed": False,
+    "kept": 0,
+    "rejected": 0,
+}
+
 
 def test_a_prompt_is_sent_by_enter_and_the_box_is_empty_again(panel: Panel) -> None:
     panel.send(*talk())
@@ -364,8 +374,27 @@ def test_usage_is_told_in_words(panel: Panel) -> None:
     ids=lambda one: one.get("reason") if isinstance(one, dict) else "",
 )
 def test_how_a_turn_ended_is_said(panel: Panel, end: dict[str, str], words: str) -> None:
-    panel.send(*talk(user("hi"), {"id": "e", "kind": "end", "changes": [], "reviewed": False, **end}))
+    panel.send(*talk(user("hi"), {**END, **end}))
     expect(panel.page.locator(".end")).to_contain_text(re.compile(words))
+
+
+@pytest.mark.parametrize(
+    ("decided", "words"),
+    [
+        ({"kept": 2, "rejected": 1}, "2 kept, 1 rejected"),
+        ({"kept": 3}, "3 kept"),
+        ({"rejected": 1}, "1 rejected"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("reviewed", [True, False])
+def test_what_was_kept_and_rejected_is_said(
+    panel: Panel, decided: dict[str, int], words: str, reviewed: bool
+) -> None:
+    changes = [{"uri": "file:///a", "label": "a", "added": 3, "removed": 0}]
+    panel.send(*talk(user("hi"), {**END, "turn": 1, "changes": changes, "reviewed": reviewed, **decided}))
+    expect(panel.page.locator(".end").get_by_text(words, exact=True)).to_be_visible()
+    expect(panel.page.get_by_role("button", name="Review")).to_have_count(0 if reviewed else 1)
 
 
 def test_the_list_says_how_each_conversation_is(panel: Panel) -> None:

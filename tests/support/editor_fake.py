@@ -321,6 +321,8 @@ class FakeEditor:
     def session_update(self, session_id: str, update: Json) -> None:
         self.updates.append((session_id, update))
 
+    def reviewed(self, session_id: str, turn: int, verdict: str, changes: int) -> None: ...
+
     def turn_ended(self, outcome: Json) -> None:
         self.outcomes.append(outcome)
 

@@ -86,6 +86,21 @@ def test_a_turn_sees_unsaved_text_and_is_undone_exactly(window: Window) -> None:
     assert file.read_text() == "one\ntwo\n"
 
 
+def test_what_was_kept_and_rejected_stands_at_the_turns_end(window: Window) -> None:
+    lines = "".join(f"{number}\n" for number in range(9))
+    file = window.file("a.txt", lines)
+    panel = begin(window)
+    wanted = lines.replace("1\n", "one\n").replace("4\n", "four\n").replace("7\n", "seven\n")
+    panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, wanted), {"say": "done"}))
+    panel.says("1 file changed")
+    window.command("sidecar.keep", {"changeId": window.changes(file)[0]["changeId"]})
+    panel.says("1 kept")
+    panel.button("Reject", exact=True).click()
+    panel.says("1 kept, 2 rejected")
+    expect(panel.button("Reject", exact=True)).to_have_count(0)
+    window.until_disk(file, lines.replace("1\n", "one\n"))
+
+
 def test_a_running_turn_is_cancelled_before_it_is_undone(window: Window) -> None:
     file = window.file("a.txt", "one\n")
     window.open(file)

@@ -162,6 +162,9 @@ export const Entry = v.variant("kind", [
     error: v.optional(text),
     changes: v.array(ChangedFile),
     reviewed: v.boolean(),
+    /** How many changes the user kept, and rejected. */
+    kept: count,
+    rejected: count,
     seconds: v.optional(v.number()),
   }),
 ]);

@@ -167,6 +167,21 @@ test("sessions: undo of a turn, complete and incomplete", async () => {
   assert.ok(live.conversation.entries.some((one) => one.kind === "end" && one.reviewed));
 });
 
+test("sessions: what was kept and rejected stands at its turn's end", async () => {
+  const { sessions, live } = await started();
+  const decisions = () => live.conversation.entries.flatMap((one) => (one.kind === "end" ? [[one.kept, one.rejected]] : []));
+  await sessions.send(live, "1", []);
+  sessions.decided("s1", 1, "kept", 1);
+  sessions.ended(end(1, "end_turn", { changes: [{ uri: "file:///a", added: 1, removed: 0 }] }));
+  assert.deepEqual(decisions(), [[1, 0]]);
+  await sessions.send(live, "2", []);
+  sessions.ended(end(2, "end_turn"));
+  sessions.decided("s1", 1, "rejected", 2);
+  sessions.decided("s1", 1, "kept", 3);
+  sessions.decided("unheard of", 1, "kept", 3);
+  assert.deepEqual(decisions(), [[4, 2], [0, 0]]);
+});
+
 test("sessions: a turn can be undone while it runs, and afterwards where it changed something", async () => {
   const { fake, sessions, live } = await started();
   const undo = (): string => {
@@ -268,7 +283,10 @@ test("sessions: a record comes back as it was; a turn without an end was interru
       { at, type: "omitted" },
       { at, type: "prompt", turn: 1, prompt: [{ type: "text", text: "one" }, { type: "resource_link", uri: "file:///a", name: "a" }] },
       { at, type: "update", turn: 1, update: say("yes") },
+      { at, type: "reviewed", turn: 1, verdict: "rejected", changed: 1 },
       { at, type: "end", turn: 1, stopReason: "end_turn", changes: [] },
+      { at, type: "reviewed", turn: 1, verdict: "kept", changed: 2 },
+      { at, type: "reviewed", turn: 1, verdict: "kept", changed: 1 },
       { at, type: "prompt", turn: 2, prompt: [{ type: "text", text: "two" }] },
       { at, type: "update", turn: 2, update: say("well") },
     ],
@@ -277,6 +295,8 @@ test("sessions: a record comes back as it was; a turn without an end was interru
   assert.deepEqual(kinds(live), ["user", "agent", "end", "user", "agent", "end"]);
   assert.equal(live.title, "one");
   assert.ok(live.recorded);
+  const first = live.conversation.entries[2]!;
+  assert.ok(first.kind === "end" && first.kept === 3 && first.rejected === 1);
   const last = live.conversation.entries.at(-1)!;
   assert.ok(last.kind === "end" && last.reason === "interrupted");
   assert.equal(await sessions.open("old"), live, "opened once");

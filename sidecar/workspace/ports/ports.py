@@ -158,6 +158,7 @@ class Question:
 
 
 Level = Literal["error", "warning", "info", "log"]
+Verdict = Literal["kept", "rejected"]
 
 
 class Progress(Protocol):
@@ -234,6 +235,10 @@ class Editor(Protocol):
         ...
 
     def turn_ended(self, outcome: Json) -> None: ...
+    def reviewed(self, session_id: str, turn: int, verdict: Verdict, changes: int) -> None:
+        """The user decided about so many changes of this turn. Only for clients that show sessions."""
+        ...
+
     def progress(self, title: str, on_cancel: Callable[[], None] | None) -> Progress: ...
     async def show_document(self, client_uri: str, *, take_focus: bool) -> bool: ...
     def changes_moved(self, client_uris: Sequence[str]) -> None:

@@ -23,8 +23,8 @@ from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.state.ledgers import Reviewed
 from sidecar.workspace.state.state import State
 
-Keep = Callable[[DocumentUri, Iterable[int]], None]
-"""Takes hunks of a document out of review."""
+Keep = Callable[[Iterable[str]], None]
+"""Takes changes out of review, by their ids."""
 _SIGNS = ("HEAD", "logs/HEAD", "index")
 """Files of a repository of which one changes with every commit."""
 
@@ -88,13 +88,13 @@ class Committed:
         for name, reviewed in texts.items():
             if name in new and new[name] != old.get(name):
                 await self._keep_hunks(reviewed, decode(data.get(new[name].object_id, b"")))
-        for name, row in rows:
-            if (
-                new.get(name) != old.get(name)
-                and _is_committed(row, new.get(name), data)
-                and not self._at_work()
-            ):
-                self._files.keep(row)
+        same = [
+            row.change_id
+            for name, row in rows
+            if new.get(name) != old.get(name) and _is_committed(row, new.get(name), data)
+        ]
+        if same and not self._at_work():
+            self._keep(same)
 
     async def _keep_hunks(self, reviewed: Reviewed, committed: object) -> None:
         if not isinstance(committed, Decoded):
@@ -106,7 +106,7 @@ class Committed:
             hunk.id for hunk in found if (now := there.get(hunk.id)) is not None and now.text == hunk.text
         ]
         if same and not self._at_work():
-            self._keep(reviewed.uri, same)
+            self._keep(map(reviewed.change_id, same))
 
 
 def _is_committed(row: FileChange, blob: Blob | None, data: Mapping[str, bytes]) -> bool:

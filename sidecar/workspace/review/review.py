@@ -27,6 +27,7 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.review.closed_files import ClosedFiles
 from sidecar.workspace.review.committed import Committed
+from sidecar.workspace.review.decided import Decided, Tell
 from sidecar.workspace.review.rejecting import Rejecter
 from sidecar.workspace.review.rejection import Job, Plan
 from sidecar.workspace.review.taking_back import TakingBack
@@ -87,11 +88,13 @@ class Review:
         files: FileReviews,
         left: Mapping[tuple[str, int], Mapping[str, str]],
         verdicts: Verdicts,
+        told: Tell,
     ) -> None:
-        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason."""
+        """`left`: by session and turn, what changed in it and cannot be taken back, with the reason. `told`: hears what is decided."""
         self.files = files
         self._left = left
         self._verdicts = verdicts
+        self._decided = Decided(told)
         self._journal = journal
         self._tasks = tasks
         self._state = state
@@ -100,7 +103,7 @@ class Review:
         self._rejecter = rejecter
         self._turns = turns
         self.closed_files = ClosedFiles(state)
-        self.committed = Committed(state, keeper, files, self._keep_committed)
+        self.committed = Committed(state, keeper, files, self.keep_these)
 
     async def listed(self, selector: Selector) -> list[Json]:
         """As `changes`, after checking the files that are not open: somebody may have restored them."""
@@ -140,19 +143,22 @@ class Review:
         """Takes hunks out of review and leaves their text."""
         result = Result()
         before = self._writes()
-        for reviewed, hunks in self._selected(selector):
-            ids = [hunk.id for hunk in hunks]
-            result.done += [change_id(reviewed.uri, i) for i in ids]
-            reviewed.ledger.keep(ids, selector.whose)
-            self._state.ledgers.moved(reviewed)
-        for change in self._files_selected(selector):
-            self.files.keep(change)
-            result.done.append(change.change_id)
+        with self._decided.together():
+            for reviewed, hunks in self._selected(selector):
+                for hunk in hunks:
+                    self._decided.count(hunk.author, "kept")
+                    result.done.append(reviewed.change_id(hunk.id))
+                reviewed.ledger.keep([hunk.id for hunk in hunks], selector.whose)
+                self._state.ledgers.moved(reviewed)
+            for change in self._files_selected(selector):
+                self._decided.count(change.author, "kept")
+                self.files.keep(change)
+                result.done.append(change.change_id)
         self._tasks.start_soon(self._reviewed, before - self._writes(), "kept")
         return result
 
-    def _keep_committed(self, uri: DocumentUri, ids: Iterable[int]) -> None:
-        self.keep(Selector(change_ids=frozenset(change_id(uri, number) for number in ids)))
+    def keep_these(self, change_ids: Iterable[str]) -> None:
+        self.keep(Selector(change_ids=frozenset(change_ids)))
 
     async def reject(self, selector: Selector, reason: str = "") -> Result:
         """Puts back what is selected, a text's hunks in one undo step. What is not known to be anybody's is put back only if it is
@@ -161,7 +167,7 @@ class Review:
         selector = replace(selector, known_only=selector.change_ids is None)
         for reviewed, hunks in self._selected(selector) if reason else ():
             told = self._verdicts.because(reviewed.uri, [hunk.id for hunk in hunks], reason)
-            result.told += [change_id(reviewed.uri, number) for number in sorted(told)]
+            result.told += [reviewed.change_id(number) for number in sorted(told)]
         await self.files.look()
         uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
 
@@ -177,7 +183,7 @@ class Review:
             await self._reviewed(before - self._writes(), "rejected")
 
         work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
-        with self._verdicts.rejecting():
+        with self._verdicts.rejecting(), self._decided.together():
             await work.run()
         result.untouched = work.untouched
         return result
@@ -192,7 +198,7 @@ class Review:
         for (reviewed, hunks), rejected in zip(chosen, await self._rejecter.reject(jobs), strict=True):
             stuck = {hunk.id for hunk in rejected.impossible}
             for hunk in hunks:
-                name = change_id(reviewed.uri, hunk.id)
+                name = reviewed.change_id(hunk.id)
                 if rejected.why or hunk.id in stuck:
                     reason = (
                         rejected.why
@@ -200,6 +206,7 @@ class Review:
                     )
                     result.impossible.append({"changeId": name, "reason": reason})
                 else:
+                    self._decided.count(hunk.author, "rejected")
                     result.done.append(name)
         for change, text in made:
             await self.files.goes_on(change, text)
@@ -232,6 +239,7 @@ class Review:
             if why:
                 result.impossible.append({"changeId": change.change_id, "reason": why})
             else:
+                self._decided.count(change.author, "rejected")
                 result.done.append(change.change_id)
         await self.closed_files.look(
             {from_path(path) for row in rows for path in (row.path, row.moved_from) if path}
@@ -280,7 +288,7 @@ class Review:
                 if not h.is_aftermath and any(selector.whose(v.author) for v in h.versions)
             ]
             if selector.change_ids is not None:
-                hunks = [h for h in hunks if change_id(reviewed.uri, h.id) in selector.change_ids]
+                hunks = [h for h in hunks if reviewed.change_id(h.id) in selector.change_ids]
             if hunks:
                 found.append((reviewed, hunks))
         return found
@@ -291,17 +299,12 @@ def _plan(reviewed: Reviewed, hunks: Iterable[Hunk], selector: Selector) -> Plan
     return lambda length: reviewed.ledger.reject(length, ids, selector.whose)
 
 
-def change_id(uri: DocumentUri, hunk: int) -> str:
-    """Stable while the hunk exists, also over a restart."""
-    return f"{hunk}@{uri}"
-
-
 def _row(
     reviewed: Reviewed, uri: str, version: int | None, hunk: Hunk, place: Callable[[int], Position]
 ) -> Json:
     start, end = place(hunk.start), place(hunk.end)
     row: dict[str, object] = {
-        "changeId": change_id(reviewed.uri, hunk.id),
+        "changeId": reviewed.change_id(hunk.id),
         "uri": uri,
         "range": {
             "start": {"line": start.line, "character": start.character},

@@ -27,6 +27,10 @@ class Reviewed:
         self.is_gone = False
         """The file does not exist at the moment; its review stays in the journal."""
 
+    def change_id(self, hunk: int) -> str:
+        """Of the hunk with this number; stable while the hunk exists, also over a restart."""
+        return f"{hunk}@{self.uri}"
+
     def opened(self, text: Text) -> None:
         """The document is open from now on, with this text; changes since are not an agent's."""
         if not self.live:

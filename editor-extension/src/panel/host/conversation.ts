@@ -3,6 +3,7 @@
  * clock, no wire. Tolerates agents' mistakes (repeated ids, missing states, unknown kinds), and limits every text.
  */
 
+import type { Verdict } from "../../lsp_ext";
 import type { Attachment, ChangedFile, Command, Entry, EntryOf, Field, Location, Op, PlanItem, Question, ToolStatus } from "../model";
 import { preview } from "./preview";
 
@@ -37,6 +38,8 @@ export class Conversation {
   readonly entries: Entry[] = [];
   private readonly byId = new Map<string, Entry>();
   private readonly tools = new Map<string, string>();
+  /** By turn: how many changes were kept, and rejected. */
+  private readonly verdicts = new Map<number, Record<Verdict, number>>();
   private readonly commands = new Map<string, Told>();
   private readonly texts = new Map<string, DiffTexts[]>();
   private pending: Op[] = [];
@@ -155,10 +158,24 @@ export class Conversation {
       reason: reasonOf(end.reason, end.error),
       changes: end.changes ?? [],
       reviewed: false,
+      ...this.decisions(end.turn),
       ...(end.turn === undefined ? {} : { turn: end.turn }),
       ...(end.error ? { error: end.error } : {}),
       ...(end.seconds === undefined ? {} : { seconds: end.seconds }),
     });
+  }
+
+  /** The user kept or rejected so many changes of a turn, which may still be running. */
+  decided(turn: number, verdict: Verdict, changes: number): void {
+    const before = this.decisions(turn);
+    const now = { ...before, [verdict]: before[verdict] + changes };
+    this.verdicts.set(turn, now);
+    const entry = this.entries.findLast((one) => one.kind === "end" && one.turn === turn);
+    if (entry?.kind === "end") this.put({ ...entry, ...now });
+  }
+
+  private decisions(turn: number | undefined): Record<Verdict, number> {
+    return (turn === undefined ? undefined : this.verdicts.get(turn)) ?? { kept: 0, rejected: 0 };
   }
 
   /** Offers to undo the turn, or no longer. A turn that is undone, or being undone, stays so. */

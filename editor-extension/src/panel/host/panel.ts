@@ -114,6 +114,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.lookSoon();
       }),
       client.onNotification(lsp.changes, () => this.lookSoon()),
+      client.onNotification(lsp.reviewed, (one) => this.sessions.decided(one.sessionId, one.turn, one.verdict, one.changes)),
       client.onNotification(lsp.agentState, (one) => {
         if (one.state === "failed") this.sessions.agentFailed(one.sessions, one.message);
       }),

@@ -4,7 +4,7 @@
  * editor goes through `Editor`.
  */
 
-import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded } from "../../lsp_ext";
+import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded, Verdict } from "../../lsp_ext";
 import type { Attachment, ChangedFile, Command, Summary } from "../model";
 import { earlier, MODE, promptOf, promptWords } from "./acp";
 import { object } from "./conversation";
@@ -161,6 +161,8 @@ export class Sessions {
           ...(entry.error ? { error: entry.error } : {}),
         });
         open = false;
+      } else if (entry.type === "reviewed" && entry.turn !== undefined && entry.verdict) {
+        conversation.decided(entry.turn, entry.verdict, entry.changed ?? 0);
       }
     }
     if (open && !live.running) conversation.ended({ reason: "interrupted" });
@@ -432,6 +434,13 @@ export class Sessions {
     if (end.stopReason === "end_turn") this.next(live);
     else this.giveBack(live);
     if (!live.running) this.editor.news(live, "ended");
+    this.editor.changed(live);
+  }
+
+  decided(sessionId: string, turn: number, verdict: Verdict, changes: number): void {
+    const live = this.all.get(sessionId);
+    if (!live) return;
+    live.conversation.decided(turn, verdict, changes);
     this.editor.changed(live);
   }
 

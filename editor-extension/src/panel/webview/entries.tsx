@@ -318,7 +318,8 @@ function End({ entry, store, sessionId }: Of<"end">) {
     interrupted: t("Interrupted: the editor or the agent ended while this turn ran."),
   }[entry.reason];
   const { turn } = entry;
-  if (!words && !entry.changes.length) return <div class="end-mark" />;
+  const decided = [entry.kept && t("{0} kept", entry.kept), entry.rejected && t("{0} rejected", entry.rejected)].filter(Boolean).join(", ");
+  if (!words && !entry.changes.length && !decided) return <div class="end-mark" />;
   return (
     <div class="end">
       {words && (
@@ -327,17 +328,24 @@ function End({ entry, store, sessionId }: Of<"end">) {
           <span class="words">{words}</span>
         </div>
       )}
-      {entry.changes.length > 0 && (
+      {(entry.changes.length > 0 || decided) && (
         <div class="changes">
           <div class="changes-head">
-            <span class="sum">
-              {entry.changes.length === 1 ? t("1 file changed") : t("{0} files changed", entry.changes.length)}{" "}
-              <Counts
-                added={entry.changes.reduce((sum, one) => sum + one.added, 0)}
-                removed={entry.changes.reduce((sum, one) => sum + one.removed, 0)}
-              />
-            </span>
-            {turn !== undefined && !entry.reviewed && (
+            {entry.changes.length > 0 && (
+              <span class="sum">
+                {entry.changes.length === 1 ? t("1 file changed") : t("{0} files changed", entry.changes.length)}{" "}
+                <Counts
+                  added={entry.changes.reduce((sum, one) => sum + one.added, 0)}
+                  removed={entry.changes.reduce((sum, one) => sum + one.removed, 0)}
+                />
+              </span>
+            )}
+            {decided && (
+              <span class="muted" title={t("Changes that you kept or rejected")}>
+                {decided}
+              </span>
+            )}
+            {turn !== undefined && entry.changes.length > 0 && !entry.reviewed && (
               <span class="verdicts">
                 <button class="quiet" onClick={() => store.send({ type: "review", sessionId, turn, verdict: "open" })}>
                   {t("Review")}
