@@ -341,7 +341,7 @@ function End({ entry, store, sessionId }: Of<"end">) {
               </span>
             )}
             {decided && (
-              <span class="muted" title={t("Changes that you kept or rejected")}>
+              <span class="decided muted" title={t("Changes that you kept or rejected")}>
                 {decided}
               </span>
             )}
