@@ -37,12 +37,15 @@ export interface NewSessionArguments {
   additionalDirectories?: string[];
   mcpServers?: Record<string, unknown>[];
 }
-export interface NewSessionResult {
-  sessionId: string;
-  agent: string;
+/** What the user can choose in a session that is open, in ACP's shapes. */
+export interface Choices {
   modes?: unknown;
   configOptions?: unknown;
   promptCapabilities?: { image?: boolean };
+}
+export interface NewSessionResult extends Choices {
+  sessionId: string;
+  agent: string;
 }
 export const newSession = new ServerCommand<NewSessionArguments, NewSessionResult>("sidecar.newSession");
 
@@ -104,7 +107,7 @@ export const authenticate = new ServerCommand<
 export const logout = new ServerCommand<{ agent: string }, null>("sidecar.logout");
 
 /** One conversation, open or not. */
-export interface SessionRow {
+export interface SessionRow extends Choices {
   sessionId: string;
   agent: string;
   cwd: string;
@@ -120,13 +123,10 @@ export interface SessionRow {
   listed: boolean;
   /** Its agent said that it can resume conversations. */
   loads: boolean;
-  modes?: unknown;
-  configOptions?: unknown;
-  promptCapabilities?: { image?: boolean };
 }
 export const listSessions = new ServerCommand<{ agent?: string; all?: boolean }, SessionRow[]>("sidecar.listSessions");
 
-export interface LoadSessionResult {
+export interface LoadSessionResult extends Choices {
   sessionId: string;
   agent: string;
   history: "agent" | "transcript" | "none";
@@ -134,9 +134,6 @@ export interface LoadSessionResult {
   remembers: boolean;
   note?: string;
   title?: string;
-  modes?: unknown;
-  configOptions?: unknown;
-  promptCapabilities?: { image?: boolean };
 }
 export const loadSession = new ServerCommand<{ sessionId: string; replay?: boolean }, LoadSessionResult>(
   "sidecar.loadSession",
@@ -289,6 +286,8 @@ export const sessionUpdate = new NotificationType<{
   update: Record<string, unknown>;
   replay?: boolean;
 }>("sidecar/sessionUpdate");
+/** Announced by `sessionUpdates`: whoever asked for it, a session is open with its agent now, perhaps anew. */
+export const sessionOpened = new NotificationType<{ sessionId: string; agent: string } & Choices>("sidecar/sessionOpened");
 /** Announced by `sessionUpdates`: the sidecar's own words, a line in the conversation. */
 export const notice = new NotificationType<{ sessionId: string; message: string }>("sidecar/notice");
 /** Announced by `sessionUpdates`: new output of an agent's command. */

@@ -24,6 +24,7 @@ from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
+from sidecar.acp.options import Options
 from sidecar.acp.own_tools.plugins import led_by
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
@@ -71,6 +72,8 @@ class _Session:
     agent: _Agent
     host: Host | None = None
     agent_session_id: str = ""
+    options: Options | None = None
+    """What can be chosen in it; of the process that runs, or ran last."""
     turn: bool = False
     prompting: bool = False
     """The agent has the prompt (before, it may have to be started)."""
@@ -344,33 +347,35 @@ class HostedAgents:
         session.agent.own_tools_missing = not ready
         return ready
 
-    async def _reconnect(self, session: _Session) -> None:
+    async def _reconnect(self, session: _Session) -> OpenedSession:
         """After the agent's death: continues the conversation if the agent can, otherwise starts a new one."""
         before = session.agent_session_id
         if before:
             host = await self._running(session.agent, session.request.cwd)
             try:
                 async with _words(host, "before it had opened the session again"):
-                    opened = await host.connection.load_session(session.request, before, replay=False)
+                    opened = await host.connection.load_session(
+                        session.request, before, replay=False, known=session.options
+                    )
             except AgentFailed as failed:
                 if failed.kind not in ("unsupported", "refused"):
                     raise
                 log.info("%s", failed.message)
             else:
-                self._opened(session, host, opened)
-                return
-        await self._connect(session)
+                return self._opened(session, host, opened)
+        return await self._connect(session)
 
     def _opened(
         self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False, live: bool = False
     ) -> OpenedSession:
         """`live`: the session was opened so that its agent's own tools are led to our server."""
         session.host, session.agent_session_id = host, opened.agent_session_id
+        session.options = options = opened.options
         return OpenedSession(
             session.request.session_id,
             session.agent.id,
-            opened.modes,
-            opened.config_options,
+            options.modes,
+            options.config,
             host.connection.facts.embedded_context,
             opened.agent_session_id,
             replayed,
@@ -391,7 +396,9 @@ class HostedAgents:
 
     async def _turn(self, session: _Session, blocks: Sequence[Json]) -> str:
         if session.live is None:
-            await self._reconnect(session)
+            reopened = await self._reconnect(session)
+            assert self._service is not None, "serve() comes first"
+            self._service.session_reopened(reopened)
         host = session.host
         assert host is not None
         from sidecar.acp.client import Gone

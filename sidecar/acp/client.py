@@ -27,6 +27,7 @@ from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
 from sidecar.acp.limits import Limits
 from sidecar.acp.offers import Offers
+from sidecar.acp.options import Options
 from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
@@ -49,8 +50,8 @@ class Opened:
     """The answer to `session/new` and its kin; `agent_session_id` is the agent's own."""
 
     agent_session_id: str
-    modes: Json | None
-    config_options: Sequence[Json] | None
+    options: Options
+    """What can be chosen in it, kept up to date."""
 
 
 class AgentConnection:
@@ -158,13 +159,19 @@ class AgentConnection:
             session = self._sessions[session_id] = self._session(request)
             session.options.answered(fields)
             self._incoming.opened(session_id, session)
-        return Opened(session_id, session.options.modes, session.options.config)
+        return Opened(session_id, session.options)
 
     async def load_session(
-        self, request: SessionRequest, agent_session_id: str, *, replay: bool = True
+        self,
+        request: SessionRequest,
+        agent_session_id: str,
+        *,
+        replay: bool = True,
+        known: Options | None = None,
     ) -> Opened:
         """Takes up a session of an earlier time; its history is handed over as updates before this returns, or, without `replay`,
-        to nobody. Asks to resume instead where the agent can do that and no replay is wanted.
+        to nobody. Asks to resume instead where the agent can do that and no replay is wanted. `known`: what could be chosen in it before,
+        which stays as far as the agent says nothing about it (crow answers `session/resume` with null).
 
         Raises AgentFailed("unsupported") when the agent can do neither."""
         facts = self.facts
@@ -174,6 +181,7 @@ class AgentConnection:
             raise AgentFailed("refused", f"{self.agent} has this conversation open already.")
         resume = facts.resume and not (facts.load and replay)
         session = self._sessions[agent_session_id] = self._session(request)
+        session.options = known or session.options
         session.silent = not replay and not resume
         try:
             fields = await self._open(
@@ -186,7 +194,7 @@ class AgentConnection:
         finally:
             session.silent = False
         session.options.answered(fields)
-        return Opened(agent_session_id, session.options.modes, session.options.config)
+        return Opened(agent_session_id, session.options)
 
     async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
         """One page of the agent's `session/list`, as it answered."""

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.workspace.ports.ports import Question
+from sidecar.workspace.ports.ports import OpenedSession, Question
 from sidecar.workspace.ports.session_ports import AgentState, CommandEnd, Elicitation, Elicited
 
 T = TypeVar("T")
@@ -99,6 +99,10 @@ class Service(Protocol[T]):
 
     def own_tools_ready(self, session_id: str) -> Awaitable[bool]:
         """Whether the agent has started our tools, which it is to use in place of its own; waits a while for them."""
+        ...
+
+    def session_reopened(self, opened: OpenedSession) -> None:
+        """A session whose agent had died is open again with an agent that was started again; must not block."""
         ...
 
     def agent_state(self, state: AgentState) -> None:

@@ -211,11 +211,7 @@ class Attached:
             raise AgentFailed("refused", "the agent should be a name")
         self._room()
         opened = await self._service.new_session(agent, cwd)
-        answer: dict[str, object] = {"sessionId": opened.session_id}
-        if opened.modes is not None:
-            answer["modes"] = opened.modes
-        if opened.config_options is not None:
-            answer["configOptions"] = opened.config_options
+        answer: dict[str, object] = {"sessionId": opened.session_id} | _choices(opened.choices)
         self._heard.add(opened.session_id)
         self._tell({"answer": params.get("tag"), "result": answer})
         self._service.audience.came(self, opened.session_id)
@@ -232,8 +228,7 @@ class Attached:
         self._room()
         # the editor shows nothing that its user did not ask for
         loaded = await self._service.load_session(session_id, False)
-        choices = {key: loaded[key] for key in ("modes", "configOptions") if key in loaded}
-        answer: dict[str, object] = {"answer": params.get("tag"), "result": choices}
+        answer: dict[str, object] = {"answer": params.get("tag"), "result": _choices(loaded)}
         gate = self._inbox.gate()
         events: list[Json] = []
         self._heard.add(session_id)
@@ -314,6 +309,11 @@ class Attached:
         running = asyncio.ensure_future(work)
         self._running.add(running)
         running.add_done_callback(self._running.discard)
+
+
+def _choices(answer: Json) -> dict[str, object]:
+    """Those that ACP has a place for in an answer."""
+    return {key: answer[key] for key in ("modes", "configOptions") if key in answer}
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

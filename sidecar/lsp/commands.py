@@ -207,14 +207,7 @@ def parse(name: str, shape: type[A], argument: object) -> A:
 
 
 def _opened(opened: OpenedSession) -> dict[str, object]:
-    answer: dict[str, object] = {"sessionId": opened.session_id, "agent": opened.agent}
-    if opened.modes is not None:
-        answer["modes"] = opened.modes
-    if opened.config_options is not None:
-        answer["configOptions"] = opened.config_options
-    if opened.prompt_capabilities is not None:
-        answer["promptCapabilities"] = opened.prompt_capabilities
-    return answer
+    return {"sessionId": opened.session_id, "agent": opened.agent, **opened.choices}
 
 
 def _agent(agent: AgentInfo) -> dict[str, object]:

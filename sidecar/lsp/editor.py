@@ -31,6 +31,7 @@ from sidecar.workspace.ports.ports import (
     EditorRefused,
     EditorTimeout,
     Level,
+    OpenedSession,
     Progress,
     Question,
     Reloaded,
@@ -161,6 +162,12 @@ class LspEditor:
     def session_history(self, session_id: str, update: Json) -> None:
         if self._capabilities.session_updates:
             self._updates.add(session_id, update, history=True)
+
+    def session_opened(self, opened: OpenedSession) -> None:
+        if self._capabilities.session_updates:
+            self._updates.flush()  # what was true before it is told before it
+            told = {"sessionId": opened.session_id, "agent": opened.agent, **opened.choices}
+            self._wire.notify(ext.SESSION_OPENED, told)
 
     def history_shown(self) -> None:
         self._updates.flush()

@@ -322,6 +322,9 @@ class ResolveConflict(Arguments, frozen=True, rename="camel"):
 SESSION_UPDATE: Final = "sidecar/sessionUpdate"
 """Notification, `client.sessionUpdates`: `{sessionId, update, replay?}`, the update in ACP's shape; `replay: true` is history
 [window/logMessage, history nowhere]."""
+SESSION_OPENED: Final = "sidecar/sessionOpened"
+"""Notification, `client.sessionUpdates`: `{sessionId, agent, modes?, configOptions?, promptCapabilities?}`: whoever asked for it, the session
+is open with its agent now, perhaps anew, and this can be chosen in it [nothing]."""
 NOTICE: Final = "sidecar/notice"
 """Notification, `client.sessionUpdates`: `{sessionId, message}`, the sidecar's own words in a conversation [window/showMessage]."""
 TERMINAL_OUTPUT: Final = "sidecar/terminalOutput"

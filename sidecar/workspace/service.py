@@ -125,7 +125,9 @@ class Workspace:
         self._consent = Consent(self.state, editor, matchers, approvals, audit)
         offers = McpOffers(self.state, self._consent, editor)
         self.mcp_offers = offers
-        self._opening = Opening(self.state, storage, self._consent, offers, agents, self._records)
+        self._opening = Opening(
+            self.state, storage, self._consent, offers, agents, self._records, editor.session_opened
+        )
         self._conversations = Conversations(
             self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
         )
@@ -509,6 +511,12 @@ class Workspace:
                 "when you sent the prompt.",
             )
         return ready
+
+    def session_reopened(self, opened: OpenedSession) -> None:
+        """After its agent's death, its agent was started again and has opened it."""
+        session = self.state.sessions.get(opened.session_id)
+        if session is not None:
+            self._opening.opened(session, opened)
 
     def agent_state(self, state: AgentState) -> None:
         if self._editor.capabilities.agent_state:

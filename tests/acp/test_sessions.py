@@ -411,6 +411,42 @@ async def test_a_conversation_after_a_death(what: str, tmp_path: Path) -> None:
     assert side.workspace.states[-1].state == "stopped"
 
 
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask"}, {"id": "code"}]}
+NEWER = {**MODES, "currentModeId": "code"}
+
+
+@pytest.mark.parametrize(
+    ("says", "modes", "model"),
+    [(None, MODES, "a"), ({"modes": NEWER, "models": {**MODELS, "currentModelId": "b"}}, NEWER, "b")],
+    ids=["nothing", "what is chosen now"],
+)
+async def test_what_can_be_chosen_after_a_death(
+    says: object, modes: object, model: str, tmp_path: Path
+) -> None:
+    """What the agent does not say anew stays as it was, and can be chosen still."""
+    trace = tmp_path / "trace"
+    script = {
+        "initialize": [{"reply": {**CAN, **RESUME}}],
+        "session/new": [{"reply": {"sessionId": "first", "modes": MODES, "models": MODELS}}],
+        "session/resume": [{"reply": says}],
+        "turns": [[]],
+    }
+    async with agents(tmp_path, fake=command(script, trace)) as side:
+        await side.open("S1")
+        assert side.workspace.reopened == []
+        os.kill(side.pids()[0], signal.SIGKILL)
+        await side.workspace.until(lambda: side.workspace.deaths)
+        await side.agents.prompt("S1", TEXT)
+        (opened,) = side.workspace.reopened
+        assert (opened.session_id, opened.modes) == ("S1", modes)
+        assert opened.config_options is not None
+        assert [option["currentValue"] for option in opened.config_options] == [model]
+        await side.agents.set_mode("S1", "code")
+        await side.agents.set_config_option("S1", MODEL, "b")
+    sent = [m["method"] for m in received(trace) if str(m.get("method")).startswith("session/set")]
+    assert sent == ["session/set_mode", "session/set_model"]
+
+
 async def test_a_start_that_fails_is_told(tmp_path: Path) -> None:
     async with agents(tmp_path, fake=AgentCommand("no-such-agent")) as side:
         with pytest.raises(AgentFailed):

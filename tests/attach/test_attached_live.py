@@ -51,6 +51,33 @@ async def test_a_conversation_that_is_not_open_is_opened_again(tmp_path: Path) -
             assert (await client.prompt(session))["result"] == {"stopReason": "end_turn"}
 
 
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
+MODEL = {
+    "id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "small",
+    "options": [{"value": "small", "name": "Small"}],
+}  # fmt: skip
+
+
+async def test_a_client_is_told_what_can_be_chosen_however_the_session_was_made(tmp_path: Path) -> None:
+    """By itself, by the editor, and by its own prompt in one that the agent has forgotten."""
+    able = {"modes": MODES, "configOptions": [MODEL]}
+    script = {"session/new": [{"reply": {"sessionId": "s1", **able}}]}
+    async with an_editor(tmp_path, [{"say": "said"}], script=script) as product:
+        session = (await product.session("robot"))["sessionId"]
+        await product.prompt(session, "go")
+        async with clients(tmp_path / "ws", 1) as (client,):
+            new = await client.ask("session/new", {"cwd": str(client.cwd), "mcpServers": []})
+            assert {key: new["result"][key] for key in able} == able
+            assert (await client.load(session))["result"] == able
+            await client.until(lambda: client.texts() == "said")
+            await product.execute("sidecar.closeSession", {"sessionId": session})
+            assert (await client.load(session))["result"] == {}, "nobody knows yet"
+            await client.prompt(session)
+            kinds = {u["sessionUpdate"]: u for u in client.updates()}
+            assert kinds["config_option_update"]["configOptions"] == [MODEL]
+            assert kinds["current_mode_update"]["currentModeId"] == "ask"
+
+
 async def test_a_clients_cancel_is_a_stop_and_its_end_is_none(tmp_path: Path) -> None:
     steps = [{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
     async with an_editor(tmp_path, steps) as product, clients(tmp_path / "ws", 2) as (one, two):

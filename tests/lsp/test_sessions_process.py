@@ -321,6 +321,55 @@ MODELS = {
 }
 
 
+ABLE = {"modes": MODES, "models": MODELS}
+# how the agent takes up a conversation of an earlier run of the sidecar
+TAKES_UP: dict[str, dict[str, Any]] = {
+    "loads": {"initialize": initialize(loadSession=True), "session/load": [{"reply": ABLE}]},
+    "resumes": {
+        "initialize": initialize(sessionCapabilities={"resume": {}}),
+        "session/resume": [{"reply": ABLE}],
+    },
+    "forgets": {},
+}
+
+
+async def test_pickers_however_the_session_was_made(tmp_path: Path, folder: Path) -> None:
+    """New, by a prompt, after a restart of the server, after the agent's death: the client is told once, with all of it."""
+    new = {"session/new": [{"reply": {"sessionId": "s1", **ABLE}}], "turns": [[]]}
+    agents = {what: command({**new, **script}) for what, script in TAKES_UP.items()}
+    agents["dies"] = command({**new, "turns": [[], [{"exit": 3}], []]})
+
+    def told(editor: TalkingEditor, session: str) -> list[Any]:
+        found = [params for method, params in editor.notifications if method == "sidecar/sessionOpened"]
+        mine = [params for params in found if params["sessionId"] == session]
+        assert all(params["modes"] == MODES for params in mine)
+        assert all([o["id"] for o in params["configOptions"]] == ["sidecar.model"] for params in mine)
+        return [params["agent"] for params in mine]
+
+    sessions: dict[str, str] = {}
+    async with an_editor(tmp_path, agents, defaultAgent="dies") as editor:
+        for what in TAKES_UP:
+            sessions[what] = (await editor.execute("sidecar.newSession", what))["sessionId"]
+            await editor.prompt("hello", sessions[what])
+            assert told(editor, sessions[what]) == [what]
+        dies = (await editor.prompt("hello"))["sessionId"]
+        assert told(editor, dies) == ["dies"], "a prompt made it"
+        with pytest.raises(ErrorAnswer):
+            await editor.prompt("die", dies)
+        await editor.prompt("again", dies)
+        assert told(editor, dies) == ["dies", "dies"], "the agent was started again"
+    async with an_editor(tmp_path, agents) as editor:
+        for what, session in sessions.items():
+            loaded = await editor.execute("sidecar.loadSession", session)
+            assert ("modes" in loaded, "configOptions" in loaded) == (what != "forgets",) * 2, what
+            await editor.prompt("go on", session)
+            assert told(editor, session) == [what]
+            row = next(
+                row for row in await editor.execute("sidecar.listSessions") if row["sessionId"] == session
+            )
+            assert row["modes"] == MODES, what
+
+
 async def test_modes_options_and_models(tmp_path: Path, folder: Path) -> None:
     trace = tmp_path / "trace"
     now = {"sessionUpdate": "current_mode_update", "currentModeId": "ask"}

@@ -345,3 +345,21 @@ async def test_a_recording_with_the_proxy_is_one_without_it(tmp_path: Path) -> N
     assert others == bare_others
     assert len(others) == 8
     assert first == wanted.replace(b'"one", ', b'"one",')
+
+
+@processes
+async def test_the_client_is_told_what_can_be_chosen_as_the_agent_said_it(tmp_path: Path) -> None:
+    """New, loaded and forked: its pickers are those that it has without the proxy."""
+    able = {
+        "modes": {"currentModeId": "ask", "availableModes": [{"id": "ask"}]},
+        "configOptions": [],
+        "models": {"x": 1},
+    }
+    script = {f"session/{how}": [{"reply": {"sessionId": how, **able}}] for how in ("new", "load", "fork")}
+    async with Talk(behind_proxy(agent(script)), tmp_path) as client:
+        await client.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        for how in ("new", "load", "fork"):
+            answer = await client.ask(
+                f"session/{how}", {"sessionId": "s", "cwd": str(tmp_path), "mcpServers": []}
+            )
+            assert answer["result"] == {"sessionId": how, **able}

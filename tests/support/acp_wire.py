@@ -10,7 +10,7 @@ from typing import Any
 
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.workspace.ports.ports import Question
+from sidecar.workspace.ports.ports import OpenedSession, Question
 from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
 
 HANGS = 30.0
@@ -137,6 +137,7 @@ class FakeWorkspace:
     updates: list[tuple[str, Json]] = field(default_factory=list)
     deaths: list[tuple[list[str], str]] = field(default_factory=list)
     states: list[AgentState] = field(default_factory=list)
+    reopened: list[OpenedSession] = field(default_factory=list)
     elicitations: list[Elicitation] = field(default_factory=list)
     elicited: Elicited | None = None
     """None: the user does not answer."""
@@ -206,6 +207,9 @@ class FakeWorkspace:
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
         self.log.append(("elicitation complete", agent, elicitation_id))
         self.changed.set()
+
+    def session_reopened(self, opened: OpenedSession) -> None:
+        self.reopened.append(opened)
 
     def agent_died(self, session_ids: list[str], message: str) -> None:
         self.deaths.append((list(session_ids), message))

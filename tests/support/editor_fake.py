@@ -318,6 +318,8 @@ class FakeEditor:
     def log(self, level: Level, message: str) -> None:
         self.logged.append((level, message))
 
+    def session_opened(self, opened: object) -> None: ...
+
     def session_update(self, session_id: str, update: Json) -> None:
         self.updates.append((session_id, update))
 

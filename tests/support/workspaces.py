@@ -50,6 +50,7 @@ class QuietEditor:
         self.answer: str | None = None
         self.turns: list[Mapping[str, object]] = []
         self.updates: list[Mapping[str, object]] = []
+        self.opened: list[OpenedSession] = []
 
     def apply_edit(self, label: str, edit: DocumentEdit) -> Awaitable[EditAnswer]:
         future: asyncio.Future[EditAnswer] = asyncio.get_running_loop().create_future()
@@ -82,6 +83,9 @@ class QuietEditor:
 
     def session_update(self, session_id: str, update: Mapping[str, object]) -> None:
         self.updates.append(update)
+
+    def session_opened(self, opened: OpenedSession) -> None:
+        self.opened.append(opened)
 
     def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None: ...
     def reviewed(self, session_id: str, turn: int, verdict: str, changes: int) -> None: ...

@@ -51,7 +51,7 @@ class AbleAgent(FakeAgent):
                 told = {"modes": MODES, "models": MODELS, "configOptions": options()}
                 return [{"reply": {"sessionId": f"able {self.sessions}", **told}}]
             case "session/load":
-                return [{"reply": {"modes": MODES}}]
+                return [{"reply": {"modes": MODES, "models": MODELS, "configOptions": options(self.effort)}}]
             case "session/set_mode" | "session/set_model" | "session/set_config_option":
                 if "locked" in params.values():
                     return [{"fail": REFUSED}]

@@ -37,6 +37,23 @@ def asked(window: Window, method: str) -> list[dict[str, Any]]:
     return [{key: value for key, value in one.items() if key != "sessionId"} for one in found]
 
 
+def test_there_are_pickers_however_the_conversation_was_made(window: Window) -> None:
+    """By a command, chosen from the list; and continued after the server was started again."""
+    panel = Panel(window)
+    opened = window.command("sidecar.newSession", {"agent": able_agent.NAME})
+    words = f"begun by a command {opened['sessionId']}"
+    window.command("sidecar.prompt", {"sessionId": opened["sessionId"], "prompt": words, "wait": True})
+    window.command("acpSidecar.panel.sessions")
+    panel.page.locator(".sessions li .session").filter(has_text=words).click()
+    for label, value in (("Mode", "code"), ("Model", "small"), ("Effort", "low")):
+        expect(panel.page.get_by_label(label, exact=True)).to_have_value(value)
+    window.command("acpSidecar.restart")
+    window.until_server_runs()
+    panel.button("Continue", exact=True).click()
+    for label, value in (("Mode", "code"), ("Model", "small"), ("Effort", "low")):
+        expect(panel.page.get_by_label(label, exact=True)).to_have_value(value)
+
+
 @pytest.mark.parametrize(
     ("label", "before", "wish", "method", "params"),
     [

@@ -124,11 +124,13 @@ class Side:
 
 
 @asynccontextmanager
-async def a_side(tmp_path: Path, editor: Editor | None = None, **how: Any) -> AsyncIterator[Side]:
+async def a_side(
+    tmp_path: Path, editor: Editor | None = None, agents: Agents | None = None, **how: Any
+) -> AsyncIterator[Side]:
     folder = tmp_path / "w"
     folder.mkdir(parents=True)
     records = Records(RecordFolder(tmp_path / "sessions"))
-    editor, agents = editor or Editor(), Agents()
+    editor, agents = editor or Editor(), agents or Agents()
     async with a_workspace(folder, editor, agents, records=records, **how) as bench:
         yield Side(bench, editor, agents, records)
     await records.aclose()
@@ -387,6 +389,84 @@ async def test_found_agents_are_named_where_none_is_configured(tmp_path: Path) -
         bench.workspace.state.settings = type(bench.workspace.state.settings)()
         with pytest.raises(AgentFailed, match="one that is on PATH: found-one, or use the agent"):
             await bench.workspace.new_session()
+
+
+# what can be chosen, in every session, however it was made
+
+MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
+MODEL = {"id": "m", "category": "model", "type": "select", "currentValue": "x", "options": []}
+CHOICES = {"modes": MODES, "configOptions": [MODEL]}
+
+
+def able(session_id: str, **more: Any) -> OpenedSession:
+    return OpenedSession(session_id, "agent", modes=MODES, config_options=[MODEL], **more)
+
+
+class AbleAgents(Agents):
+    async def open_session(self, request: SessionRequest) -> OpenedSession:
+        await super().open_session(request)
+        return able(request.session_id)
+
+
+async def made_new(side: Side) -> str:
+    return (await side.workspace.new_session("agent")).session_id
+
+
+async def made_by_a_prompt(side: Side) -> str:
+    """In a new session: the agent has no other."""
+    other = side.workspace.state.sessions.get(side.bench.session)
+    assert other is not None
+    side.workspace.state.sessions.remove(other.id)
+    try:
+        return await prompted(side, None)
+    finally:
+        side.workspace.state.sessions.add(other)
+
+
+async def prompted(side: Side, name: str | None) -> str:
+    name, _, outcome = side.workspace.start_prompt(name, [{"type": "text", "text": "go"}])
+    await until(lambda: side.agents.stop)
+    assert side.agents.stop is not None
+    side.agents.stop.set_result("end_turn")
+    await outcome
+    return name
+
+
+async def loaded(side: Side) -> str:
+    name = await side.recorded()
+    side.agents.load = able(name)
+    assert {key: (await side.workspace.load_session(name))[key] for key in CHOICES} == CHOICES
+    return name
+
+
+async def forgotten_and_begun_anew(side: Side) -> str:
+    """Its agent has lost it: the next prompt opens a new conversation, of which nothing is known before."""
+    name = await side.recorded()
+    side.agents.load = AgentFailed("refused", "gone")
+    answer = await side.workspace.load_session(name)
+    assert not answer.keys() & CHOICES.keys()
+    return await prompted(side, name)
+
+
+async def opened_again_after_a_death(side: Side) -> str:
+    side.workspace.agent_died([side.bench.session], "it died")
+    side.workspace.session_reopened(able(side.bench.session))
+    return side.bench.session
+
+
+WAYS = [made_new, made_by_a_prompt, loaded, forgotten_and_begun_anew, opened_again_after_a_death]
+
+
+@pytest.mark.parametrize("make", WAYS, ids=lambda make: make.__name__)
+async def test_what_can_be_chosen_is_told_however_the_session_was_made(
+    make: Callable[[Side], Any], tmp_path: Path
+) -> None:
+    async with a_side(tmp_path, agents=AbleAgents()) as side:
+        name = await make(side)
+        told = side.editor.opened[-1]
+        assert (told.session_id, told.choices) == (name, CHOICES)
+        rows = {row["sessionId"]: row for row in await side.workspace.list_sessions()}
+        assert {key: rows[name][key] for key in CHOICES} == CHOICES
 
 
 # forms

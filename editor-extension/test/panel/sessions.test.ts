@@ -239,6 +239,54 @@ test("sessions: one that was begun elsewhere is told of, and asks here", async (
   assert.deepEqual(kinds(sessions.all.get("other")!), ["question", "agent", "end"]);
 });
 
+const MODES = { currentModeId: "ask", availableModes: [{ id: "ask" }, { id: "code" }] };
+const MODEL = { id: "m", name: "Model", category: "model", type: "select", currentValue: "x", options: [{ value: "x" }, { value: "y" }] };
+const ABLE = { modes: MODES, configOptions: [MODEL], promptCapabilities: { image: true } };
+const ROW = { sessionId: "s2", agent: "a", cwd: "/w", open: true, running: false, turn: 1, transcript: true, listed: false, loads: true };
+const EMPTY = { sessionId: "s2", agent: "a", cwd: "/w", createdAt: "", updatedAt: "2026-01-01T00:00:00Z", entries: [] };
+/** What its pickers show, and whether pictures can be added. */
+const picks = (live: Live): unknown[] => {
+  const { pickers, images } = live.current("Mode");
+  return [...pickers.map((one) => `${one.category}: ${one.current} of ${one.choices.length}`), images];
+};
+const BOTH = ["mode: ask of 2", "model: x of 2", true];
+
+test("sessions: pickers are there in every session, however it was made", async () => {
+  const { fake, sessions } = await started();
+  fake.server.newSession = async () => ({ sessionId: "new", agent: "a", ...ABLE });
+  const begun = sessions.begin("a");
+  await begun.ready;
+  assert.deepEqual(picks(begun.live), BOTH, "begun here");
+
+  // by a command or another client, and chosen from the list
+  fake.server.listSessions = async () => [{ ...ROW, ...ABLE }];
+  fake.record = EMPTY;
+  sessions.opened({ sessionId: "s2", ...ABLE });
+  await settled();
+  assert.deepEqual(sessions.summaries().find((one) => one.sessionId === "s2")?.recorded, false, "it is in the list without being asked for");
+  assert.deepEqual(picks(await sessions.open("s2")), BOTH, "begun elsewhere");
+
+  // the server was started again: a record until it is continued, here or by another client
+  sessions.gone();
+  await sessions.resume(begun.live);
+  assert.deepEqual(picks(begun.live), [false], "an agent that says nothing of it");
+  sessions.opened({ sessionId: "new", ...ABLE });
+  assert.deepEqual(picks(begun.live), BOTH, "its next prompt, or the agent's new process, told them");
+  const other = sessions.all.get("s2")!;
+  assert.ok(other.recorded);
+  sessions.opened({ sessionId: "s2", ...ABLE });
+  assert.deepEqual([other.recorded, ...picks(other)], [false, ...BOTH], "continued by another client");
+});
+
+test("sessions: one whose first news is a change of its mode has all of them to pick", async () => {
+  const { fake, sessions } = await started();
+  fake.server.listSessions = async () => [{ ...ROW, ...ABLE, modes: { ...MODES, currentModeId: "code" } }];
+  fake.record = EMPTY;
+  sessions.updated("s2", { sessionUpdate: "current_mode_update", currentModeId: "code" }, false);
+  await settled();
+  assert.deepEqual(picks(sessions.all.get("s2")!), ["mode: code of 2", "model: x of 2", true]);
+});
+
 test("sessions: a withdrawn question", async () => {
   const { sessions, live } = await started();
   await sessions.send(live, "1", []);

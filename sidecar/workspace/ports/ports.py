@@ -212,6 +212,11 @@ class Editor(Protocol):
         """As `session_update`, but for history: shown only where sessions are shown."""
         ...
 
+    def session_opened(self, opened: OpenedSession) -> None:
+        """A session is open with its agent, perhaps not for the first time: this can be chosen in it now. Only for clients that show
+        sessions."""
+        ...
+
     def history_shown(self) -> None:
         """When this returns, all of it is queued for the editor, ahead of anything later."""
         ...
@@ -299,6 +304,17 @@ class OpenedSession:
     def prompt_capabilities(self) -> Json | None:
         """ACP's `promptCapabilities`, as far as a client needs them; None if there are none."""
         return {"image": True} if self.images else None
+
+    @property
+    def choices(self) -> Json:
+        """What the user can choose in it, as every client is told: `modes`, `configOptions`, `promptCapabilities`; what there is none of
+        is missing."""
+        found = {
+            "modes": self.modes,
+            "configOptions": self.config_options,
+            "promptCapabilities": self.prompt_capabilities,
+        }
+        return {key: value for key, value in found.items() if value is not None}
 
 
 class AgentFailed(Exception):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from sidecar.core.json_types import Json
-from sidecar.workspace.ports.ports import Editor, Question
+from sidecar.workspace.ports.ports import Editor, OpenedSession, Question
 
 MOST_COMMANDS = 256
 """Sessions whose last list of commands is kept."""
@@ -146,6 +146,19 @@ class _Shared:
     def session_update(self, session_id: str, update: Json) -> None:
         self._editor.session_update(session_id, update)
         self._audience.update(session_id, update)
+
+    def session_opened(self, opened: OpenedSession) -> None:
+        """ACP has no message for it, so the others are told what is chosen now; a list of modes cannot be told late."""
+        self._editor.session_opened(opened)
+        if opened.modes is not None:
+            mode = {
+                "sessionUpdate": "current_mode_update",
+                "currentModeId": opened.modes.get("currentModeId"),
+            }
+            self._audience.update(opened.session_id, mode)
+        if opened.config_options is not None:
+            options = {"sessionUpdate": "config_option_update", "configOptions": list(opened.config_options)}
+            self._audience.update(opened.session_id, options)
 
     async def ask(self, question: Question) -> str | None:
         return await self._audience.ask(question)

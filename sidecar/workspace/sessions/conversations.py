@@ -150,10 +150,9 @@ class Conversations:
                     raise AgentFailed("unsupported", f"{about.agent} never opened this conversation.")
                 # sessions without a record are shown too
                 tell = replay or not session.recorded
-                session.opened = await self._agents.load_session(
-                    session.request, about.reference, replay=tell
-                )
-                replayed = session.opened.replayed and replay
+                opened = await self._agents.load_session(session.request, about.reference, replay=tell)
+                self._opening.opened(session, opened)
+                replayed = opened.replayed and replay
             except AgentFailed as failed:
                 if failed.kind not in _LOST or not session.recorded:
                     raise
@@ -325,7 +324,7 @@ class Conversations:
             answer["title"] = about.title
         if note:
             answer["note"] = note
-        return answer | _choices(session)
+        return {**answer, **_choices(session)}
 
 
 def _shown(entry: Mapping[str, object]) -> list[Json]:
@@ -362,16 +361,8 @@ def _now(session: Session) -> dict[str, object]:
     return {"open": True, "running": session.running, "turn": session.turn, **_choices(session)}
 
 
-def _choices(session: Session) -> dict[str, object]:
-    opened = session.opened
-    found: dict[str, object] = {}
-    if opened is not None and opened.modes is not None:
-        found["modes"] = opened.modes
-    if opened is not None and opened.config_options is not None:
-        found["configOptions"] = opened.config_options
-    if opened is not None and opened.prompt_capabilities is not None:
-        found["promptCapabilities"] = opened.prompt_capabilities
-    return found
+def _choices(session: Session) -> Json:
+    return {} if session.opened is None else session.opened.choices
 
 
 def _within(path: str, folders: Sequence[str]) -> bool:

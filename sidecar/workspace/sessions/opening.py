@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,13 +31,16 @@ class Opening:
         offers: McpOffers,
         agents: Agents,
         records: Records,
+        tell: Callable[[OpenedSession], None],
     ) -> None:
+        """`tell` is told of every session that is open with its agent now, perhaps anew."""
         self._state = state
         self._storage = storage
         self._consent = consent
         self._offers = offers
         self._agents = agents
         self._records = records
+        self._tell = tell
         self.folders: list[str] = []
 
     def prepare(
@@ -80,14 +83,20 @@ class Opening:
         `again`: if the opening is only cancelled, the session stays and can be opened later."""
         try:
             await self.allow(session)
-            session.opened = await self._agents.open_session(session.request)
+            opened = await self._agents.open_session(session.request)
         except BaseException as error:
             if not again or isinstance(error, Exception):
                 self._state.sessions.remove(session.id)
                 self._records.abandon(session.id)
             raise
-        self._records.reference(session.id, session.opened.reference, loads=session.opened.loads)
-        return session.opened
+        self.opened(session, opened)
+        self._records.reference(session.id, opened.reference, loads=opened.loads)
+        return opened
+
+    def opened(self, session: Session, opened: OpenedSession) -> None:
+        """Its agent has opened it: for the first time, loaded, or again after the agent's death."""
+        session.opened = opened
+        self._tell(opened)
 
     async def allow(self, session: Session) -> None:
         """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""

@@ -1,5 +1,6 @@
 /** One session in the panel: its conversation and its state. */
 
+import type { Choices } from "../../lsp_ext";
 import type { Current, SessionState, Slash, Summary } from "../model";
 import { pickers, slashes, usage } from "./acp";
 import { Conversation, object } from "./conversation";
@@ -31,8 +32,7 @@ export class Live {
   cwd: string | undefined;
   modes: unknown;
   configOptions: unknown;
-  /** ACP's `promptCapabilities`, as far as the server passes them on. */
-  promptCapabilities: { image?: boolean } | undefined;
+  private takesImages = false;
   queue: Queued[] = [];
   private commands: Slash[] = [];
   private usage: Current["usage"];
@@ -50,6 +50,13 @@ export class Live {
 
   get running(): boolean {
     return this.state === "running" || this.state === "waiting";
+  }
+
+  /** The session is open with its agent, perhaps anew: this can be chosen in it now. */
+  opened({ modes, configOptions, promptCapabilities }: Choices): void {
+    this.modes = modes;
+    this.configOptions = configOptions;
+    this.takesImages = promptCapabilities?.image === true;
   }
 
   /** Handles one update in ACP's shape: keeps states here and passes everything else to the conversation. */
@@ -102,7 +109,7 @@ export class Live {
       queue: this.queue.map(({ id, text }) => ({ id, text })),
       resumable: this.resumable,
       stopping: this.stopping && this.running,
-      images: this.promptCapabilities?.image === true,
+      images: this.takesImages,
       ...(this.usage ? { usage: this.usage } : {}),
     };
   }

@@ -98,6 +98,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.tour,
       this.terminals,
       client.onNotification(lsp.sessionUpdate, ({ sessionId, update, replay }) => this.sessions.updated(sessionId, update, replay === true)),
+      client.onNotification(lsp.sessionOpened, (one) => this.sessions.opened(one)),
       client.onNotification(lsp.notice, (one) => this.sessions.noticed(one.sessionId, one.message)),
       client.onNotification(lsp.terminalOutput, ({ sessionId, terminalId, output }) => {
         this.sessions.output(sessionId, terminalId, output);

@@ -1,6 +1,6 @@
 /** What the panel's sessions need from the server and the editor. Tests supply both. */
 
-import type { AgentInfo, AuthenticateResult, Rejected, SessionRow, TranscriptResult } from "../../lsp_ext";
+import type { AgentInfo, AuthenticateResult, Choices, Rejected, SessionRow, TranscriptResult } from "../../lsp_ext";
 import type { Attachment } from "../model";
 import type { Live } from "./live";
 
@@ -13,7 +13,7 @@ export interface Hunk {
 
 /** The server's commands, as the panel uses them. Each rejects with an error whose message is for the user. */
 export interface Server {
-  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
+  newSession(argument: { agent?: string; cwd?: string }): Promise<{ sessionId: string; agent: string } & Choices>;
   prompt(argument: { sessionId: string; prompt: Record<string, unknown>[] }): Promise<{ sessionId: string; turn: number }>;
   cancel(sessionId: string): Promise<unknown>;
   stopCommand(sessionId: string, terminalId: string): Promise<unknown>;
@@ -21,7 +21,7 @@ export interface Server {
   listAgents(): Promise<AgentInfo[]>;
   listSessions(): Promise<SessionRow[]>;
   /** `replay`: the agent's own record arrives as updates, for a conversation that has no record here. */
-  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string; modes?: unknown; configOptions?: unknown; promptCapabilities?: { image?: boolean } }>;
+  load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string } & Choices>;
   remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
   transcript(sessionId: string): Promise<TranscriptResult>;
   setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;

@@ -4,7 +4,7 @@
  * editor goes through `Editor`.
  */
 
-import type { AgentInfo, SessionRow, TranscriptResult, TurnEnded, Verdict } from "../../lsp_ext";
+import type { AgentInfo, Choices, SessionRow, TranscriptResult, TurnEnded, Verdict } from "../../lsp_ext";
 import type { Attachment, ChangedFile, Command, Summary } from "../model";
 import { earlier, MODE, promptOf, promptWords } from "./acp";
 import { object } from "./conversation";
@@ -105,13 +105,10 @@ export class Sessions {
     const { cwd } = live;
     try {
       const opened = await this.server.newSession({ agent: live.agentId, ...(cwd === undefined ? {} : { cwd }) });
-      const told = this.all.get(opened.sessionId);
       this.all.delete(live.id);
       live.id = opened.sessionId;
       this.all.set(live.id, live);
-      live.modes = opened.modes ?? told?.modes;
-      live.configOptions = opened.configOptions ?? told?.configOptions;
-      live.promptCapabilities = opened.promptCapabilities;
+      live.opened(opened);
       if (live.state === "starting") live.state = "idle";
       this.editor.changed(live);
       this.editor.remember();
@@ -135,6 +132,7 @@ export class Sessions {
     live.renamed = sessionId in this.titles;
     live.recorded = !(row?.open ?? false);
     live.resumable = row?.loads === true || row?.listed === true;
+    if (row) live.opened(row);
     live.used = Date.parse(record.updatedAt);
     this.replay(live, record);
     this.all.set(sessionId, live);
@@ -177,9 +175,7 @@ export class Sessions {
     this.editor.changed(live);
     try {
       const loaded = await this.server.load(live.id, unseen);
-      live.modes = loaded.modes;
-      live.configOptions = loaded.configOptions;
-      live.promptCapabilities = loaded.promptCapabilities;
+      live.opened(loaded);
       live.recorded = false;
       live.state = "idle";
       if (!loaded.remembers) this.anew(live, loaded.note);
@@ -384,6 +380,18 @@ export class Sessions {
     this.editor.changed(live);
   }
 
+  /** Whoever asked for it: this window, a command, another client, or a prompt after the agent's death. */
+  opened({ sessionId, ...choices }: { sessionId: string } & Choices): void {
+    const live = this.all.get(sessionId);
+    if (!live) {
+      if (!this.starting()) void this.refresh().catch(() => undefined); // it is in the list when the user opens that
+      return;
+    }
+    live.opened(choices);
+    live.recorded = false;
+    this.editor.changed(live);
+  }
+
   noticed(sessionId: string, words: string): void {
     const live = this.find(sessionId);
     live.conversation.notice("info", words);
@@ -535,9 +543,7 @@ export class Sessions {
         live.agentId = row.agent;
         live.agentName = this.agentName(row.agent);
         live.title ||= this.titles[sessionId] ?? row.title ?? "";
-        live.modes ??= row.modes;
-        live.configOptions ??= row.configOptions;
-        live.promptCapabilities ??= row.promptCapabilities;
+        live.opened(row); // newer than the updates until now, which said only what was chosen
         if (!row.running && live.state === "running") live.state = "idle";
         this.editor.changed(live);
       },
