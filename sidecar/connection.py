@@ -223,6 +223,9 @@ class Connection:
     async def load_session(self, session_id: str, replay: bool) -> Json:
         return await self._ready().load_session(session_id, replay)
 
+    async def fork_session(self, session_id: str) -> Json:
+        return await self._ready().fork_session(session_id)
+
     async def delete_sessions(self, session_id: str | None) -> Json:
         return await self._ready().delete_sessions(session_id)
 

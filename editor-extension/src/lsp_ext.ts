@@ -42,6 +42,8 @@ export interface Choices {
   modes?: unknown;
   configOptions?: unknown;
   promptCapabilities?: { image?: boolean };
+  /** The agent can begin another conversation with what was said in it. */
+  forks?: boolean;
 }
 export interface NewSessionResult extends Choices {
   sessionId: string;
@@ -138,6 +140,14 @@ export interface LoadSessionResult extends Choices {
 export const loadSession = new ServerCommand<{ sessionId: string; replay?: boolean }, LoadSessionResult>(
   "sidecar.loadSession",
 );
+export interface ForkSessionResult extends Choices {
+  /** The new conversation's, which is open; its record begins with what was said before. */
+  sessionId: string;
+  agent: string;
+  forkOf: string;
+  title?: string;
+}
+export const forkSession = new ServerCommand<{ sessionId: string }, ForkSessionResult>("sidecar.forkSession");
 export const deleteSession = new ServerCommand<
   { sessionId?: string; all?: boolean },
   { deleted: string[]; kept: { sessionId: string; reason: string }[] }

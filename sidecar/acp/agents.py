@@ -166,20 +166,31 @@ class HostedAgents:
         return opened
 
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
+        async with self._earlier(request) as (session, host):
+            async with _words(host, "before it had loaded the conversation"):
+                opened = await host.connection.load_session(session.request, reference, replay=replay)
+            return self._opened(session, host, opened, replayed=replay and host.connection.facts.load)
+
+    async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
+        async with self._earlier(request) as (session, host):
+            async with _words(host, "before it had forked the conversation"):
+                opened = await host.connection.fork_session(session.request, reference)
+            return self._opened(session, host, opened)
+
+    @asynccontextmanager
+    async def _earlier(self, request: SessionRequest) -> AsyncGenerator[tuple[_Session, Host]]:
+        """A session that begins with an earlier conversation; there is one once this was left without an error."""
         agent = self._known(request.agent)
         if agent.command.transport:
             request = _without_own_tools(request)
         session = _Session(request, agent)
         agent.users += 1
         try:
-            host = await self._running(agent, request.cwd)
-            async with _words(host, "before it had loaded the conversation"):
-                opened = await host.connection.load_session(request, reference, replay=replay)
+            yield session, await self._running(agent, request.cwd)
         except BaseException:
             self._leave(agent)
             raise
         self._sessions[request.session_id] = session
-        return self._opened(session, host, opened, replayed=replay and host.connection.facts.load)
 
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
         async with self._borrowed(agent, cwd) as host:
@@ -383,6 +394,7 @@ class HostedAgents:
             host.connection.facts.load or host.connection.facts.resume,
             host.connection.rereads,
             live or bool(session.agent.led),
+            host.connection.facts.fork,
         )
 
     def _live(self, session_id: str) -> tuple[_Session, Host]:

@@ -150,15 +150,26 @@ class AgentConnection:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
         with self._incoming.opening():
             fields = await self._open("session_new", self._place(request) | self._meta(request))
-            session_id = fields.get("sessionId")
-            if not isinstance(session_id, str) or session_id in self._sessions:
-                what = (
-                    "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
-                )
-                raise AgentFailed("refused", f"{self.agent} answered `session/new` with {what}.")
-            session = self._sessions[session_id] = self._session(request)
-            session.options.answered(fields)
-            self._incoming.opened(session_id, session)
+            return self._began(request, "session/new", fields)
+
+    async def fork_session(self, request: SessionRequest, agent_session_id: str) -> Opened:
+        """Opens a session that begins with what was said in another, which is open here or not, and goes on by itself.
+
+        ACP calls it unstable. Raises AgentFailed("unsupported") when the agent cannot do it."""
+        if not self.facts.fork:
+            raise AgentFailed("unsupported", f"{self.agent} cannot fork conversations.")
+        with self._incoming.opening():
+            params = {"sessionId": agent_session_id, **self._place(request)}
+            return self._began(request, "session/fork", await self._open("session_fork", params))
+
+    def _began(self, request: SessionRequest, method: str, fields: dict[str, object]) -> Opened:
+        session_id = fields.get("sessionId")
+        if not isinstance(session_id, str) or session_id in self._sessions:
+            what = "no session id" if not isinstance(session_id, str) else "the id of a session that is open"
+            raise AgentFailed("refused", f"{self.agent} answered `{method}` with {what}.")
+        session = self._sessions[session_id] = self._session(request)
+        session.options.answered(fields)
+        self._incoming.opened(session_id, session)
         return Opened(session_id, session.options)
 
     async def load_session(

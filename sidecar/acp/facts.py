@@ -23,6 +23,7 @@ class Facts:
     load: bool = False
     resume: bool = False
     delete: bool = False
+    fork: bool = False
     logout: bool = False
     mcp_http: bool = False
     mcp_sse: bool = False
@@ -48,6 +49,7 @@ def facts_of(answer: object) -> Facts:
         load=at(can, "loadSession") is True,
         resume=_offers(can, "resume"),
         delete=_offers(can, "delete"),
+        fork=_offers(can, "fork"),
         logout=isinstance(at(can, "auth", "logout"), dict),
         mcp_http=at(can, "mcpCapabilities", "http") is True,
         mcp_sse=at(can, "mcpCapabilities", "sse") is True,

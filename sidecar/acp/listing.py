@@ -34,7 +34,7 @@ async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> li
             page = await connection.list_sessions(folder, cursor)
             rows = at(page, "sessions")
             for row in cast("list[object]", rows) if isinstance(rows, list) else []:
-                one = _session(row)
+                one = _session(row, forks=connection.facts.fork)
                 if one is not None and (folder is None or one.cwd == folder) and len(found) < _SESSIONS:
                     found.setdefault(one.reference, one)
             following = at(page, "nextCursor")
@@ -44,7 +44,7 @@ async def sessions(connection: Lister, agent: str, folders: Sequence[str]) -> li
     return list(found.values())
 
 
-def _session(row: object) -> ListedSession | None:
+def _session(row: object, *, forks: bool) -> ListedSession | None:
     reference, cwd = at(row, "sessionId"), at(row, "cwd")
     if not isinstance(reference, str) or not isinstance(cwd, str):
         return None
@@ -59,4 +59,5 @@ def _session(row: object) -> ListedSession | None:
         ),
         plain(" ".join(title.split()), 200) if isinstance(title, str) else "",
         plain(updated, 40) if isinstance(updated, str) else "",
+        forks,
     )

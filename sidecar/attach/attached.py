@@ -4,6 +4,7 @@
     sessions       {} → {sessions: [row]}    as `sidecar.listSessions`, of the editor's folders
     newSession     {agent?, cwd, tag}        → {}, then the event `answer`
     loadSession    {sessionId, tag, replay}  → {}, then the events of its history, then `answer`
+    forkSession    {sessionId, tag}          → {}, then the event `answer`
     promptSession  {sessionId, prompt, tag}  → {}, then what the turn says, then `answer`
     cancelSession  {sessionId} → {}
     setMode        {sessionId, modeId} → {modes}
@@ -70,6 +71,7 @@ class Service(Protocol):
     async def list_sessions(self) -> Sequence[Json]: ...
     async def new_session(self, agent: str | None, cwd: str) -> OpenedSession: ...
     async def load_session(self, session_id: str, replay: bool) -> Json: ...
+    async def fork_session(self, session_id: str) -> Json: ...
     async def history(self, listener: Attached, session_id: str) -> Sequence[Json]: ...
     def start_prompt(
         self, session_id: str, blocks: Sequence[Json], *, by: Attached
@@ -97,6 +99,7 @@ class Attached:
             "sessions": self._sessions,
             "newSession": self._new,
             "loadSession": self._load,
+            "forkSession": self._fork,
             "promptSession": self._prompt,
             "cancelSession": self._cancel,
             "setMode": self._set_mode,
@@ -211,13 +214,22 @@ class Attached:
             raise AgentFailed("refused", "the agent should be a name")
         self._room()
         opened = await self._service.new_session(agent, cwd)
-        answer: dict[str, object] = {"sessionId": opened.session_id} | _choices(opened.choices)
-        self._heard.add(opened.session_id)
-        self._tell({"answer": params.get("tag"), "result": answer})
-        self._service.audience.came(self, opened.session_id)
+        return self._began(params, opened.session_id, opened.choices)
+
+    async def _fork(self, params: Mapping[str, Any]) -> object:
+        session_id = await self._listed(params)
+        self._room()
+        fork = await self._service.fork_session(session_id)
+        return self._began(params, str(fork["sessionId"]), fork)
+
+    def _began(self, params: Mapping[str, Any], session_id: str, choices: Json) -> object:
+        self._heard.add(session_id)
+        result = {"sessionId": session_id, **_choices(choices)}
+        self._tell({"answer": params.get("tag"), "result": result})
+        self._service.audience.came(self, session_id)
         return {}
 
-    async def _load(self, params: Mapping[str, Any]) -> object:
+    async def _listed(self, params: Mapping[str, Any]) -> str:
         session_id = _text(params, "sessionId")
         rows = {str(row["sessionId"]) for row in await self._rows()}
         if session_id not in rows:
@@ -225,6 +237,10 @@ class Attached:
                 "refused",
                 f'there is no conversation "{plain(session_id, 60)}" in the editor\'s folders; session/list names those there are',
             )
+        return session_id
+
+    async def _load(self, params: Mapping[str, Any]) -> object:
+        session_id = await self._listed(params)
         self._room()
         # the editor shows nothing that its user did not ask for
         loaded = await self._service.load_session(session_id, False)

@@ -114,7 +114,7 @@ class Front:
                 "loadSession": True,
                 "promptCapabilities": {"image": False, "audio": False, "embeddedContext": False},
                 "mcpCapabilities": {"http": False, "sse": False},
-                "sessionCapabilities": {"list": {}, "resume": {}},
+                "sessionCapabilities": {"list": {}, "resume": {}, "fork": {}},
             },
             "authMethods": [],
         }
@@ -135,6 +135,10 @@ class Front:
 
     async def _resume(self, params: Params) -> object:
         return await self._load(params, replay=False)
+
+    async def _fork(self, params: Params) -> object:
+        """Of a conversation whose agent cannot do it, it is refused in words."""
+        return await self._event("forkSession", {"sessionId": _text(params, "sessionId")})
 
     async def _prompt(self, params: Params) -> object:
         params.park()
@@ -271,6 +275,7 @@ _METHODS = {
     "session/new": "_new",
     "session/load": "_load",
     "session/resume": "_resume",
+    "session/fork": "_fork",
     "session/prompt": "_prompt",
     "session/cancel": "_cancel",
     "session/set_mode": "_set_mode",

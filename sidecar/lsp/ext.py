@@ -31,6 +31,7 @@ AUTHENTICATE: Final = "sidecar.authenticate"
 LOGOUT: Final = "sidecar.logout"
 LIST_SESSIONS: Final = "sidecar.listSessions"
 LOAD_SESSION: Final = "sidecar.loadSession"
+FORK_SESSION: Final = "sidecar.forkSession"
 DELETE_SESSION: Final = "sidecar.deleteSession"
 TRANSCRIPT: Final = "sidecar.transcript"
 SET_MODE: Final = "sidecar.setMode"
@@ -58,6 +59,7 @@ COMMANDS: Final = (
     LOGOUT,
     LIST_SESSIONS,
     LOAD_SESSION,
+    FORK_SESSION,
     DELETE_SESSION,
     TRANSCRIPT,
     SET_MODE,
@@ -86,7 +88,7 @@ class NoArguments(Arguments, frozen=True):
 
 
 class NewSession(Arguments, frozen=True, rename="camel"):
-    """→ `{sessionId, agent, modes?, configOptions?, promptCapabilities?}`. A plain string is the agent's name."""
+    """→ `{sessionId, agent, modes?, configOptions?, promptCapabilities?, forks?}`. A plain string is the agent's name."""
 
     TEXT: ClassVar[str] = "agent"
     agent: str | None = None
@@ -224,6 +226,14 @@ class LoadSession(Arguments, frozen=True, rename="camel"):
     """False: the client shows the history already; it is not sent."""
 
 
+class ForkSession(Arguments, frozen=True, rename="camel"):
+    """→ `ForkSessionAnswer`: another conversation that begins with what was said in this one, where its agent can do that (`forks`).
+    A plain string is the session's id."""
+
+    TEXT: ClassVar[str] = "sessionId"
+    session_id: str
+
+
 class DeleteSession(Arguments, frozen=True, rename="camel"):
     """→ `{deleted: [sessionId], kept: [{sessionId, reason}]}`: with the agent where it can, and the sidecar's own record.
     A plain string is the session's id."""
@@ -323,7 +333,7 @@ SESSION_UPDATE: Final = "sidecar/sessionUpdate"
 """Notification, `client.sessionUpdates`: `{sessionId, update, replay?}`, the update in ACP's shape; `replay: true` is history
 [window/logMessage, history nowhere]."""
 SESSION_OPENED: Final = "sidecar/sessionOpened"
-"""Notification, `client.sessionUpdates`: `{sessionId, agent, modes?, configOptions?, promptCapabilities?}`: whoever asked for it, the session
+"""Notification, `client.sessionUpdates`: `{sessionId, agent, modes?, configOptions?, promptCapabilities?, forks?}`: whoever asked for it, the session
 is open with its agent now, perhaps anew, and this can be chosen in it [nothing]."""
 NOTICE: Final = "sidecar/notice"
 """Notification, `client.sessionUpdates`: `{sessionId, message}`, the sidecar's own words in a conversation [window/showMessage]."""
@@ -510,6 +520,8 @@ class SessionRow(TypedDict):
     """Its agent says that it keeps it."""
     loads: bool
     """Its agent said that it can take conversations up again."""
+    forks: bool
+    """Its agent said that it can begin another conversation with what was said in this one."""
     modes: NotRequired[Mapping[str, object]]
     """This and the following: of open ones, as ACP has them."""
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
@@ -531,6 +543,22 @@ class LoadSessionAnswer(TypedDict):
     configOptions: NotRequired[Sequence[Mapping[str, object]]]
     promptCapabilities: NotRequired[Mapping[str, object]]
     """`{image: true}` where the agent takes pictures."""
+    forks: NotRequired[bool]
+    """Its agent can begin another conversation with what was said in this one."""
+
+
+class ForkSessionAnswer(TypedDict):
+    """What was said before the fork is in its record (`sidecar.transcript`)."""
+
+    sessionId: str
+    """The new conversation's, which is open."""
+    agent: str
+    forkOf: str
+    title: NotRequired[str]
+    modes: NotRequired[Mapping[str, object]]
+    configOptions: NotRequired[Sequence[Mapping[str, object]]]
+    promptCapabilities: NotRequired[Mapping[str, object]]
+    forks: NotRequired[bool]
 
 
 class TranscriptEntry(TypedDict):

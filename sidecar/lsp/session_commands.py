@@ -1,4 +1,4 @@
-"""Session commands: conversations beside the current one: listing, loading, deleting, reading back, modes, options, logging in.
+"""Session commands: conversations beside the current one: listing, loading, forking, deleting, reading back, modes, options, logging in.
 
 Beginning and ending a session, and prompts, are commands.py's. Names, arguments and answers are ext.py's.
 """
@@ -19,6 +19,7 @@ class SessionService(Protocol):
 
     def list_sessions(self, agent: str | None, everywhere: bool) -> Awaitable[Sequence[Json]]: ...
     def load_session(self, session_id: str, replay: bool) -> Awaitable[Json]: ...
+    def fork_session(self, session_id: str) -> Awaitable[Json]: ...
     def delete_sessions(self, session_id: str | None) -> Awaitable[Json]:
         """One, or all records of sessions that are not open."""
         ...
@@ -41,6 +42,7 @@ class SessionCommands:
     def add_to(self, commands: Commands) -> None:
         commands.add(ext.LIST_SESSIONS, ext.ListSessions, self._list)
         commands.add(ext.LOAD_SESSION, ext.LoadSession, self._load)
+        commands.add(ext.FORK_SESSION, ext.ForkSession, self._fork)
         commands.add(ext.DELETE_SESSION, ext.DeleteSession, self._delete)
         commands.add(ext.TRANSCRIPT, ext.TranscriptOf, self._transcript)
         commands.add(ext.SET_MODE, ext.SetMode, self._set_mode)
@@ -53,6 +55,9 @@ class SessionCommands:
 
     def _load(self, given: ext.LoadSession) -> object:
         return self._service.load_session(given.session_id, given.replay)
+
+    def _fork(self, given: ext.ForkSession) -> object:
+        return self._service.fork_session(given.session_id)
 
     def _delete(self, given: ext.DeleteSession) -> object:
         if (given.session_id is None) is not given.all:

@@ -24,6 +24,8 @@ class About:
     """The number of the last turn. Numbers continue from it, because changes are identified by them."""
     loads: bool = False
     """The agent said that it can resume conversations."""
+    forks: bool = False
+    """The agent said that it can fork conversations."""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -38,6 +40,7 @@ class About:
             "updated": self.updated,
             "turn": self.turn,
             "loads": self.loads,
+            "forks": self.forks,
         }
 
     @staticmethod
@@ -66,4 +69,5 @@ class About:
             str(texts["updated"]),
             turn,
             fields.get("loads") is True,
+            fields.get("forks") is True,
         )

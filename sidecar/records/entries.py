@@ -6,6 +6,7 @@ Pictures and sounds are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 from sidecar.core.json_types import Json
@@ -28,6 +29,15 @@ def kept(update: Json) -> dict[str, object] | None:
     if update.get("sessionUpdate") in _OF_THE_MOMENT:
         return None
     return cast("dict[str, object]", shortened({key: update[key] for key in update if key != "_meta"}))
+
+
+def forked(said: Sequence[Json]) -> list[dict[str, object]]:
+    """The entries with which a fork of a conversation begins: all that was said. What became of files is the other's to show and to undo."""
+    return [
+        {key: value for key, value in entry.items() if key != "changes"}
+        for entry in said
+        if entry.get("type") != "reviewed"
+    ]
 
 
 def chunk(update: Json) -> tuple[tuple[object, object], str] | None:

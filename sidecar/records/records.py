@@ -84,16 +84,19 @@ class Records:
         one = self._open.get(session_id)
         return one.about if one is not None else None
 
-    def reference(self, session_id: str, reference: str, *, loads: bool | None = None) -> None:
-        """The agent uses another name for the session (a new conversation in the same session). `loads`: as in About;
+    def reference(
+        self, session_id: str, reference: str, *, loads: bool | None = None, forks: bool | None = None
+    ) -> None:
+        """The agent uses another name for the session (a new conversation in the same session). `loads`, `forks`: as in About;
         None: unchanged.
         """
         one = self._open.get(session_id)
         if one is None:
             return
         loads = one.about.loads if loads is None else loads
-        if (one.about.reference, one.about.loads) != (reference, loads):
-            self._change(one, reference=reference, loads=loads)
+        forks = one.about.forks if forks is None else forks
+        if (one.about.reference, one.about.loads, one.about.forks) != (reference, loads, forks):
+            self._change(one, reference=reference, loads=loads, forks=forks)
 
     def prompt(self, session_id: str, turn: int, blocks: Sequence[Json]) -> None:
         one = self._open.get(session_id)
@@ -154,6 +157,13 @@ class Records:
             self._append(
                 one, {"at": now(), "type": "reviewed", "turn": turn, "verdict": verdict, "changed": changes}
             )
+
+    async def copy(self, session_id: str, said: Sequence[Entry]) -> None:
+        """The open session begins with what was said in another; call it before anything else is recorded of it. Raises OSError."""
+        one = self._open.get(session_id)
+        if one is not None and said:
+            self._begun(one)
+            await self._run(self._folder.append, session_id, said)
 
     def close(self, session_id: str) -> None:
         one = self._open.pop(session_id, None)
@@ -325,6 +335,9 @@ class NoRecords(Records):
 
     async def read(self, session_id: str) -> tuple[About, Sequence[Entry]] | None:
         return None
+
+    async def copy(self, session_id: str, said: Sequence[Entry]) -> None:
+        pass
 
     async def delete(self, session_id: str) -> bool:
         return False

@@ -348,6 +348,9 @@ class Workspace:
     async def load_session(self, session_id: str, replay: bool = True) -> Json:
         return await self._conversations.load(session_id, replay)
 
+    async def fork_session(self, session_id: str) -> Json:
+        return await self._conversations.fork(session_id)
+
     async def delete_sessions(self, session_id: str | None) -> Json:
         """An open one is closed first."""
         about = self._records.about(session_id) if session_id is not None else None

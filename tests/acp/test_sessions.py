@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ CAPABILITIES: list[tuple[object, set[str]]] = [
     (None, set()),
     ({"loadSession": True}, {"load"}),
     ({"loadSession": {}}, set()),
-    ({"sessionCapabilities": {"list": {}, "resume": {}, "delete": {}, "close": {}}}, {"list", "resume", "delete", "close"}),
-    ({"sessionCapabilities": {"list": None, "resume": True, "delete": [], "close": "yes"}}, set()),
+    ({"sessionCapabilities": {"list": {}, "resume": {}, "delete": {}, "close": {}, "fork": {}}}, {"list", "resume", "delete", "close", "fork"}),
+    ({"sessionCapabilities": {"list": None, "resume": True, "delete": [], "close": "yes", "fork": True}}, set()),
     ({"sessionCapabilities": {"additionalDirectories": {"x": 1}}}, {"additional_directories"}),
     ({"auth": {"logout": {}}}, {"logout"}),
     ({"auth": {"logout": None}}, set()),
@@ -481,6 +482,49 @@ async def test_loading_what_is_open_and_what_cannot_be_loaded(tmp_path: Path) ->
         assert raised.value.kind == "unsupported"
         pids = side.pids()
         assert pids == [], "nothing uses it"
+
+
+FORK = {"agentCapabilities": {"sessionCapabilities": {"fork": {}}}}
+
+
+async def test_a_fork_is_a_session_of_its_own(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    early = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "early "}}
+    script = {
+        "initialize": [{"reply": {**CAN, **FORK}}],
+        "session/fork": [
+            {"send": {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "f1", "update": early}}},
+            {"reply": {"sessionId": "f1", "modes": MODES, "models": MODELS}},
+        ],
+        "turns": [[{"say": "in $session "}]],
+    }  # fmt: skip
+    async with agents(tmp_path, fake=command(script, trace)) as side:
+        assert (await side.open("S1")).forks is True
+        servers = ({"name": "x", "command": "/x", "args": [], "env": []},)
+        request = SessionRequest("S2", "fake", str(tmp_path), mcp_servers=servers)
+        opened = await side.agents.fork_session(request, "s1")
+        assert (opened.session_id, opened.reference, opened.forks) == ("S2", "f1", True)
+        assert opened.modes == MODES
+        assert opened.config_options == [OF_MODELS]
+        await side.agents.set_mode("S2", "code")
+        await side.agents.prompt("S2", TEXT)
+        await side.agents.prompt("S1", TEXT)
+        assert (side.workspace.said("S2"), side.workspace.said("S1")) == ("early in f1 ", "in s1 ")
+        with pytest.raises(AgentFailed, match="`session/fork` with the id of a session that is open"):
+            await side.agents.fork_session(replace(request, session_id="S3"), "s1")
+    (fork, _) = (m["params"] for m in received(trace) if m.get("method") == "session/fork")
+    assert fork == {"sessionId": "s1", "cwd": str(tmp_path), "mcpServers": list(servers)}
+
+
+async def test_what_cannot_be_forked(tmp_path: Path) -> None:
+    request = SessionRequest("S2", "fake", str(tmp_path))
+    refuses = {"session/fork": [{"fail": {"code": -32602, "message": "not this one"}}]}
+    for can, words, kind in (({}, "cannot fork", "unsupported"), (FORK, "not this one", "refused")):
+        async with agents(tmp_path, {"initialize": [{"reply": {**CAN, **can}}], **refuses}) as side:
+            with pytest.raises(AgentFailed, match=words) as raised:
+                await side.agents.fork_session(request, "s1")
+            assert raised.value.kind == kind
+            assert side.pids() == [], "nothing uses it"
 
 
 async def test_a_login_keeps_the_process(tmp_path: Path) -> None:

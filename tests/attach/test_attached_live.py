@@ -78,6 +78,25 @@ async def test_a_client_is_told_what_can_be_chosen_however_the_session_was_made(
             assert kinds["current_mode_update"]["currentModeId"] == "ask"
 
 
+async def test_a_client_forks_what_can_be_forked(tmp_path: Path) -> None:
+    can = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"fork": {}}}}
+    forks = {"initialize": [{"reply": can}], "session/fork": [{"reply": {"sessionId": "f", "modes": MODES}}]}
+    async with (
+        an_editor(tmp_path, [{"say": "in $session. "}], script=forks) as product,
+        clients(tmp_path / "ws", 1) as (client,),
+    ):
+        session = await client.new()
+        await client.prompt(session)
+        asked = {"sessionId": session, "cwd": str(client.cwd), "mcpServers": []}
+        fork = (await client.ask("session/fork", asked))["result"]
+        assert fork["modes"] == MODES
+        await client.prompt(fork["sessionId"])
+        assert client.texts() == "in s1. in f. "
+        assert {row["open"] for row in await product.execute("sidecar.listSessions")} == {True}
+        gone = await client.ask("session/fork", {**asked, "sessionId": "nope"})
+        assert "there is no conversation" in gone["error"]["message"]
+
+
 async def test_a_clients_cancel_is_a_stop_and_its_end_is_none(tmp_path: Path) -> None:
     steps = [{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
     async with an_editor(tmp_path, steps) as product, clients(tmp_path / "ws", 2) as (one, two):

@@ -43,6 +43,7 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path, folder: Path) -
             "transcript": True,
             "listed": False,
             "loads": False,
+            "forks": False,
         }
         record = await editor.execute("sidecar.transcript", session)
         said = [{key: entry[key] for key in entry if key != "at"} for entry in record["entries"]]
@@ -232,6 +233,39 @@ async def test_a_session_that_is_open_is_shown_again(tmp_path: Path, folder: Pat
         assert (loaded["history"], loaded["remembers"]) == ("transcript", True)
         assert editor.said(session, replay=True) == "one two"
         assert len(await editor.execute("sidecar.listSessions")) == 1
+
+
+async def test_a_fork_through_every_layer(tmp_path: Path, folder: Path) -> None:
+    """Open, after a restart, and of an agent that cannot: its row says so, and the command why."""
+    trace = tmp_path / "trace"
+    forks = {
+        **PLAIN,
+        "initialize": initialize(loadSession=True, sessionCapabilities={"fork": {}}),
+        "session/fork": [{"reply": {"sessionId": "fork $id", "modes": MODES}}],
+    }
+    agents = {"forks": command(forks, trace), "plain": command(PLAIN)}
+    async with an_editor(tmp_path, agents) as editor:
+        opened = await editor.execute("sidecar.newSession", "forks")
+        session = opened["sessionId"]
+        assert opened["forks"] is True
+        await editor.prompt("hello", session)
+        plain = (await editor.execute("sidecar.newSession", "plain"))["sessionId"]
+        await editor.prompt("hello", plain)
+        rows = {row["sessionId"]: row["forks"] for row in await editor.execute("sidecar.listSessions")}
+        assert rows == {session: True, plain: False}
+        assert "plain cannot fork conversations." in await refused(editor, "sidecar.forkSession", plain)
+        fork = await editor.execute("sidecar.forkSession", session)
+        assert (fork["forkOf"], fork["title"], fork["modes"]) == (session, "hello (fork)", MODES)
+        assert (await editor.prompt("further", fork["sessionId"]))["turn"] == 2
+        assert editor.said(session) == editor.said(fork["sessionId"]) == "one two"
+    async with an_editor(tmp_path, agents) as editor:
+        again = await editor.execute("sidecar.forkSession", session)
+        record = await editor.execute("sidecar.transcript", again["sessionId"])
+        said = [entry["type"] for entry in record["entries"]]
+        assert said == ["prompt", "update", "end"]
+        assert len([row for row in await editor.execute("sidecar.listSessions") if row["open"]]) == 1
+    asked = [m["params"]["sessionId"] for m in received(trace) if m.get("method") == "session/fork"]
+    assert asked == ["s1", "s1"]
 
 
 # several at once

@@ -227,6 +227,7 @@ def current(**more: Any) -> Json:
         "state": "idle",
         "recorded": False,
         "unseen": False,
+        "forks": False,
         "pickers": [],
         "slashes": [],
         "queue": [],

@@ -40,6 +40,17 @@ def test_kept(update: dict[str, Any], kept: dict[str, Any] | None) -> None:
     assert entries.kept(update) == kept
 
 
+def test_a_fork_begins_with_what_was_said_and_not_with_what_became_of_it() -> None:
+    said = [
+        {"type": "omitted"},
+        {"type": "prompt", "turn": 1, "prompt": []},
+        {"type": "end", "turn": 1, "stopReason": "end_turn", "changes": [{"uri": "file:///a"}]},
+        {"type": "reviewed", "turn": 1, "verdict": "kept", "changed": 1},
+    ]
+    end = {"type": "end", "turn": 1, "stopReason": "end_turn"}
+    assert entries.forked(said) == [*said[:2], end]
+
+
 def test_long_texts_keep_head_and_tail() -> None:
     text = "head " + BIG + " tail"
     kept = entries.shortened({"a": [{"b": text}]})

@@ -17,7 +17,7 @@ RECEIVED = "able.received"
 ABOUT = {
     "protocolVersion": 1,
     "agentInfo": {"name": "able", "version": "1"},
-    "agentCapabilities": {"loadSession": True},
+    "agentCapabilities": {"loadSession": True, "sessionCapabilities": {"fork": {}}},
 }
 MODES = {
     "currentModeId": "code",
@@ -46,7 +46,7 @@ class AbleAgent(FakeAgent):
         match message["method"]:
             case "initialize":
                 return [{"reply": ABOUT}]
-            case "session/new":
+            case "session/new" | "session/fork":
                 self.sessions += 1
                 told = {"modes": MODES, "models": MODELS, "configOptions": options()}
                 return [{"reply": {"sessionId": f"able {self.sessions}", **told}}]

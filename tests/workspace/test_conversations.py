@@ -60,6 +60,7 @@ class Agents(IdleAgents):
         self.listed: dict[str, Sequence[ListedSession] | AgentFailed] = {}
         self.load: OpenedSession | AgentFailed | None = None
         self.loaded: list[tuple[SessionRequest, str, bool]] = []
+        self.forked: list[tuple[SessionRequest, str]] = []
         self.deleted: list[str] = []
         self.folders: list[Sequence[str]] = []
         self.started_in: list[str] = []
@@ -96,6 +97,12 @@ class Agents(IdleAgents):
             request.session_id, request.agent, reference=reference, replayed=replay
         )
 
+    async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
+        self.forked.append((request, reference))
+        if isinstance(self.load, AgentFailed):
+            raise self.load
+        return OpenedSession(request.session_id, request.agent, reference="the fork", loads=True, forks=True)
+
     async def delete_session(self, agent: str, reference: str, cwd: str) -> None:
         self.deleted.append(reference)
 
@@ -112,7 +119,7 @@ class Side:
     async def recorded(self, session_id: str = "abcdef123456", **about: Any) -> str:
         """A session of an earlier time, with one prompt."""
         folder = about.pop("cwd", str(self.bench.folder))
-        self.records.begin(About(session_id, "agent", folder, reference="theirs", **about))
+        self.records.begin(About(session_id, "agent", folder, **{"reference": "theirs", **about}))
         self.records.prompt(session_id, 3, [{"type": "text", "text": "earlier"}])
         self.records.update(session_id, 3, text("answered"))
         self.records.close(session_id)
@@ -389,6 +396,79 @@ async def test_found_agents_are_named_where_none_is_configured(tmp_path: Path) -
         bench.workspace.state.settings = type(bench.workspace.state.settings)()
         with pytest.raises(AgentFailed, match="one that is on PATH: found-one, or use the agent"):
             await bench.workspace.new_session()
+
+
+# forks
+
+
+async def test_a_fork_begins_with_what_was_said_and_goes_its_own_way(tmp_path: Path) -> None:
+    async with a_side(tmp_path) as side:
+        name = await side.recorded(title="Rain", forks=True)
+        side.records.begin(
+            About(name, "agent", str(side.bench.folder), reference="theirs", turn=3, title="Rain"), known=True
+        )
+        change = [{"uri": "file:///a", "added": 1, "removed": 0}]
+        side.records.end(name, {"turn": 3, "stopReason": "end_turn", "changes": change})
+        side.records.reviewed(name, 3, "kept", 1)
+        side.records.close(name)
+        before = (await side.workspace.transcript(name))["entries"]
+        fork = await side.workspace.fork_session(name)
+        new = str(fork["sessionId"])
+        assert fork == {
+            "sessionId": new,
+            "agent": "agent",
+            "forkOf": name,
+            "title": "Rain (fork)",
+            "forks": True,
+        }
+        ((request, reference),) = side.agents.forked
+        assert (request.session_id, request.cwd, reference) == (new, str(side.bench.folder), "theirs")
+        entries = (await side.workspace.transcript(new))["entries"]
+        assert [entry["type"] for entry in entries] == ["prompt", "update", "end"]
+        assert "changes" not in entries[-1], "what the other one changed is not this one's to undo"
+        rows = {row["sessionId"]: row for row in await side.workspace.list_sessions()}
+        assert (rows[new]["open"], rows[new]["forks"], rows[name]["open"]) == (True, True, False)
+        # it goes on by itself, under its own numbers
+        _, turn, outcome = side.workspace.start_prompt(new, [{"type": "text", "text": "further"}])
+        assert turn == 4
+        await until(lambda: side.agents.stop)
+        with pytest.raises(AgentFailed, match="fork it when its turn has ended"):
+            await side.workspace.fork_session(new)
+        assert side.agents.stop is not None
+        side.agents.stop.set_result("end_turn")
+        await outcome
+        assert (await side.workspace.transcript(name))["entries"] == before
+        kinds = [entry["type"] for entry in (await side.workspace.transcript(new))["entries"]]
+        assert kinds == ["prompt", "update", "end", "prompt", "end"]
+
+
+async def test_one_that_only_its_agent_knows_is_forked_too(tmp_path: Path) -> None:
+    async with a_side(tmp_path) as side:
+        side.agents.listed["agent"] = [
+            ListedSession("more", str(side.bench.folder), title="More", forks=True)
+        ]
+        (row,) = [row for row in await side.workspace.list_sessions("agent") if row["listed"]]
+        assert row["forks"] is True
+        fork = await side.workspace.fork_session(str(row["sessionId"]))
+        assert (fork["title"], side.agents.forked[0][1]) == ("More (fork)", "more")
+        assert (await side.workspace.list_sessions())[0]["sessionId"] == fork["sessionId"]
+
+
+async def test_what_cannot_be_forked_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with a_side(tmp_path) as side:
+        for name, words in (("nope", "nothing was said yet"), (side.bench.session, "nothing was said yet")):
+            with pytest.raises(AgentFailed, match=words):
+                await side.workspace.fork_session(name)
+        name = await side.recorded()
+        side.agents.load = AgentFailed("unsupported", "it cannot.")
+        with pytest.raises(AgentFailed, match="it cannot"):
+            await side.workspace.fork_session(name)
+        await side.recorded("never0opened", reference="")
+        side.agents.reference = lambda session_id: ""
+        with pytest.raises(AgentFailed, match="never opened"):
+            await side.workspace.fork_session("never0opened")
+        assert side.ids() == {side.bench.session}
+        assert {about.session_id for about in await side.records.list()} == {name, "never0opened"}
 
 
 # what can be chosen, in every session, however it was made

@@ -211,6 +211,8 @@ export const Summary = v.object({
   recorded: v.boolean(),
   /** Something ended or asks a question, and the user has not looked since. */
   unseen: v.boolean(),
+  /** Another conversation can begin with what was said in it: its agent can do that, and it does nothing at the moment. */
+  forks: v.boolean(),
   /** Milliseconds since 1970. */
   used: v.optional(v.number()),
 });

@@ -30,6 +30,7 @@ class FakeServer {
     listAgents: async () => [{ id: "a", name: "Agent A", source: "found" as const, installed: true }],
     listSessions: async () => [],
     load: async (id, replay) => this.did(replay ? `load and replay ${id}` : `load ${id}`, { agent: "a", remembers: this.remembers, ...(this.remembers ? {} : { note: "forgot" }) }),
+    fork: async (id) => this.did(`fork ${id}`, { sessionId: `${id} fork`, forks: true }),
     remove: async (id) => this.did(`remove ${id}`, { deleted: [id], kept: [] }),
     transcript: async () => this.record!,
     setMode: async (_, mode) => this.did(`mode ${mode}`, { modes: { currentModeId: mode, availableModes: [] } }),
@@ -68,7 +69,7 @@ async function started(): Promise<{ fake: FakeServer; sessions: Sessions; live: 
     label: (uri) => uri,
     remember: () => undefined,
     now: () => (heard.clock += 1000),
-    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", signInFirst: (agent) => `${agent}: sign in`, lost: "lost", given: "(attached)", earlier: "Earlier" },
+    words: { mode: "Mode", undoIncomplete: (count, reason) => `${count} left: ${reason}`, allowed: (label) => label, cancelled: "", signIn: "Sign in", signInFirst: (agent) => `${agent}: sign in`, lost: "lost", forked: (title) => `${title} (fork)`, forkedFrom: (title) => `from ${title}`, given: "(attached)", earlier: "Earlier" },
   });
   await sessions.refresh();
   const { live, ready } = sessions.begin("a");
@@ -242,7 +243,7 @@ test("sessions: one that was begun elsewhere is told of, and asks here", async (
 const MODES = { currentModeId: "ask", availableModes: [{ id: "ask" }, { id: "code" }] };
 const MODEL = { id: "m", name: "Model", category: "model", type: "select", currentValue: "x", options: [{ value: "x" }, { value: "y" }] };
 const ABLE = { modes: MODES, configOptions: [MODEL], promptCapabilities: { image: true } };
-const ROW = { sessionId: "s2", agent: "a", cwd: "/w", open: true, running: false, turn: 1, transcript: true, listed: false, loads: true };
+const ROW = { sessionId: "s2", agent: "a", cwd: "/w", open: true, running: false, turn: 1, transcript: true, listed: false, loads: true, forks: true };
 const EMPTY = { sessionId: "s2", agent: "a", cwd: "/w", createdAt: "", updatedAt: "2026-01-01T00:00:00Z", entries: [] };
 /** What its pickers show, and whether pictures can be added. */
 const picks = (live: Live): unknown[] => {
@@ -285,6 +286,33 @@ test("sessions: one whose first news is a change of its mode has all of them to 
   sessions.updated("s2", { sessionUpdate: "current_mode_update", currentModeId: "code" }, false);
   await settled();
   assert.deepEqual(picks(sessions.all.get("s2")!), ["mode: code of 2", "model: x of 2", true]);
+});
+
+test("sessions: a fork begins with what was said, and is a conversation of its own", async () => {
+  const { fake, sessions, live } = await started();
+  live.opened({ forks: true });
+  assert.equal(live.summary().forks, false, "there is nothing to begin with");
+  await sessions.send(live, "count", []);
+  assert.equal(live.summary().forks, false, "while it works");
+  sessions.ended(end(1));
+  assert.ok(live.summary().forks);
+  fake.record = { ...prompted(1, "count", true), title: "count (fork)" };
+  const fork = await sessions.fork("s1");
+  assert.deepEqual([fork.id, fork.recorded, fork.title, fork.forks], ["s1 fork", false, "count (fork)", true]);
+  assert.deepEqual(kinds(fork), ["user", "end", "notice"]);
+  assert.equal((fork.conversation.entries[2] as { text?: string }).text, "from count");
+  assert.equal((fork.conversation.entries[0] as { undo?: string }).undo, "no", "what the other one changed is undone there");
+  await sessions.send(fork, "further", []);
+  assert.deepEqual([kinds(live), live.state], [["user", "end"], "idle"]);
+  // a title of the user's goes along
+  sessions.ended({ ...end(2), sessionId: "s1 fork" });
+  sessions.rename("s1 fork", "Mine");
+  assert.equal((await sessions.fork("s1 fork")).title, "Mine (fork)");
+  // from the list, where nobody has opened it
+  fake.server.listSessions = async () => [{ ...ROW, open: false }, { ...ROW, sessionId: "s3", running: true }, { ...ROW, sessionId: "s4", forks: false }];
+  await sessions.refresh();
+  const forks = new Map(sessions.summaries().map((one) => [one.sessionId, one.forks]));
+  assert.deepEqual(["s2", "s3", "s4"].map((id) => forks.get(id)), [true, false, false]);
 });
 
 test("sessions: a withdrawn question", async () => {

@@ -109,6 +109,9 @@ class NoAgents:
     async def load_session(self, request: object, reference: str, *, replay: bool) -> OpenedSession:
         self._none()
 
+    async def fork_session(self, request: object, reference: str) -> OpenedSession:
+        self._none()
+
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> NoReturn:
         self._none()
 

@@ -299,6 +299,8 @@ class OpenedSession:
     """Its program is known to read files by itself just before it writes them; its model does not see that."""
     own_tools_live: bool = False
     """Its own tools are led to ours."""
+    forks: bool = False
+    """The agent can begin another conversation with what was said in it."""
 
     @property
     def prompt_capabilities(self) -> Json | None:
@@ -307,12 +309,13 @@ class OpenedSession:
 
     @property
     def choices(self) -> Json:
-        """What the user can choose in it, as every client is told: `modes`, `configOptions`, `promptCapabilities`; what there is none of
-        is missing."""
+        """What the user can choose in it, as every client is told: `modes`, `configOptions`, `promptCapabilities`, `forks`; what there is
+        none of is missing."""
         found = {
             "modes": self.modes,
             "configOptions": self.config_options,
             "promptCapabilities": self.prompt_capabilities,
+            "forks": self.forks or None,
         }
         return {key: value for key, value in found.items() if value is not None}
 
@@ -354,6 +357,11 @@ class Agents(Protocol):
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
         """Continues an earlier conversation. Its history arrives as session updates before this returns, unless `replay` is false.
         "unsupported" if the agent cannot do this; "refused" if it has lost the conversation."""
+        ...
+
+    async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
+        """A new conversation that begins with what was said in an earlier or open one, which stays as it is. Nothing of it is told.
+        "unsupported" if the agent cannot do this."""
         ...
 
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:

@@ -22,6 +22,8 @@ class ListedSession:
     title: str = ""
     updated_at: str = ""
     """ISO 8601, or ""."""
+    forks: bool = False
+    """The agent can begin another conversation with it."""
 
 
 @dataclass(frozen=True, slots=True)

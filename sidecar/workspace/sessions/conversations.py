@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
-from sidecar.records import About, Records
+from sidecar.records import About, Records, entries
 from sidecar.workspace.ports.ports import AgentFailed, Agents, Editor
 from sidecar.workspace.sessions.opening import Opening
 from sidecar.workspace.state.sessions import Session, Sessions
@@ -173,6 +173,49 @@ class Conversations:
         shown = replay and await self._replay(session.id)
         return self._loaded(session, "transcript" if shown else "none", session.opened is not None, note)
 
+    async def fork(self, session_id: str) -> Json:
+        """Begins another conversation with what was said in this one, which stays as it is. Raises AgentFailed."""
+        session = self._sessions.get(session_id)
+        if session is not None and session.guest:
+            raise AgentFailed("refused", f"{session.agent} was not started from here; fork it where it runs")
+        if session is not None and (session.running or session.loading):
+            raise AgentFailed(
+                "refused", "this conversation is busy; fork it when its turn has ended, or stop it first"
+            )
+        found = await self._records.read(session_id)
+        about = found[0] if found is not None else self._listed.get(session_id)
+        if about is None:
+            raise AgentFailed(
+                "refused",
+                f'nothing was said yet in a session "{plain(session_id, 60)}", so there is nothing to fork',
+            )
+        granted = None
+        if found is None:  # only its agent knows it
+            granted = await self._opening.granted(about)
+            about = granted.about
+        now = self._agents.reference(session_id) if session is not None else ""
+        reference = now or about.reference
+        fork = self._opening.prepare(about.agent, about.cwd, about.additional_directories, fork=about)
+        try:
+            if granted is not None:
+                granted.refuse_others(fork.roots)
+            await self._opening.allow(fork)
+            if not reference:
+                raise AgentFailed("unsupported", f"{about.agent} never opened this conversation.")
+            self._opening.opened(fork, await self._agents.fork_session(fork.request, reference))
+        except BaseException:
+            self._opening.drop(fork)
+            raise
+        try:
+            await self._records.copy(fork.id, entries.forked(found[1]) if found is not None else [])
+        except OSError as error:
+            log.warning("what a fork begins with cannot be recorded: %s", error.strerror)
+        answer: dict[str, object] = {"sessionId": fork.id, "agent": fork.agent, "forkOf": session_id}
+        title = self._records.about(fork.id)
+        if title is not None and title.title:
+            answer["title"] = title.title
+        return {**answer, **_choices(fork)}
+
     async def delete(self, session_id: str | None, about: About | None = None) -> Json:
         """Deletes one session, or the records of all that are not open. `about`: known facts of one that was open until now."""
         if session_id is None:
@@ -294,6 +337,7 @@ class Conversations:
                 one.reference,
                 one.title,
                 updated=one.updated_at,
+                forks=one.forks,
             )
             for one in await self._agents.list_sessions(agent, folders, cwd)
             if os.path.isabs(one.cwd)
@@ -349,6 +393,7 @@ def _row(about: About, *, transcript: bool) -> dict[str, object]:
         "transcript": transcript,
         "listed": False,
         "loads": about.loads,
+        "forks": about.forks,
     }
 
 

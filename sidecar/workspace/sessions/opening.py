@@ -51,8 +51,10 @@ class Opening:
         mcp_servers: Sequence[Json] = (),
         *,
         earlier: About | None = None,
+        fork: About | None = None,
     ) -> Session:
-        """A session that its agent does not know yet; `earlier`: the session that it continues. Raises AgentFailed."""
+        """A session that its agent does not know yet. `earlier`: the session that it continues; `fork`: another one, with whose turns it
+        begins. Raises AgentFailed."""
         settings = self._state.settings
         chosen = agent or settings.default_agent or next(iter(settings.agents), None)
         if chosen is None:
@@ -71,9 +73,13 @@ class Opening:
         session_id = earlier.session_id if earlier is not None else uuid.uuid4().hex[:12]
         request = SessionRequest(session_id, chosen, folder, extra, tuple(mcp_servers))
         session = Session(session_id, chosen, folder, roots, request, moment=self._state.beliefs.moment)
-        session.turn = earlier.turn if earlier is not None else 0
+        before = earlier or fork
+        session.turn = before.turn if before is not None else 0
         self._state.sessions.add(session)
-        about = earlier or About(session_id, chosen, folder, tuple(additional))
+        title = f"{fork.title} (fork)" if fork is not None and fork.title else ""
+        about = earlier or About(
+            session_id, chosen, folder, tuple(additional), title=title, turn=session.turn
+        )
         self._records.begin(about, known=earlier is not None and bool(earlier.created))
         return session
 
@@ -90,12 +96,12 @@ class Opening:
                 self._records.abandon(session.id)
             raise
         self.opened(session, opened)
-        self._records.reference(session.id, opened.reference, loads=opened.loads)
         return opened
 
     def opened(self, session: Session, opened: OpenedSession) -> None:
-        """Its agent has opened it: for the first time, loaded, or again after the agent's death."""
+        """Its agent has opened it: for the first time, loaded, forked, or again after the agent's death."""
         session.opened = opened
+        self._records.reference(session.id, opened.reference, loads=opened.loads, forks=opened.forks)
         self._tell(opened)
 
     async def allow(self, session: Session) -> None:

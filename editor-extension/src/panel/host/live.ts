@@ -32,6 +32,8 @@ export class Live {
   cwd: string | undefined;
   modes: unknown;
   configOptions: unknown;
+  /** The agent can begin another conversation with what was said in it. */
+  forks = false;
   private takesImages = false;
   queue: Queued[] = [];
   private commands: Slash[] = [];
@@ -53,10 +55,11 @@ export class Live {
   }
 
   /** The session is open with its agent, perhaps anew: this can be chosen in it now. */
-  opened({ modes, configOptions, promptCapabilities }: Choices): void {
+  opened({ modes, configOptions, promptCapabilities, forks }: Choices): void {
     this.modes = modes;
     this.configOptions = configOptions;
     this.takesImages = promptCapabilities?.image === true;
+    this.forks = forks === true;
   }
 
   /** Handles one update in ACP's shape: keeps states here and passes everything else to the conversation. */
@@ -96,6 +99,7 @@ export class Live {
       state: this.state,
       recorded: this.recorded,
       unseen: this.unseen,
+      forks: this.forks && !this.running && this.conversation.entries.length > 0,
       ...(this.used === undefined ? {} : { used: this.used }),
     };
   }

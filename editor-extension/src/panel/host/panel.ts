@@ -77,6 +77,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         signIn: vscode.l10n.t("Sign in"),
         signInFirst: (agent) => vscode.l10n.t("{0} wants you to sign in first.", agent),
         lost: vscode.l10n.t("The agent does not remember the messages above. It could not continue the conversation."),
+        forked: (title) => vscode.l10n.t("{0} (fork)", title),
+        forkedFrom: (title) =>
+          title
+            ? vscode.l10n.t("Forked from “{0}”. What is above is in both; from here on, each goes its own way.", title)
+            : vscode.l10n.t("Forked. What is above is in both conversations; from here on, each goes its own way."),
         given: vscode.l10n.t("The conversation is attached to your next message."),
         earlier: vscode.l10n.t("The conversation so far"),
       },
@@ -263,6 +268,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case "openSession":
         return this.show(await this.sessions.open(one.sessionId));
+      case "forkSession":
+        return this.show(await this.sessions.fork(one.sessionId));
       case "home":
         return this.show(null);
       case "refreshSessions":
@@ -495,6 +502,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private changed(live: Live | null): void {
     this.outbox.changed(live);
     if (live === null) void vscode.commands.executeCommand("setContext", "acpSidecar.hasAgent", this.defaultAgent() !== undefined);
+    void vscode.commands.executeCommand("setContext", "acpSidecar.forks", this.current?.summary().forks === true);
     this.badge();
   }
 
@@ -588,6 +596,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.tell({ type: "show", what: "sessions" });
       },
       "acpSidecar.panel.export": () => (this.current ? this.export(this.current) : undefined),
+      "acpSidecar.panel.fork": async () => {
+        if (this.current) this.show(await this.sessions.fork(this.current.id));
+      },
       "acpSidecar.panel.question": async () => {
         const live = this.sessions.waiting()[0];
         if (!live) return;
@@ -667,6 +678,7 @@ function server({ client }: Session): Server {
     listAgents: () => client.command(lsp.listAgents, {}),
     listSessions: () => client.command(lsp.listSessions, {}),
     load: (sessionId, replay) => client.command(lsp.loadSession, { sessionId, replay }),
+    fork: (sessionId) => client.command(lsp.forkSession, { sessionId }),
     remove: (sessionId) => client.command(lsp.deleteSession, { sessionId }),
     transcript: (sessionId) => client.command(lsp.transcript, { sessionId }),
     setMode: (sessionId, modeId) => client.command(lsp.setMode, { sessionId, modeId }),

@@ -22,6 +22,7 @@ export interface Server {
   listSessions(): Promise<SessionRow[]>;
   /** `replay`: the agent's own record arrives as updates, for a conversation that has no record here. */
   load(sessionId: string, replay: boolean): Promise<{ agent: string; remembers: boolean; note?: string; title?: string } & Choices>;
+  fork(sessionId: string): Promise<{ sessionId: string } & Choices>;
   remove(sessionId: string): Promise<{ deleted: string[]; kept: { sessionId: string; reason: string }[] }>;
   transcript(sessionId: string): Promise<TranscriptResult>;
   setMode(sessionId: string, modeId: string): Promise<{ modes: unknown }>;
@@ -63,6 +64,10 @@ export interface Words {
   lost: string;
   /** Follows the reason why the conversation was lost. */
   given: string;
+  /** The title of a fork, from that of the conversation that it begins with. */
+  forked(title: string): string;
+  /** Stands where a fork leaves the conversation that it begins with. */
+  forkedFrom(title: string): string;
   /** The name of the attachment with the conversation before the session was started again. */
   earlier: string;
 }

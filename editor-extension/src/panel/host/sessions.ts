@@ -72,6 +72,7 @@ export class Sessions {
           state: row.running ? "running" : "idle",
           recorded: !row.open,
           unseen: false,
+          forks: row.forks === true && !row.running,
           ...(Number.isNaN(used) ? {} : { used }),
         };
       });
@@ -195,6 +196,21 @@ export class Sessions {
     const any = live.conversation.entries.some((one) => one.kind === "user" || one.kind === "agent");
     live.conversation.notice("info", any ? `${why ?? lost} ${given}` : (why ?? lost));
     if (any) this.editor.attached(live, earlier(name, said));
+  }
+
+  /** Begins another conversation with what was said in this one. */
+  async fork(sessionId: string): Promise<Live> {
+    const { words } = this.editor;
+    const { sessionId: id, ...choices } = await this.server.fork(sessionId);
+    const live = await this.open(id);
+    Object.assign(live, { recorded: false, resumable: true, used: this.editor.now() });
+    live.opened(choices);
+    const before = this.titles[sessionId] ?? this.all.get(sessionId)?.title ?? this.rows.find((one) => one.sessionId === sessionId)?.title ?? "";
+    if (sessionId in this.titles) this.rename(id, words.forked(before));
+    live.conversation.notice("info", words.forkedFrom(before));
+    this.editor.remember();
+    this.editor.changed(live);
+    return live;
   }
 
   async remove(sessionId: string): Promise<string[]> {

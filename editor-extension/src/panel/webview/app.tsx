@@ -65,6 +65,9 @@ function Conversation({ store, current, following }: { store: Store; current: Cu
           <span class="title">{current.title || t("New conversation")}</span>
           <span class="muted">{current.agent}</span>
         </button>
+        {current.forks && (
+          <IconButton icon="repo-forked" label={t("Fork: begin another conversation with this one")} onClick={() => store.send({ type: "forkSession", sessionId: current.sessionId })} />
+        )}
         {!current.recorded && (
           <IconButton
             icon="target"
