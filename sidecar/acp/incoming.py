@@ -17,7 +17,7 @@ from typing import Any, cast
 from acp.exceptions import RequestError
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 
-from sidecar.acp import command_line, elicitation, errors, files, permission, terminal_requests
+from sidecar.acp import command_line, elicitation, errors, files, habits, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.errors import Failure
@@ -225,7 +225,7 @@ class Incoming:
         if isinstance(call, str) and len(call) > _LONGEST_ID:
             self._noise.say("sent a session/update for a tool call whose id is too long", call)
             return
-        update = session.options.heard(update)
+        update = habits.told(session.options.heard(update))
         session.calls.heard(update)
         try:
             self._service.session_update(session.id, update)

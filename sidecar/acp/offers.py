@@ -13,8 +13,10 @@ class Offers:
     """A command run in a terminal, for a person to log in."""
 
     def capabilities(self) -> dict[str, object]:
-        """The part of ACP's `clientCapabilities` that depends on it. Options of type boolean can always be set."""
-        offered: dict[str, object] = {"session": {"configOptions": {"boolean": {}}}}
+        """The part of ACP's `clientCapabilities` that is about what is shown. Options of type boolean can always be set; compaction and
+        notices are shown in every editor, in the conversation or in words."""
+        session = {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}}
+        offered: dict[str, object] = {"session": session}
         if self.elicitation:
             offered["elicitation"] = {"form": {}, "url": {}}
         if self.terminal_login:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from sidecar import __version__
 from sidecar.acp.errors import AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED, Failure
+from sidecar.acp.facts import at
 from sidecar.acp.transport import LineTransport, Params, RequestId
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ class Front:
         self._folder = folder
         self._agent = agent
         self._name = "a client"
+        self._unwanted = frozenset[str]()
+        """Kinds of updates that the client did not say it understands."""
         self._sidecar: Sidecar | None = None
         self._attaching = asyncio.Lock()
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -106,6 +109,9 @@ class Front:
         info = params.get("clientInfo")
         name = cast("dict[str, object]", info).get("name") if isinstance(info, dict) else None
         self._name = name if isinstance(name, str) and name else self._name
+        self._unwanted = frozenset(
+            kind for kind, capability in _ON_REQUEST.items() if not _announces(params, capability)
+        )
         await self._attached()
         return {
             "protocolVersion": VERSION,
@@ -224,6 +230,8 @@ class Front:
 
     async def _told(self, event: Mapping[str, Any]) -> None:
         if "update" in event:
+            if event["update"].get("sessionUpdate") in self._unwanted:
+                return
             await self._notify("session/update", {"sessionId": event["sessionId"], "update": event["update"]})
         elif "asked" in event:
             asked = dict(event["asked"])
@@ -281,6 +289,18 @@ _METHODS = {
     "session/set_mode": "_set_mode",
     "session/set_config_option": "_set_option",
 }
+
+
+_ON_REQUEST = {
+    "compaction_update": "compaction",
+    "compaction_summary_chunk": "compaction",
+    "notice": "notices",
+}
+"""Updates that only clients get that announce it under `clientCapabilities.session` (ACP, "Session compaction", "Session notices")."""
+
+
+def _announces(params: Mapping[str, object], capability: str) -> bool:
+    return isinstance(at(params.get("clientCapabilities"), "session", capability), dict)
 
 
 def _info(row: Mapping[str, Any]) -> dict[str, object]:

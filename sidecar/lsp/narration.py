@@ -55,12 +55,16 @@ class Narrator:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, str]] = {}
+        self._compactions: dict[str, str] = {}
+        """Their last states."""
+        self._summarised: set[str] = set()
+        """Compactions whose summary was told as it came."""
 
     def tell(self, update: Json) -> list[Piece]:
-        """What one update says; often nothing."""
+        """What one update says; often nothing. What a sub-agent says is a thought: it does not speak to the user."""
         match update.get("sessionUpdate"):
             case "agent_message_chunk":
-                return _spoken("agent", update.get("content"))
+                return _spoken("thought" if _below(update) else "agent", update.get("content"))
             case "agent_thought_chunk":
                 return _spoken("thought", update.get("content"))
             case "tool_call" | "tool_call_update":
@@ -70,13 +74,21 @@ class Narrator:
             case "current_mode_update":
                 mode = _text(update.get("currentModeId"))
                 return [Piece("event", f"mode: {one_line(mode)}")] if mode else []
+            case "notice":
+                return _notice(update)
+            case "compaction_update":
+                return self._compaction(update)
+            case "compaction_summary_chunk":
+                if (compaction := _text(update.get("compactionId"))) in self._compactions:
+                    self._summarised.add(compaction)
+                return _spoken("thought", update.get("content"))
             case _:
                 return []
 
     def _tool_call(self, update: Json) -> list[Piece]:
         call = _text(update.get("toolCallId"))
         title, status = self._calls.get(call, ("", ""))
-        new_title = one_line(_text(update.get("title"))) or title or call or "tool call"
+        new_title = _title(update, title) or title or call or "tool call"
         new_status = _text(update.get("status")) or status or "pending"
         self._calls.pop(call, None)
         self._calls[call] = (new_title, new_status)
@@ -87,6 +99,55 @@ class Narrator:
         if new_status != status and _ending(new_status):
             return [Piece("event", f"{new_title}{_ending(new_status)}")]
         return []
+
+    def _compaction(self, update: Json) -> list[Piece]:
+        compaction, status = _text(update.get("compactionId")), _text(update.get("status"))
+        said: list[Piece] = []
+        if self._compactions.get(compaction) != status:
+            self._compactions[compaction] = status
+            if len(self._compactions) > _REMEMBERED_CALLS:
+                forgotten = next(iter(self._compactions))
+                del self._compactions[forgotten]
+                self._summarised.discard(forgotten)
+            error = one_line(_text(update.get("error")))
+            words = _COMPACTED.get(status) or f"compacting the conversation: {one_line(status)}"
+            said.append(Piece("event", f"{words}: {error}" if error else words))
+        summary = update.get("summary")
+        if isinstance(summary, list) and compaction not in self._summarised:
+            for block in cast("list[object]", summary):
+                said += _spoken("thought", block)
+        return said
+
+
+_COMPACTED = {
+    "in_progress": "compacting the conversation",
+    "completed": "the conversation was compacted",
+    "failed": "the conversation could not be compacted",
+    "cancelled": "compacting the conversation was stopped",
+}
+
+
+def _below(update: Json) -> bool:
+    """Whether a sub-agent does or says it (acp/habits.py)."""
+    meta = update.get("_meta")
+    return isinstance(meta, dict) and isinstance(cast(Json, meta).get("parentToolCallId"), str)
+
+
+def _title(update: Json, known: str) -> str:
+    """With the tool's name, where the title does not say it; a sub-agent's stands below. "" if nothing new is said."""
+    title, name = one_line(_text(update.get("title"))), one_line(_text(update.get("name")), 60)
+    if known and not title:
+        return ""
+    if name and name.lower() not in title.lower():
+        title = f"{title} ({name})" if title else name
+    return f"↳ {title}" if title and _below(update) else title
+
+
+def _notice(update: Json) -> list[Piece]:
+    title, more = one_line(_text(update.get("title"))), one_line(_text(update.get("description")), 1000)
+    severity = _text(update.get("severity"))
+    lead = severity if severity in ("warning", "error") else "notice"
+    return [Piece("event", f"{lead}: {title}" + (f" — {more}" if more else ""))] if title else []
 
 
 def _ending(status: str) -> str:

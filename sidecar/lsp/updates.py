@@ -25,7 +25,9 @@ _CHUNK_LIMIT = 256 * 1024
 """Characters of a chunk that still grows by joining."""
 _LOOK_BACK = 64
 """How far back an earlier update to join is looked for: bounds the work for one update."""
-_CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+_CHUNKS = frozenset(
+    {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "compaction_summary_chunk"}
+)
 _STATES = frozenset({"plan", "available_commands_update", "current_mode_update", "config_option_update"})
 _LINES = 2000
 """Lines of one update that are logged; of more, the first and the last: each takes time, and nobody reads them."""

@@ -18,8 +18,16 @@ JOINED: Final = 32 * 1024
 _DEEP: Final = 32
 _WIDE: Final = 256
 """The most members kept of one list."""
-_CHUNKS = frozenset({"user_message_chunk", "agent_message_chunk", "agent_thought_chunk"})
-_PLAIN = frozenset({"sessionUpdate", "content", "messageId", "_meta"})
+_CHUNKS = {
+    "user_message_chunk": "messageId",
+    "agent_message_chunk": "messageId",
+    "agent_thought_chunk": "messageId",
+    "compaction_summary_chunk": "compactionId",
+}
+"""The field that says which text a chunk is a piece of, by kind."""
+_PLAIN = frozenset({"sessionUpdate", "content", "messageId", "compactionId", "_meta"})
+_PARENT = "parentToolCallId"
+"""What is kept of `_meta`: the tool call whose sub-agent does or says this (acp/habits.py)."""
 _OF_THE_MOMENT = frozenset({"available_commands_update", "config_option_update", "usage_update"})
 """These describe the current state, not an event."""
 
@@ -28,7 +36,8 @@ def kept(update: Json) -> dict[str, object] | None:
     """The form in which an update is recorded; None if it is not."""
     if update.get("sessionUpdate") in _OF_THE_MOMENT:
         return None
-    return cast("dict[str, object]", shortened({key: update[key] for key in update if key != "_meta"}))
+    told = {key: update[key] for key in update if key != "_meta"}
+    return cast("dict[str, object]", shortened(told | _below(_parent(update))))
 
 
 def forked(said: Sequence[Json]) -> list[dict[str, object]]:
@@ -40,10 +49,14 @@ def forked(said: Sequence[Json]) -> list[dict[str, object]]:
     ]
 
 
-def chunk(update: Json) -> tuple[tuple[object, object], str] | None:
+PartOf = tuple[str, object, str | None]
+"""Which running text a piece belongs to: its kind, its id, and the tool call of the sub-agent that says it."""
+
+
+def chunk(update: Json) -> tuple[PartOf, str] | None:
     """For a piece of running text: (what it is part of, the text). None for everything else."""
     kind, content = update.get("sessionUpdate"), update.get("content")
-    if kind not in _CHUNKS or not isinstance(content, dict):
+    if not isinstance(kind, str) or kind not in _CHUNKS or not isinstance(content, dict):
         return None
     block = cast("dict[str, object]", content)
     text = block.get("text")
@@ -51,14 +64,24 @@ def chunk(update: Json) -> tuple[tuple[object, object], str] | None:
         return None
     if not update.keys() <= _PLAIN:
         return None
-    return (kind, update.get("messageId")), text
+    return (kind, update.get(_CHUNKS[kind]), _parent(update)), text
 
 
-def of_chunks(part_of: tuple[object, object], text: str) -> dict[str, object]:
+def of_chunks(part_of: PartOf, text: str) -> dict[str, object]:
     """The single update that contains all these chunks."""
-    kind, message = part_of
-    more = {"messageId": message} if message is not None else {}
-    return {"sessionUpdate": kind, **more, "content": {"type": "text", "text": text}}
+    kind, which, parent = part_of
+    more = {_CHUNKS[kind]: which} if which is not None else {}
+    return {"sessionUpdate": kind, **more, "content": {"type": "text", "text": text}, **_below(parent)}
+
+
+def _parent(update: Json) -> str | None:
+    meta = update.get("_meta")
+    parent = cast("Json", meta).get(_PARENT) if isinstance(meta, dict) else None
+    return parent if isinstance(parent, str) else None
+
+
+def _below(parent: str | None) -> dict[str, object]:
+    return {} if parent is None else {"_meta": {_PARENT: parent}}
 
 
 def joined(last: Json, update: Json) -> dict[str, object] | None:

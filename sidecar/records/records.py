@@ -52,7 +52,7 @@ class _Open:
     """The session has a file."""
     pending: Entry | None = None
     """The last update, which the next one may still extend."""
-    part_of: tuple[object, object] | None = None
+    part_of: entries.PartOf | None = None
     """Identifies the running text that `pending` is part of."""
     parts: list[str] = field(default_factory=list[str])
     size: int = 0

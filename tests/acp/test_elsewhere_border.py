@@ -141,6 +141,8 @@ async def test_uris_in_updates(there: str, here: str) -> None:
     async with Elsewhere() as side:
         chunk = {"sessionUpdate": "agent_message_chunk", "content": link(there)}
         assert (await side.told(chunk))["content"] == link(here)
+        kept = {"sessionUpdate": "compaction_update", "compactionId": "c", "summary": [link(there), "odd"]}
+        assert (await side.told(kept))["summary"] == [link(here), "odd"]
         call = {
             "sessionUpdate": "tool_call",
             "toolCallId": "c",

@@ -48,7 +48,7 @@ def test_facts(said: object, true: set[str]) -> None:
 
 
 def test_offers_say_what_the_editor_shows() -> None:
-    always = {"session": {"configOptions": {"boolean": {}}}}
+    always = {"session": {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}}}
     assert Offers().capabilities() == always
     assert Offers(elicitation=True).capabilities() == {**always, "elicitation": {"form": {}, "url": {}}}
     assert Offers(terminal_login=True).capabilities() == {

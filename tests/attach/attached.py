@@ -22,10 +22,11 @@ class Client(Talk):
     def __init__(self, folder: Path, *options: str) -> None:
         super().__init__([*ATTACH, *options], folder)
 
-    async def hello(self, name: str = "tester") -> Message:
+    async def hello(self, name: str = "tester", capabilities: Message | None = None) -> Message:
         info = {"name": name, "version": "1"}
+        can = capabilities or {}
         return await self.ask(
-            "initialize", {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": info}
+            "initialize", {"protocolVersion": 1, "clientCapabilities": can, "clientInfo": info}
         )
 
     async def new(self) -> str:

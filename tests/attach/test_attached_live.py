@@ -97,6 +97,38 @@ async def test_a_client_forks_what_can_be_forked(tmp_path: Path) -> None:
         assert "there is no conversation" in gone["error"]["message"]
 
 
+async def test_a_client_gets_only_the_updates_that_it_understands(tmp_path: Path) -> None:
+    """Live, and from the record. ACP: compaction and notices only for clients that announce them."""
+    said: list[dict[str, object]] = [
+        {"sessionUpdate": "notice", "severity": "info", "title": "N"},
+        {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"},
+        {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "name": "read_file"},
+    ]
+    announced: list[tuple[dict[str, object], list[object]]] = [
+        ({}, ["tool_call"]),
+        ({"session": {"notices": {}, "compaction": None}}, ["notice", "tool_call"]),
+        ({"session": {"notices": {}, "compaction": {}}}, ["notice", "compaction_update", "tool_call"]),
+    ]
+    async with an_editor(tmp_path, [*({"update": one} for one in said), {"say": "done"}]):
+        session = ""
+        for capabilities, kinds in announced:
+            async with Client(tmp_path / "ws") as client:
+                await client.hello(capabilities=capabilities)
+                if session:
+                    await client.load(session)
+                else:
+                    session = await client.new()
+                    await client.prompt(session)
+                await client.until(lambda client=client: "done" in client.texts())
+                known = [
+                    u["sessionUpdate"]
+                    for u in client.updates()
+                    if u["sessionUpdate"] in {k["sessionUpdate"] for k in said}
+                ]
+                assert known == kinds
+                assert [u["name"] for u in client.updates() if "name" in u] == ["read_file"]
+
+
 async def test_a_clients_cancel_is_a_stop_and_its_end_is_none(tmp_path: Path) -> None:
     steps = [{"say": "begun"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
     async with an_editor(tmp_path, steps) as product, clients(tmp_path / "ws", 2) as (one, two):

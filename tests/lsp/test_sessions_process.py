@@ -268,6 +268,53 @@ async def test_a_fork_through_every_layer(tmp_path: Path, folder: Path) -> None:
     assert asked == ["s1", "s1"]
 
 
+async def test_compaction_notices_names_and_sub_agents_are_told_and_recorded(
+    tmp_path: Path, folder: Path
+) -> None:
+    meta = {"claudeCode": {"toolName": "Read", "parentToolUseId": "task"}}
+    below = {
+        "sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": "below "},
+        "_meta": meta,
+    }
+    kept = {"sessionUpdate": "compaction_summary_chunk", "compactionId": "c"}
+    said: list[dict[str, Any]] = [
+        {"sessionUpdate": "tool_call", "toolCallId": "task", "title": "Look around"},
+        {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Look at a file", "_meta": meta},
+        below,
+        below,
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "above"}},
+        {"sessionUpdate": "notice", "severity": "warning", "title": "No server"},
+        {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "in_progress"},
+        {**kept, "content": {"type": "text", "text": "What "}},
+        {**kept, "content": {"type": "text", "text": "was said"}},
+        {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"},
+    ]
+    trace = tmp_path / "trace"
+    script = {"turns": [[{"update": update} for update in said]]}
+    async with an_editor(tmp_path, {"fake": command(script, trace)}) as editor:
+        session = (await editor.prompt("go"))["sessionId"]
+        entries = (await editor.execute("sidecar.transcript", session))["entries"]
+        live = [params["update"] for params in editor.told if params["sessionId"] == session]
+        for updates in (live, [entry["update"] for entry in entries if entry["type"] == "update"]):
+            assert [update["sessionUpdate"] for update in updates] == [
+                "tool_call", "tool_call", "agent_message_chunk", "agent_message_chunk", "notice",
+                "compaction_update", "compaction_summary_chunk", "compaction_update",
+            ]  # fmt: skip
+            task, call, words, above, notice, _, summary, ended = updates
+            assert call["name"] == "Read"
+            assert [update.get("_meta", {}).get("parentToolCallId") for update in (task, call, words, above)] == [
+                None, "task", "task", None,
+            ]  # fmt: skip
+            assert words["content"]["text"] == "below below "
+            assert notice["title"] == "No server"
+            assert summary["content"]["text"] == "What was said"
+            assert ended["status"] == "completed"
+    (asked,) = (m["params"] for m in received(trace) if m.get("method") == "initialize")
+    session_offers = asked["clientCapabilities"]["session"]
+    assert (session_offers["compaction"], session_offers["notices"]) == ({}, {}), "agents send them only then"
+
+
 # several at once
 
 

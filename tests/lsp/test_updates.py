@@ -18,6 +18,14 @@ def call(identity: str, **more: object) -> dict[str, Any]:
     return {"sessionUpdate": "tool_call_update", "toolCallId": identity, **more}
 
 
+def compaction(identity: str, status: str, **more: object) -> dict[str, Any]:
+    return {"sessionUpdate": "compaction_update", "compactionId": identity, "status": status, **more}
+
+
+def notice(severity: str, title: str, **more: object) -> dict[str, Any]:
+    return {"sessionUpdate": "notice", "severity": severity, "title": title, **more}
+
+
 IMAGE = {"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": ""}}
 PLAN = {"sessionUpdate": "plan", "entries": []}
 
@@ -29,6 +37,18 @@ JOINED: dict[str, tuple[list[Any], list[Any]]] = {
     ),
     "messages stay apart": ([text("a", messageId=1), text("b", messageId=2)],) * 2,
     "extra members stay": ([text("a"), text("b", _meta={"x": 1})],) * 2,
+    "of sub-agents stay apart": (
+        [text("a"), text("b", _meta={"parentToolCallId": "p"}), text("c", _meta={"parentToolCallId": "p"})],
+        [text("a"), text("bc", _meta={"parentToolCallId": "p"})],
+    ),
+    "summaries": (
+        [text("a", "compaction_summary_chunk", compactionId="1")] * 2
+        + [text("b", "compaction_summary_chunk", compactionId="2")],
+        [
+            text("aa", "compaction_summary_chunk", compactionId="1"),
+            text("b", "compaction_summary_chunk", compactionId="2"),
+        ],
+    ),
     "images stay": ([text("a"), IMAGE, IMAGE],) * 2,
     "a tool call's later update overrides": (
         [call("1", status="pending", title="t"), text("x"), call("1", status="completed")],
@@ -86,6 +106,65 @@ TOLD: dict[str, tuple[list[Any], str]] = {
         "event: plan: [x] one · [ ] two",
     ),
     "mode": ([{"sessionUpdate": "current_mode_update", "currentModeId": "ask"}], "event: mode: ask"),
+    "a tool's name": (
+        [
+            call("1", title="Reading the settings", name="read_file"),
+            call("2", title="read_file a", name="read_file"),
+            call("3", name="grep"),
+            call("1", name="read_file", status="completed"),
+        ],
+        (
+            "event: Reading the settings (read_file)\nevent: read_file a\nevent: grep"
+            "\nevent: Reading the settings (read_file) — done"
+        ),
+    ),
+    "a sub-agent's": (
+        [
+            call("1", title="Task"),
+            call("2", title="Read a", _meta={"parentToolCallId": "1"}),
+            text("Looking", _meta={"parentToolCallId": "1"}),
+            call("2", status="completed"),
+        ],
+        "event: Task\nevent: ↳ Read a\nthought: Looking\nevent: ↳ Read a — done",
+    ),
+    "a compaction": (
+        [
+            compaction("1", "in_progress"),
+            compaction("1", "in_progress"),
+            compaction("1", "completed", summary=[{"type": "text", "text": "Kept"}, "odd"]),
+        ],
+        "event: compacting the conversation\nevent: the conversation was compacted\nthought: Kept",
+    ),
+    "a summary that comes in pieces is told once": (
+        [
+            compaction("1", "in_progress"),
+            text("Ke", "compaction_summary_chunk", compactionId="1"),
+            text("pt", "compaction_summary_chunk", compactionId="1"),
+            compaction("1", "completed", summary=[{"type": "text", "text": "Kept"}]),
+        ],
+        "event: compacting the conversation\nthought: Ke\nthought: pt\nevent: the conversation was compacted",
+    ),
+    "compactions that end otherwise": (
+        [
+            compaction("1", "failed", error="no\nroom"),
+            compaction("2", "cancelled"),
+            compaction("3", "of_tomorrow"),
+        ],
+        (
+            "event: the conversation could not be compacted: no room\nevent: compacting the conversation was stopped"
+            "\nevent: compacting the conversation: of_tomorrow"
+        ),
+    ),
+    "notices": (
+        [
+            notice("warning", "No server", description="Going on without it."),
+            notice("error", "Bad"),
+            notice("info", "Good"),
+            notice("of_tomorrow", "New"),
+            notice("info", ""),
+        ],
+        "event: warning: No server — Going on without it.\nevent: error: Bad\nevent: notice: Good\nevent: notice: New",
+    ),
     "the user's own words": ([text("me", "user_message_chunk")], ""),
     "nonsense": (
         [{}, {"sessionUpdate": 3}, {"sessionUpdate": "tool_call"}, call("1", title=5)],

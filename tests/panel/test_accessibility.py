@@ -121,6 +121,27 @@ def terminal(panel: Panel) -> None:
     expect(panel.page.locator(".output")).to_contain_text("text 30")
 
 
+def nested(panel: Panel) -> None:
+    """A sub-agent at work, a compaction, notices, and tools by their names."""
+    task = tool(id="task", title="Look for the rain", name="Task", toolKind="think", status="in_progress")
+    steps = [
+        tool(id="t1", title="Read the readings", name="read_file", parent="task"),
+        tool(id="t2", title="Find rain", toolKind="search", parent="task", status="failed"),
+        tool(id="t3", title="Run it", toolKind="execute", parent="task", status="in_progress"),
+        agent("It rains in **a.py**, see [there](https://x.example).", id="w", parent="task"),
+    ]
+    kept = {"id": "c", "kind": "compaction", "status": "completed", "summary": "You want **rain**."}
+    failed = {"id": "d", "kind": "compaction", "status": "failed", "summary": "", "error": "no room"}
+    notices = [
+        {"id": level, "kind": "notice", "level": level, "text": "No server", "detail": "Going on without it."}
+        for level in ("info", "warning", "error")
+    ]
+    panel.send(*talk(user("hi"), kept, failed, *notices, task, *steps, state="running", forks=True))
+    panel.page.locator(".below > .fold").click()
+    panel.page.locator(".compaction button").click()
+    expect(panel.page.locator(".below-body")).to_be_visible()
+
+
 SCENES: dict[str, Callable[[Panel], None]] = {
     **gallery.SCENES,
     "sessions": sessions,
@@ -132,6 +153,7 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     "stopping": stopping,
     "trouble": trouble,
     "terminal": terminal,
+    "nested": nested,
 }
 
 

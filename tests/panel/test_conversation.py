@@ -476,3 +476,89 @@ def test_the_extension_knows_where_the_keys_go(panel: Panel) -> None:
     panel.send(*talk())
     panel.page.evaluate("window.dispatchEvent(new Event('blur')); window.dispatchEvent(new Event('focus'));")
     assert [one["on"] for one in panel.got("focused", 3)][-2:] == [False, True]
+
+
+def test_a_sub_agents_work_is_folded_below_its_call(panel: Panel) -> None:
+    task = tool(id="task", title="Look for the rain", toolKind="think", status="in_progress")
+    steps = [
+        tool(id="t1", title="Read a.py", parent="task"),
+        tool(id="t2", title="Find rain", toolKind="search", parent="task"),
+        tool(id="t3", title="Run it", toolKind="execute", parent="task", status="in_progress"),
+        tool(id="t4", title="Read deep.py", parent="t3"),
+    ]
+    words = agent("It rains in **a.py**.", id="w", parent="task")
+    panel.send(*talk(user("hi"), task, *steps, words, agent("I wait."), state="running"))
+    expect(panel.page.locator(".row > .tool")).to_have_count(1)
+    expect(panel.page.locator(".row .markdown")).to_have_text(["I wait."])
+    fold = panel.page.locator(".below > .fold").first
+    expect(fold).to_have_attribute("aria-expanded", "false")
+    expect(fold.locator(".title")).to_have_text("Sub-agent: 4 steps")
+    expect(fold.locator(".now")).to_have_text("Run it")
+    # live while it runs, folded or not
+    panel.send(put(tool(id="t5", title="Read b.py", parent="task", status="in_progress")))
+    expect(fold.locator(".title")).to_have_text("Sub-agent: 5 steps")
+    expect(fold.locator(".now")).to_have_text("Read b.py")
+    fold.click()
+    body = panel.page.locator(".below-body").first
+    expect(body.locator("> .tool > .tool-head .title")).to_have_text(
+        ["1 read · 1 search", "Run it", "Read b.py"]
+    )
+    expect(body.locator("> .markdown")).to_have_text("It rains in a.py.")
+    expect(body.locator(".below > .fold .title")).to_have_text("Sub-agent: 1 step")
+    panel.send(put(tool(id="t5", title="Read b.py", parent="task", status="failed")))
+    expect(fold.locator(".title")).to_have_text("Sub-agent: 5 steps · 1 failed")
+    expect(fold).to_have_attribute("aria-expanded", "true")
+    assert (panel.page.locator("#voice").text_content() or "").strip() == "", "it does not speak to the user"
+
+
+def test_a_compaction_is_a_line_that_unfolds(panel: Panel) -> None:
+    compaction = {"id": "c", "kind": "compaction", "status": "in_progress", "summary": ""}
+    panel.send(*talk(user("hi"), state="running"))
+    panel.send(put(compaction))
+    line = panel.page.locator(".compaction")
+    expect(line).to_have_text("Compacting the conversation…")
+    expect(panel.page.locator("#voice")).to_have_text("The agent compacts the conversation")
+    expect(line.get_by_role("button")).to_have_count(0)
+    panel.send(put({**compaction, "status": "completed", "summary": "You want **rain**."}))
+    button = line.get_by_role("button", name="Conversation compacted")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.click()
+    expect(line.locator(".markdown strong")).to_have_text("rain")
+    panel.send(put({**compaction, "status": "failed", "error": "no room"}))
+    expect(line).to_contain_text("could not be compacted")
+    expect(line.locator(".error")).to_have_text("no room")
+
+
+def test_an_agents_notice_and_a_tools_name(panel: Panel) -> None:
+    notice = {
+        "id": "n",
+        "kind": "notice",
+        "level": "warning",
+        "text": "No server",
+        "detail": "Going on without it.",
+    }
+    named = [
+        tool(id="t1", title="Reading the settings", name="read_file", toolKind="other"),
+        tool(id="t2", title="Read File a.py", name="read_file", toolKind="other"),
+        tool(id="t3", title="", name="grep", toolKind="other"),
+    ]
+    panel.send(*talk(user("hi"), notice, *named))
+    expect(panel.page.locator(".notice.warning .detail")).to_have_text("Going on without it.")
+    expect(panel.page.locator(".tool-name")).to_have_text(["read_file"])
+    expect(panel.page.locator(".tool .title")).to_have_text(
+        ["Reading the settings", "Read File a.py", "grep"]
+    )
+
+
+def test_a_conversation_is_forked_from_its_head_and_from_the_list(panel: Panel) -> None:
+    panel.send(*talk(user("hi")))
+    fork = panel.page.get_by_role("button", name="Fork: begin another conversation with this one")
+    expect(fork).to_have_count(0)
+    panel.send(overview(current=current(forks=True)))
+    fork.click()
+    assert panel.got("forkSession")[-1]["sessionId"] == "s"
+    sessions = [{**current(title=f"Talk {n}", forks=n == 1), "sessionId": f"s{n}"} for n in range(2)]
+    panel.send(overview(sessions=sessions, draftKey=""), {"type": "show", "what": "sessions"})
+    expect(panel.page.get_by_role("button", name="Fork Talk 0")).to_have_count(0)
+    panel.page.get_by_role("button", name="Fork Talk 1").click()
+    assert panel.got("forkSession", 2)[-1]["sessionId"] == "s1"

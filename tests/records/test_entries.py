@@ -24,6 +24,18 @@ KEPT: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "commands": ({"sessionUpdate": "available_commands_update"}, None),
     "options": ({"sessionUpdate": "config_option_update"}, None),
     "usage": ({"sessionUpdate": "usage_update"}, None),
+    "a compaction": (
+        {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"},
+        {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"},
+    ),
+    "a notice": (
+        {"sessionUpdate": "notice", "severity": "info", "title": "T"},
+        {"sessionUpdate": "notice", "severity": "info", "title": "T"},
+    ),
+    "a sub-agent's tool call": (
+        {"toolCallId": "t", "name": "read", "_meta": {"parentToolCallId": "p", "other": 1}},
+        {"toolCallId": "t", "name": "read", "_meta": {"parentToolCallId": "p"}},
+    ),
     "a small picture": (
         {"content": {"type": "image", "data": "AAAA"}},
         {"content": {"type": "image", "data": "AAAA"}},
@@ -69,11 +81,19 @@ def test_deep_and_wide_values_are_cut() -> None:
     assert len(entries.shortened(list(range(1000)))) == 256
 
 
+SUMMARY = {
+    "sessionUpdate": "compaction_summary_chunk",
+    "compactionId": "c",
+    "content": {"type": "text", "text": "kept"},
+}
 # updates that are pieces of a running text: what they are part of
 CHUNKS: list[tuple[dict[str, Any], object]] = [
-    (chunk("a"), (("agent_message_chunk", None), "a")),
-    (chunk("a", messageId="m"), (("agent_message_chunk", "m"), "a")),
-    (chunk("a", _meta={"x": 1}), (("agent_message_chunk", None), "a")),
+    (chunk("a"), (("agent_message_chunk", None, None), "a")),
+    (chunk("a", messageId="m"), (("agent_message_chunk", "m", None), "a")),
+    (chunk("a", _meta={"x": 1}), (("agent_message_chunk", None, None), "a")),
+    (chunk("a", _meta={"parentToolCallId": "p"}), (("agent_message_chunk", None, "p"), "a")),
+    (chunk("a", _meta={"parentToolCallId": 7}), (("agent_message_chunk", None, None), "a")),
+    (SUMMARY, (("compaction_summary_chunk", "c", None), "kept")),
     (chunk("a", other=1), None),
     (chunk(7), None),
     (chunk(BIG), None),
@@ -88,7 +108,9 @@ def test_chunks(update: dict[str, Any], found: object) -> None:
     assert entries.chunk(update) == found
     if found is not None:
         said = entries.of_chunks(*entries.chunk(update))
-        assert said == {key: value for key, value in update.items() if key != "_meta"}
+        meta = update.get("_meta", {})
+        below = {"_meta": meta} if isinstance(meta.get("parentToolCallId"), str) else {}
+        assert said == {**{key: value for key, value in update.items() if key != "_meta"}, **below}
 
 
 def test_updates_of_one_tool_call_join() -> None:

@@ -79,6 +79,68 @@ def test_what_is_picked_is_asked_of_the_agent_and_what_it_refuses_stays(
     expect(picker).to_have_value(wish)
 
 
+def test_a_conversation_is_forked_and_both_go_on(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "the **trunk**"}))
+    panel.answers("the trunk")
+    panel.ready()
+    panel.button("Fork: begin another conversation with this one").click()
+    panel.says("Forked from")
+    panel.answers("the trunk")
+    expect(panel.page.locator("header .title")).to_contain_text("(fork)")
+    expect(panel.page.get_by_label("Mode", exact=True)).to_have_value("code")
+    panel.prompt(scripted.steps({"say": "a **branch**"}))
+    panel.answers("a branch")
+    panel.ready()
+    rows = [row for row in window.command("sidecar.listSessions", {}) if row["open"]]
+    titles = {
+        str(row.get("title", "")).endswith("(fork)"): row["sessionId"]
+        for row in rows
+        if row["agent"] == able_agent.NAME
+    }
+    trunk = window.command("sidecar.transcript", {"sessionId": titles[False]})
+    assert "a **branch**" not in json.dumps(trunk)
+    assert "the **trunk**" in json.dumps(window.command("sidecar.transcript", {"sessionId": titles[True]}))
+
+
+def test_sub_agents_compaction_notices_and_names_are_shown_also_after_a_reload(window: Window) -> None:
+    panel = begin(window)
+    meta = {"claudeCode": {"toolName": "Read", "parentToolUseId": "task"}}
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "task",
+        "title": "Look around",
+        "status": "in_progress",
+    }
+    panel.prompt(
+        scripted.steps(
+            {"update": {"sessionUpdate": "notice", "severity": "warning", "title": "No server here"}},
+            {"update": {"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"}},
+            {"update": call},
+            {"update": {**call, "toolCallId": "t", "title": "Look at the file", "_meta": meta}},
+            {"update": {**call, "sessionUpdate": "tool_call_update", "status": "completed"}},
+            {"say": "all told"},
+        )
+    )
+    panel.answers("all told")
+
+    def shown() -> None:
+        expect(panel.page.locator(".notice.warning")).to_have_text("No server here")
+        expect(panel.page.locator(".compaction")).to_have_text("Conversation compacted")
+        fold = panel.page.locator(".below > .fold")
+        expect(fold).to_have_text("Sub-agent: 1 step")
+        fold.click()
+        expect(panel.page.locator(".below-body .tool .title")).to_have_text("Look at the file")
+        expect(panel.page.locator(".below-body .tool-name")).to_have_text("Read")
+
+    shown()
+    window.reload()
+    window.until_server_runs()
+    panel = Panel(window)
+    panel.answers("all told")
+    shown()
+
+
 def test_a_switch_shows_what_the_agent_made_of_it(window: Window) -> None:
     """This one searches the web exactly when it makes an effort: it says no to the switch, by its answer."""
     panel = begin(window)

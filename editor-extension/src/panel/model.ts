@@ -100,6 +100,8 @@ export const Command = v.object({
 export type Command = v.InferOutput<typeof Command>;
 
 const base = { id };
+/** The entry of the tool call whose sub-agent does or says it, which is shown below that call. */
+const parent = v.optional(id);
 
 export const Entry = v.variant("kind", [
   v.object({
@@ -111,13 +113,16 @@ export const Entry = v.variant("kind", [
     turn: v.optional(count),
     undo: v.picklist(["no", "yes", "working", "done"]),
   }),
-  v.object({ ...base, kind: v.literal("agent"), text, done: v.boolean() }),
-  v.object({ ...base, kind: v.literal("thought"), text, done: v.boolean() }),
-  v.object({ ...base, kind: v.literal("image"), mimeType: text, data: text }),
+  v.object({ ...base, kind: v.literal("agent"), text, done: v.boolean(), parent }),
+  v.object({ ...base, kind: v.literal("thought"), text, done: v.boolean(), parent }),
+  v.object({ ...base, kind: v.literal("image"), mimeType: text, data: text, parent }),
   v.object({
     ...base,
     kind: v.literal("tool"),
     title: text,
+    /** By which the agent calls the tool. */
+    name: v.optional(text),
+    parent,
     toolKind: text,
     status: ToolStatus,
     locations: v.array(Location),
@@ -152,7 +157,19 @@ export const Entry = v.variant("kind", [
     kind: v.literal("notice"),
     level: v.picklist(["info", "warning", "error"]),
     text,
+    /** What the agent says beside it. */
+    detail: v.optional(text),
     action: v.optional(v.object({ id: text, label: text })),
+  }),
+  /** The agent replaces the conversation so far, of which it has no room for more, by a summary. */
+  v.object({
+    ...base,
+    kind: v.literal("compaction"),
+    /** "other": a state that ACP does not know yet. */
+    status: v.picklist(["in_progress", "completed", "failed", "cancelled", "other"]),
+    /** What the agent kept, if it shows that. */
+    summary: text,
+    error: v.optional(text),
   }),
   v.object({
     ...base,

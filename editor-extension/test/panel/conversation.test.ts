@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Conversation } from "../../src/panel/host/conversation";
+import { exported } from "../../src/panel/host/export";
 import type { Entry, EntryOf, Op } from "../../src/panel/model";
 
 type Update = Record<string, unknown>;
@@ -12,6 +13,12 @@ const say = (text: string, messageId?: string): Update => ({
 const think = (text: string): Update => ({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } });
 const tool = (toolCallId: string, more: Update = {}): Update => ({ sessionUpdate: "tool_call", toolCallId, ...more });
 const changed = (toolCallId: string, more: Update): Update => ({ sessionUpdate: "tool_call_update", toolCallId, ...more });
+
+const text = (words: string): Update => ({ type: "text", text: words });
+const compaction = (compactionId: string, more: Update): Update => ({ sessionUpdate: "compaction_update", compactionId, ...more });
+const summary = (compactionId: string, words: string): Update => ({ sessionUpdate: "compaction_summary_chunk", compactionId, content: text(words) });
+/** What a sub-agent does or says that this tool call started. */
+const below = (parentToolCallId: unknown, update: Update): Update => ({ ...update, _meta: { parentToolCallId } });
 
 /** One line an entry, as the tables below write it. */
 const line = (entry: Entry): string => {
@@ -29,6 +36,10 @@ const line = (entry: Entry): string => {
       return `user ${entry.text}`;
     case "image":
       return `image ${entry.mimeType}`;
+    case "notice":
+      return `${entry.level} ${entry.text}${entry.detail ? ` = ${entry.detail}` : ""}`;
+    case "compaction":
+      return `compaction ${entry.status}${entry.summary ? ` = ${entry.summary}` : ""}${entry.error ? ` ! ${entry.error}` : ""}`;
     case "end":
       return `end ${entry.reason}${entry.error ? ` ${entry.error}` : ""}`;
     default:
@@ -71,6 +82,23 @@ const CASES: [string, Update[], string[]][] = [
     [{ sessionUpdate: "agent_message_chunk", content: { type: "resource_link", name: "a]b", uri: "file:///a" } }],
     ["agent…: [a\\]b](<file:///a>)"],
   ],
+  ["a notice", [{ sessionUpdate: "notice", severity: "warning", title: "No server", description: "Going on." }, { sessionUpdate: "notice", severity: "?", title: "New" }, { sessionUpdate: "notice", title: 3 }], ["warning No server = Going on.", "info New"]],
+  [
+    "a compaction keeps its place",
+    [compaction("1", { status: "in_progress" }), say("a"), summary("1", "Ke"), summary("1", "pt"), compaction("1", { status: "completed" })],
+    ["compaction completed = Kept", "agent…: a"],
+  ],
+  [
+    "a whole summary replaces its pieces, and null clears it",
+    [compaction("1", { status: "in_progress" }), summary("1", "x"), compaction("1", { status: "completed", summary: [text("a"), text("b")] }), compaction("2", { status: "completed", summary: [text("c")] }), compaction("2", { status: "completed", summary: null })],
+    ["compaction completed = a\n\nb", "compaction completed"],
+  ],
+  [
+    "a compaction that fails, and one in a state of tomorrow",
+    [compaction("1", { status: "failed", error: "no room" }), compaction("2", { status: "_new", error: "x" }), compaction("2", { status: "completed", error: null })],
+    ["compaction failed ! no room", "compaction completed"],
+  ],
+  ["a summary of no compaction, and one without an id", [summary("9", "x"), { sessionUpdate: "compaction_update", status: "completed" }], []],
   ["the user's words are known already", [{ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hi" } }], []],
 ];
 
@@ -186,4 +214,62 @@ test("conversation: a question is settled once", () => {
   assert.equal(conversation.settle("q", "Allow"), true);
   assert.equal(conversation.settle("q", null), false);
   assert.equal(conversation.openQuestions(), 0);
+});
+
+/** Each entry with the titles of the calls that it is below. */
+function tree(conversation: Conversation): string[] {
+  const path = (entry: Entry): string => {
+    const parent = "parent" in entry && entry.parent !== undefined ? conversation.get(entry.parent) : undefined;
+    return `${parent ? `${path(parent)} > ` : ""}${entry.kind === "tool" ? entry.title : "text" in entry ? entry.text : entry.kind}`;
+  };
+  return conversation.entries.map(path);
+}
+
+test("conversation: a sub-agent's work is below the call that started it, and what it says apart from the agent's own words", () => {
+  const conversation = new Conversation();
+  const all = [
+    say("I look. "),
+    tool("task", { title: "Task" }),
+    below("task", tool("r", { title: "Read" })),
+    below("task", say("It ")),
+    say("Meanwhile "),
+    below("task", say("rains.")),
+    say("I wait."),
+    changed("r", { status: "completed" }),
+    below("r", tool("deep", { title: "Deep" })),
+    below("nobody", tool("x", { title: "Beside" })),
+    below({ task: 1 }, tool("y", { title: "Odd" })),
+    below("task", { sessionUpdate: "user_message_chunk", content: text("Find the rain") }),
+  ];
+  for (const update of all) conversation.update(update, true);
+  assert.deepEqual(tree(conversation), ["I look. ", "Task", "Task > Read", "Task > It rains.", "Meanwhile I wait.", "Task > Read > Deep", "Beside", "Odd"]);
+  const said = () => conversation.entries.flatMap((one) => (one.kind === "agent" ? [[one.text, one.done]] : []));
+  assert.deepEqual(said().at(1), ["It rains.", false]);
+  conversation.update(changed("task", { status: "completed" }));
+  assert.deepEqual(said().at(1), ["It rains.", true], "its call has ended");
+  assert.ok(!exported("", "", conversation.entries).includes("rains"), "it spoke to the agent, not to the user");
+});
+
+test("conversation: sub-agents of sub-agents without end do not stand ever deeper", () => {
+  const conversation = new Conversation();
+  conversation.update(tool("0", { title: "0" }));
+  for (let at = 1; at < 50; at += 1) conversation.update(below(String(at - 1), tool(String(at), { title: String(at) })));
+  assert.ok(tree(conversation).every((one) => one.split(" > ").length <= 4));
+  assert.ok(tree(conversation).every((one) => one.startsWith("0")));
+});
+
+test("conversation: a turn's end ends what was compacted in it", () => {
+  const conversation = new Conversation();
+  conversation.update(compaction("1", { status: "in_progress" }));
+  conversation.ended({ reason: "cancelled" });
+  assert.equal(line(conversation.entries[0]!), "compaction cancelled");
+});
+
+test("conversation: a tool's name", () => {
+  const conversation = new Conversation();
+  conversation.update(tool("1", { title: "T", name: "read_file" }));
+  conversation.update(changed("1", { name: null }));
+  assert.equal(toolAt(conversation).name, "read_file");
+  conversation.update(changed("1", { name: "x".repeat(1000) }));
+  assert.equal(toolAt(conversation).name?.length, 200);
 });

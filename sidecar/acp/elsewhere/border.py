@@ -175,6 +175,8 @@ class Mapped(Border):
 
     def _told(self, update: dict[str, object]) -> None:
         """An update or a tool call, in place."""
+        if isinstance(summary := update.get("summary"), list):  # of a compaction
+            update["summary"] = [_block(one, self._uri_here) for one in cast("list[object]", summary)]
         for name in ("locations", "content"):
             items = update.get(name)
             if isinstance(items, list):

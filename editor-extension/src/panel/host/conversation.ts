@@ -32,6 +32,10 @@ const COMMANDS_LIMIT = 32;
 /** Commands that no call has shown yet. */
 const UNSHOWN_LIMIT = 64;
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+/** How deep sub-agents of sub-agents are shown; what is deeper stands beside its parent. */
+const DEEPEST = 3;
+const COMPACTIONS = ["in_progress", "completed", "failed", "cancelled"] as const;
+const LEVELS = ["info", "warning", "error"] as const;
 const STATUSES = new Set<string>(["pending", "in_progress", "completed", "failed", "cancelled"]);
 
 export class Conversation {
@@ -44,8 +48,9 @@ export class Conversation {
   private readonly texts = new Map<string, DiffTexts[]>();
   private pending: Op[] = [];
   private serial = 0;
-  /** The entry that chunks are appended to, and the message it belongs to. */
-  private open: { id: string; messageId: string | null } | null = null;
+  /** The entry that chunks are appended to, and the message it belongs to: the agent's under "", a sub-agent's under its parent. */
+  private readonly open = new Map<string, { id: string; messageId: string | null }>();
+  private readonly compactions = new Map<string, string>();
   private plan: string | null = null;
 
   /** The operations since the last call. Consecutive `append`s to one entry are joined. */
@@ -87,9 +92,9 @@ export class Conversation {
     return entry;
   }
 
-  notice(level: "info" | "warning" | "error", text: string, action?: { id: string; label: string }): EntryOf<"notice"> {
+  notice(level: "info" | "warning" | "error", text: string, action?: { id: string; label: string }, detail?: string): EntryOf<"notice"> {
     this.close();
-    return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}) });
+    return this.add({ id: this.next(), kind: "notice", level, text, ...(action ? { action } : {}), ...(detail ? { detail } : {}) });
   }
 
   /** `diffs`: the changes that the question is about; the card shows their first lines. */
@@ -140,7 +145,8 @@ export class Conversation {
     seconds?: number;
   }): void {
     this.close();
-    for (const entry of this.entries) {
+    for (const entry of [...this.entries]) {
+      if (entry.kind === "compaction" && entry.status === "in_progress") this.put({ ...entry, status: "cancelled" });
       if (entry.kind !== "tool") continue;
       const unfinished = entry.status === "pending" || entry.status === "in_progress";
       const running = entry.commands?.some((one) => !one.end) ?? false;
@@ -215,6 +221,12 @@ export class Conversation {
         return this.tool(update);
       case "plan":
         return this.planned(update);
+      case "notice":
+        return this.noticed(update);
+      case "compaction_update":
+        return this.compaction(update);
+      case "compaction_summary_chunk":
+        return this.summary(update);
       default:
         return undefined;
     }
@@ -255,21 +267,41 @@ export class Conversation {
   private chunk(kind: "agent" | "thought", update: Json): void {
     const content = object(update.content);
     const messageId = typeof update.messageId === "string" ? update.messageId : null;
+    const parent = this.parentOf(update);
+    const below = parent === undefined ? {} : { parent };
     const image = imageOf(content);
     if (image) {
-      this.close();
-      this.add({ id: this.next(), kind: "image", ...image });
+      this.close(parent ?? "");
+      this.add({ id: this.next(), kind: "image", ...image, ...below });
       return;
     }
     const text = textOf(content);
     if (!text) return;
-    const last = this.open ? this.byId.get(this.open.id) : undefined;
-    if (last?.kind === kind && this.open && this.open.messageId === messageId) {
+    const open = this.open.get(parent ?? "");
+    const last = open ? this.byId.get(open.id) : undefined;
+    if (last?.kind === kind && open?.messageId === messageId) {
       return this.append(last, text);
     }
-    this.close();
-    const entry = this.add({ id: this.next(), kind, text: text.slice(0, TEXT_LIMIT), done: false });
-    this.open = { id: entry.id, messageId };
+    this.close(parent ?? "");
+    const entry = this.add({ id: this.next(), kind, text: text.slice(0, TEXT_LIMIT), done: false, ...below });
+    this.open.set(parent ?? "", { id: entry.id, messageId });
+  }
+
+  /**
+   * The entry below which this is shown: that of the tool call that started a sub-agent. The server tells every agent's
+   * way of saying it in one. A call that nobody has heard of has nothing below it.
+   */
+  private parentOf(update: Json): string | undefined {
+    const { parentToolCallId } = object(update._meta);
+    let id = typeof parentToolCallId === "string" ? this.tools.get(parentToolCallId) : undefined;
+    const above: string[] = [];
+    for (let one = id; one !== undefined; ) {
+      above.push(one);
+      const entry = this.byId.get(one);
+      one = entry?.kind === "tool" ? entry.parent : undefined;
+    }
+    if (above.length > DEEPEST) id = above[above.length - DEEPEST];
+    return id;
   }
 
   private append(entry: EntryOf<"agent"> | EntryOf<"thought">, text: string): void {
@@ -286,6 +318,7 @@ export class Conversation {
   }
 
   private userChunk(update: Json): void {
+    if (this.parentOf(update) !== undefined) return; // what the agent asks its sub-agent, and no words of the user
     const text = textOf(object(update.content));
     if (!text) return;
     const last = this.entries.at(-1);
@@ -299,11 +332,13 @@ export class Conversation {
     const known = this.tools.get(callId);
     let entry = known === undefined ? undefined : this.byId.get(known);
     if (entry?.kind !== "tool") {
-      this.close();
+      const parent = this.parentOf(update);
+      this.close(parent ?? "");
       entry = this.add({
         id: this.next(),
         kind: "tool",
         title: "",
+        ...(parent === undefined ? {} : { parent }),
         toolKind: "other",
         status: "pending",
         locations: [],
@@ -315,11 +350,13 @@ export class Conversation {
     }
     const next: EntryOf<"tool"> = { ...entry };
     if (typeof update.title === "string") next.title = update.title.slice(0, 2000);
+    if (typeof update.name === "string" && update.name) next.name = update.name.slice(0, 200);
     if (typeof update.kind === "string") next.toolKind = update.kind;
     if (typeof update.status === "string" && STATUSES.has(update.status)) next.status = update.status as ToolStatus;
     if (Array.isArray(update.locations)) next.locations = locationsOf(update.locations);
     const shown = Array.isArray(update.content) ? this.content(next, update.content) : [];
     this.put(next);
+    if (next.status === "completed" || next.status === "failed") this.close(next.id); // its sub-agent says no more
     for (const terminalId of shown) {
       const told = this.command(terminalId);
       if (told.entry === next.id) continue;
@@ -361,11 +398,45 @@ export class Conversation {
     this.plan = this.add({ id: this.next(), kind: "plan", items }).id;
   }
 
-  /** Marks streamed texts as complete. */
-  private close(): void {
-    const entry = this.open ? this.byId.get(this.open.id) : undefined;
-    this.open = null;
-    if (entry && (entry.kind === "agent" || entry.kind === "thought") && !entry.done) this.put({ ...entry, done: true });
+  private noticed(update: Json): void {
+    const title = text(update.title).slice(0, 2000);
+    if (!title) return;
+    const level = LEVELS.find((one) => one === update.severity) ?? "info";
+    this.notice(level, title, undefined, text(update.description).slice(0, 20_000));
+  }
+
+  /** The first update fixes the place; later ones change what they name. */
+  private compaction(update: Json): void {
+    const compactionId = text(update.compactionId);
+    if (!compactionId) return;
+    const known = this.byId.get(this.compactions.get(compactionId) ?? "");
+    const status = COMPACTIONS.find((one) => one === update.status) ?? "other";
+    let entry: EntryOf<"compaction">;
+    if (known?.kind === "compaction") entry = { ...known, status };
+    else {
+      this.close();
+      entry = this.add({ id: this.next(), kind: "compaction", status, summary: "" });
+      this.compactions.set(compactionId, entry.id);
+    }
+    if (update.summary !== undefined) entry.summary = list(update.summary).map((one) => textOf(object(one))).join("\n\n").slice(0, TEXT_LIMIT);
+    if (update.error === null) delete entry.error;
+    else if (typeof update.error === "string" && update.error) entry.error = update.error.slice(0, 2000);
+    this.put(entry);
+  }
+
+  private summary(update: Json): void {
+    const known = this.byId.get(this.compactions.get(text(update.compactionId)) ?? "");
+    if (known?.kind !== "compaction") return;
+    this.put({ ...known, summary: (known.summary + textOf(object(update.content))).slice(0, TEXT_LIMIT) });
+  }
+
+  /** Marks streamed texts as complete: those below this entry, "" being the agent's own, or all of them. */
+  private close(parent?: string): void {
+    for (const key of parent === undefined ? [...this.open.keys()] : [parent]) {
+      const entry = this.byId.get(this.open.get(key)?.id ?? "");
+      this.open.delete(key);
+      if (entry && (entry.kind === "agent" || entry.kind === "thought") && !entry.done) this.put({ ...entry, done: true });
+    }
   }
 
   private add<E extends Entry>(entry: E): E {

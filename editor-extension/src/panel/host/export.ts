@@ -5,6 +5,7 @@ import type { Entry } from "../model";
 export function exported(title: string, agent: string, entries: readonly Entry[]): string {
   const parts = [`# ${title}`, `*${agent}*`];
   for (const entry of entries) {
+    if ((entry.kind === "agent" || entry.kind === "thought") && entry.parent !== undefined) continue; // a sub-agent's, whose tool call says what came of it
     switch (entry.kind) {
       case "user":
         parts.push("## You", entry.text, ...entry.attachments.map((one) => `- ${one.label}`));
@@ -17,7 +18,7 @@ export function exported(title: string, agent: string, entries: readonly Entry[]
         break;
       case "tool":
         parts.push(
-          `- **${entry.title || "Tool call"}** (${entry.status})${entry.diffs.map((one) => `\n  - ${one.path} +${one.added} −${one.removed}`).join("")}`,
+          `${entry.parent === undefined ? "" : "  "}- **${entry.title || "Tool call"}** (${entry.status})${entry.diffs.map((one) => `\n  - ${one.path} +${one.added} −${one.removed}`).join("")}`,
         );
         break;
       case "plan":
@@ -27,7 +28,10 @@ export function exported(title: string, agent: string, entries: readonly Entry[]
         parts.push(`> ${entry.question.text.replaceAll("\n", "\n> ")}\n>\n> **${entry.answer ?? entry.state}**`);
         break;
       case "notice":
-        parts.push(`> ${entry.text.replaceAll("\n", "\n> ")}`);
+        parts.push(`> ${[entry.text, entry.detail].filter(Boolean).join("\n").replaceAll("\n", "\n> ")}`);
+        break;
+      case "compaction":
+        parts.push(`*The conversation was compacted (${entry.status})*`, ...(entry.summary ? [entry.summary] : []));
         break;
       case "end":
         if (entry.reason !== "end_turn") parts.push(`*${entry.error ?? entry.reason}*`);

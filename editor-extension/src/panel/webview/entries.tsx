@@ -2,13 +2,13 @@
 
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { Command, EntryOf, Location } from "../model";
+import type { Command, Entry, EntryOf, Location } from "../model";
 import { Form } from "./form";
 import { readable } from "./markdown";
 import { Output } from "./output";
 import { Code, Counts, DiffCard, FileButton, Icon, IconButton, Markdown, split, useGrowing } from "./parts";
 import { QuestionCard } from "./question";
-import type { Row } from "./rows";
+import { grouped, parentOf, type Row } from "./rows";
 import type { Store } from "./store";
 import { t } from "./strings";
 
@@ -41,7 +41,7 @@ export const RowView = memo(function RowView({ row, store, sessionId, recorded }
     case "image":
       return <img class="picture" src={`data:${entry.mimeType};base64,${entry.data}`} alt={t("Image from the agent")} />;
     case "tool":
-      return <Tool entry={entry} store={store} sessionId={sessionId} />;
+      return <Tool entry={entry} below={row.below} store={store} sessionId={sessionId} />;
     case "plan":
       return <Plan entry={entry} />;
     case "question":
@@ -50,6 +50,8 @@ export const RowView = memo(function RowView({ row, store, sessionId, recorded }
       return <Form entry={entry} store={store} sessionId={sessionId} />;
     case "notice":
       return <Notice entry={entry} store={store} />;
+    case "compaction":
+      return <Compaction entry={entry} store={store} />;
     case "end":
       return <End entry={entry} store={store} sessionId={sessionId} />;
   }
@@ -147,6 +149,9 @@ function Thought({ entry, store }: { entry: EntryOf<"thought">; store: Store }) 
   );
 }
 
+/** How many of a sub-agent's steps are shown at once; of more, the last. */
+const SHOWN_BELOW = 200;
+
 const TOOL_ICONS: Readonly<Record<string, string>> = {
   read: "eye",
   edit: "edit",
@@ -159,7 +164,8 @@ const TOOL_ICONS: Readonly<Record<string, string>> = {
   switch_mode: "settings",
 };
 
-function Tool({ entry, store, sessionId }: Of<"tool">) {
+/** `below`: all that its sub-agent did and said, and those that it started. */
+function Tool({ entry, below = [], store, sessionId }: Of<"tool"> & { below?: readonly Entry[] }) {
   const [chosen, setChosen] = useState<boolean | null>(null);
   const text = repeats(entry.text, entry.title) ? "" : entry.text;
   const more = text !== "" || entry.output !== "" || entry.diffs.length > 0 || entry.locations.length > 1;
@@ -174,8 +180,13 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
       <div class="tool-head">
         <button class="fold" aria-expanded={more ? open : undefined} disabled={!more} onClick={() => setChosen(!open)}>
           <Icon name={TOOL_ICONS[entry.toolKind] ?? "tools"} />
-          <span class="title">{readable(entry.title, 300) || t("Tool call")}</span>
+          <span class="title">{readable(entry.title, 300) || (entry.name && readable(entry.name, 60)) || t("Tool call")}</span>
         </button>
+        {entry.name && entry.title && !says(entry.title, entry.name) && (
+          <span class="muted tool-name" title={t("The agent’s name for the tool")}>
+            {readable(entry.name, 60)}
+          </span>
+        )}
         {only &&
           (entry.title.includes(split(only.path).name) ? (
             <IconButton icon="go-to-file" label={t("Open {0}", place(only))} onClick={() => store.send({ type: "openLocation", ...only })} />
@@ -212,8 +223,65 @@ function Tool({ entry, store, sessionId }: Of<"tool">) {
           {entry.output && <Output text={entry.output} />}
         </div>
       )}
+      {below.length > 0 && <Below parent={entry.id} all={below} store={store} sessionId={sessionId} />}
     </div>
   );
+}
+
+/** A sub-agent's work: how many steps, and which one now; what it did and said when unfolded. */
+function Below({ parent, all, store, sessionId }: { parent: string; all: readonly Entry[]; store: Store; sessionId: string }) {
+  const [open, setOpen] = useState(false);
+  const mine = all.filter((one) => parentOf(one) === parent);
+  const within = descendants(all, parent);
+  const steps = within.filter((one) => one.kind === "tool");
+  const working = steps.findLast((one) => one.status === "in_progress" || one.status === "pending");
+  const failed = steps.filter((one) => one.status === "failed").length;
+  if (mine.length === 0) return null;
+  const parts = [steps.length === 1 ? t("Sub-agent: 1 step") : t("Sub-agent: {0} steps", steps.length), ...(failed === 0 ? [] : [t("{0} failed", failed)])];
+  const parents = new Set(within.map(parentOf));
+  const left = Math.max(0, mine.length - SHOWN_BELOW);
+  return (
+    <div class="below">
+      <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        <span class="title">{parts.join(" · ")}</span>
+        {working && !open && <span class="muted now">{readable(working.title, 120)}</span>}
+      </button>
+      {open && (
+        <div class="below-body" role="group" aria-label={t("What the sub-agent did")}>
+          {left > 0 && <div class="muted">{t("{0} earlier ones are not shown", left)}</div>}
+          {grouped(mine.slice(left), { has: (id) => parents.has(id) }).map((one) =>
+            Array.isArray(one) ? (
+              <Run key={one[0]!.id} run={one} store={store} sessionId={sessionId} />
+            ) : one.kind === "tool" ? (
+              <Tool key={one.id} entry={one} below={within} store={store} sessionId={sessionId} />
+            ) : one.kind === "agent" ? (
+              <Markdown key={one.id} source={one.text.slice(0, 20_000)} store={store} />
+            ) : one.kind === "thought" ? (
+              <Thought key={one.id} entry={one} store={store} />
+            ) : null,
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Those below `parent`, and below these. A parent comes before what is below it. */
+function descendants(all: readonly Entry[], parent: string): Entry[] {
+  const above = new Set([parent]);
+  return all.filter((one) => {
+    const under = parentOf(one);
+    if (under === undefined || !above.has(under)) return false;
+    above.add(one.id);
+    return true;
+  });
+}
+
+/** Whether the title has the tool's name in it, as agents write both. */
+function says(title: string, name: string): boolean {
+  const bare = (one: string): string => one.toLowerCase().replace(/[\s_-]+/g, "");
+  return bare(title).includes(bare(name));
 }
 
 /** What is to be said of a command's end: nothing where all went well. */
@@ -301,8 +369,45 @@ function Notice({ entry, store }: { entry: EntryOf<"notice">; store: Store }) {
   return (
     <div class={`notice ${entry.level}`}>
       <Icon name={entry.level === "error" ? "error" : entry.level === "warning" ? "warning" : "info"} />
-      <span class="words">{entry.text}</span>
+      <span class="words">
+        {entry.text}
+        {entry.detail && <span class="detail">{entry.detail}</span>}
+      </span>
       {action && <button onClick={() => store.send({ type: "action", id: action.id })}>{action.label}</button>}
+    </div>
+  );
+}
+
+function Compaction({ entry, store }: { entry: EntryOf<"compaction">; store: Store }) {
+  const [open, setOpen] = useState(false);
+  const words = {
+    in_progress: t("Compacting the conversation…"),
+    completed: t("Conversation compacted"),
+    failed: t("The conversation could not be compacted"),
+    cancelled: t("Compacting was stopped"),
+    other: t("Compaction of the conversation"),
+  }[entry.status];
+  const icon = entry.status === "in_progress" ? "loading" : entry.status === "failed" ? "warning" : "fold";
+  const said = (
+    <>
+      <Icon name={icon} spin={entry.status === "in_progress"} />
+      <span>{words}</span>
+    </>
+  );
+  return (
+    <div class={`compaction ${entry.status}`}>
+      <div class="compaction-head" title={t("The agent replaced its memory of what is above by a summary. The conversation here stays.")}>
+        {entry.summary ? (
+          <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {said}
+            <Icon name={open ? "chevron-down" : "chevron-right"} />
+          </button>
+        ) : (
+          <span class="fold">{said}</span>
+        )}
+      </div>
+      {entry.error && <div class="muted error">{entry.error}</div>}
+      {open && entry.summary && <Markdown source={entry.summary.slice(0, 100_000)} store={store} />}
     </div>
   );
 }

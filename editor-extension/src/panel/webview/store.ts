@@ -163,10 +163,13 @@ export class Store {
 
   /** One announcement for each complete message or question. The list itself is silent; otherwise streaming would be read word by word. */
   private announce(before: Entry | undefined, entry: Entry): void {
+    if (entry.kind === "agent" && entry.parent !== undefined) return; // a sub-agent does not speak to the user
     if (entry.kind === "agent" && entry.done && !(before?.kind === "agent" && before.done)) {
       this.say(t("Agent: {0}", entry.text.slice(0, 600)));
     } else if ((entry.kind === "question" || entry.kind === "form") && entry.state === "open" && !before) {
       this.say(t("The agent asks: {0}", entry.kind === "form" ? entry.message : entry.question.text.slice(0, 400)));
+    } else if (entry.kind === "compaction" && entry.status === "in_progress" && !before) {
+      this.say(t("The agent compacts the conversation"));
     } else if (entry.kind === "notice" && entry.level === "error" && !before) {
       this.say(entry.text);
     }

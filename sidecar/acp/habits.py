@@ -1,0 +1,47 @@
+"""Habits: what several agents tell in fields of their own, told as ACP does, or, where ACP has no word for it, in one way.
+
+| what | told as | told by agents as |
+|---|---|---|
+| a tool's name | `name` (ACP, tool calls) | claude-agent-acp: `_meta.claudeCode.toolName` |
+| the tool call whose sub-agent does or says this | `_meta.parentToolCallId` | fast-agent, qwen-code: the same; claude-agent-acp: `_meta.claudeCode.parentToolUseId` |
+
+The shape of the data decides, and not who the agent says it is. Both only say how something is shown: nothing is allowed or done because of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.acp.facts import at
+from sidecar.core.json_types import Json
+
+PARENT: Final = "parentToolCallId"
+_PARENTS: Final = ((PARENT,), ("claudeCode", "parentToolUseId"))
+_NAMES: Final = (("claudeCode", "toolName"),)
+_CALLS = frozenset({"tool_call", "tool_call_update"})
+_CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+_LONGEST = 4096
+"""Characters of an id, as of every tool call's."""
+
+
+def told(update: Json) -> Json:
+    """The update, with what its agent tells in its own way told in the common one."""
+    kind, meta = update.get("sessionUpdate"), update.get("_meta")
+    if not isinstance(kind, str) or not isinstance(meta, dict):
+        return update
+    calls = kind in _CALLS
+    if not calls and kind not in _CHUNKS:
+        return update
+    parent = _first(meta, _PARENTS)
+    if parent == update.get("toolCallId"):  # fast-agent once sent such
+        parent = None
+    name = _first(meta, _NAMES) if calls and not isinstance(update.get("name"), str) else None
+    if parent != at(meta, PARENT):
+        others = {key: value for key, value in meta.items() if key != PARENT}  # pyright: ignore[reportUnknownVariableType]  # the agent's own
+        update = {**update, "_meta": others if parent is None else {**others, PARENT: parent}}
+    return update if name is None else {**update, "name": name}
+
+
+def _first(meta: object, paths: tuple[tuple[str, ...], ...]) -> str | None:
+    found = (at(meta, *path) for path in paths)
+    return next((one for one in found if isinstance(one, str) and 0 < len(one) <= _LONGEST), None)
