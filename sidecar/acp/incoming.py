@@ -14,9 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from acp.exceptions import RequestError
-from acp.meta import AGENT_METHODS, CLIENT_METHODS
-
 from sidecar.acp import command_line, elicitation, errors, files, habits, permission, terminal_requests
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.elsewhere.border import HERE, Border
@@ -26,6 +23,7 @@ from sidecar.acp.noise import Noise
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.quirks import NONE, Quirks
+from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS, RequestError
 from sidecar.acp.service import AnyService, ReadsNow, Ticket, Written
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Params

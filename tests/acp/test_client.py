@@ -35,6 +35,7 @@ HANDSHAKES: list[tuple[object, str, str]] = [
     ({"protocolVersion": 2}, "protocol_version", "version 2"),
     ({"protocolVersion": 0}, "protocol_version", "version 0"),
     ({"protocolVersion": "x"}, "protocol_version", "not ACP"),
+    ({"protocolVersion": True}, "protocol_version", "not ACP"),
     ({}, "protocol_version", "not ACP"),
     (None, "protocol_version", "not ACP"),
     ([1], "protocol_version", "not ACP"),

@@ -14,12 +14,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from acp.meta import AGENT_METHODS, CLIENT_METHODS
-
 from sidecar.acp import command_line, errors, files
 from sidecar.acp.elsewhere.commands import RunsThere
 from sidecar.acp.elsewhere.folders import Folders, unmapped
 from sidecar.acp.errors import Failure
+from sidecar.acp.sdk import AGENT_METHODS, CLIENT_METHODS
 from sidecar.acp.terminal_requests import Runs, RunsHere
 from sidecar.config import Transport
 from sidecar.core.escape import plain
