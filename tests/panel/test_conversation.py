@@ -83,6 +83,27 @@ def test_undo_this_turn_is_on_every_message_that_has_a_turn(panel: Panel) -> Non
     expect(panel.page.get_by_text("Undone")).to_be_visible()
 
 
+def test_what_arrives_while_a_button_is_pressed_takes_no_click_away(panel: Panel) -> None:
+    """The end stays in sight, so what the agent says moves everything above it: away from under the pointer."""
+    panel.send(*talk(agent("word\n\n" * 60), user("fix it", id="u1", turn=1), running=True))
+    button = panel.page.get_by_role("button", name="Undo this turn")
+    button.hover()
+    panel.page.mouse.down()
+    panel.send(put(agent("word\n\n" * 60, id="a2")))
+    panel.page.mouse.up()
+    assert panel.got("undoTurn")[0]["turn"] == 1
+    expect(button).not_to_be_in_viewport()
+
+
+def test_a_button_that_stays_pressed_holds_nothing_up_for_long(panel: Panel) -> None:
+    panel.send(*talk(user("fix it", id="u1", turn=1)))
+    panel.page.get_by_role("button", name="Undo this turn").hover()
+    panel.page.mouse.down()
+    panel.send(put(agent("it goes on", id="a2")))
+    expect(panel.page.get_by_text("it goes on", exact=True)).to_be_visible()
+    panel.page.mouse.up()
+
+
 def test_edit_and_send_again(panel: Panel) -> None:
     panel.send(*talk(user("fix it")))
     panel.page.get_by_label("Edit and send again").click()

@@ -84,8 +84,8 @@ class Panel:
         expect(found).to_be_visible()
         return found
 
-    def says(self, words: str, *, within: float = 60) -> Locator:
-        """Waits until these words are visible."""
-        found = self.page.get_by_text(words).last
+    def says(self, words: str, *, within: float = 60, exact: bool = False) -> Locator:
+        """Waits until these words are visible, those of a prompt among them. `exact`: as a whole text, in these letters."""
+        found = self.page.get_by_text(words, exact=exact).last
         expect(found).to_be_visible(timeout=within * 1000)
         return found

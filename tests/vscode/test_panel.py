@@ -80,7 +80,7 @@ def test_a_turn_sees_unsaved_text_and_is_undone_exactly(window: Window) -> None:
     panel.says("1 file changed")
     window.until_text(file, "zero one\ntwo\nthree\n")
     panel.button("Undo this turn").click()
-    panel.says("Undone")
+    panel.says("Undone", exact=True)
     window.until_text(file, "zero one\ntwo\n")
     window.until_dirty(file, True)
     assert file.read_text() == "one\ntwo\n"
@@ -108,7 +108,7 @@ def test_a_running_turn_is_cancelled_before_it_is_undone(window: Window) -> None
     panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, "one\ntwo\n"), *STOPPED))
     window.until_text(file, "one\ntwo\n")
     panel.button("Undo this turn").click()
-    panel.says("Undone")
+    panel.says("Undone", exact=True)
     panel.says("Stopped.")
     window.until_text(file, "one\n")
 
@@ -319,7 +319,7 @@ def test_a_reload_brings_the_conversation_back(window: Window) -> None:
     panel.prompt(scripted.steps({"say": "here again"}))
     panel.says("here again")
     panel.button("Undo this turn").first.click()
-    panel.says("Undone")
+    panel.says("Undone", exact=True)
     window.until_disk(file, "one\n")
 
 

@@ -23,3 +23,6 @@ store.send({ type: "ready" });
 window.addEventListener("focus", () => store.send({ type: "focused", on: true }));
 window.addEventListener("blur", () => store.send({ type: "focused", on: false }));
 store.send({ type: "focused", on: document.hasFocus() });
+for (const name of ["pointerdown", "pointerup", "pointercancel"]) {
+  window.addEventListener(name, () => (name === "pointerdown" ? store.pressed() : store.released()), { capture: true });
+}

@@ -17,6 +17,9 @@ export interface Compose {
   serial: number;
 }
 
+/** The longest that a press of the pointer holds anything back, in milliseconds: longer than a click, shorter than anybody waits. */
+const LONGEST_PRESS = 500;
+
 export interface Port {
   post(message: FromWebview): void;
 }
@@ -48,6 +51,8 @@ export class Store {
   private readonly blocks = new Map<string, Blocks>();
   private readonly listeners = new Set<() => void>();
   private scheduled = false;
+  /** Ends the hold of a press that lasts; undefined while nothing is pressed. */
+  private press: ReturnType<typeof setTimeout> | undefined;
   /** The announcements are on the page; the next one starts a new list. */
   private said = false;
   private spoken = 0;
@@ -137,11 +142,27 @@ export class Store {
   changed(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    requestAnimationFrame(() => {
-      this.scheduled = false;
-      for (const listener of this.listeners) listener();
-      this.said = true;
-    });
+    requestAnimationFrame(() => this.render());
+  }
+
+  /** The pointer is pressed. Nothing moves from under it until it is released: a press and a release on two elements are no click. */
+  pressed(): void {
+    clearTimeout(this.press);
+    this.press = setTimeout(() => this.released(), LONGEST_PRESS);
+  }
+
+  released(): void {
+    if (this.press === undefined) return;
+    clearTimeout(this.press);
+    this.press = undefined;
+    if (this.scheduled) requestAnimationFrame(() => this.render()); // after the click, which comes with the release
+  }
+
+  private render(): void {
+    if (this.press !== undefined || !this.scheduled) return;
+    this.scheduled = false;
+    for (const listener of this.listeners) listener();
+    this.said = true;
   }
 
   blocksOf(id: string): Blocks | undefined {
