@@ -184,10 +184,10 @@ class Server:
             raise RuntimeError(f"{self.process.args} wrote no LSP: {item.reason}")  # noqa: TRY004 - a value that came, not a type that was passed
         return item
 
-    def agent(self, start: str = "sidecar.newSession") -> AgentEnd:
+    def agent(self, start: str = "sidecar.newSession", *, prompted: bool = True) -> AgentEnd:
         """The other end of an agent that the server starts when it is told to.
 
-        `start`: the sidecar's command, or the peers' own request."""
+        `start`: the sidecar's command, or the peers' own request. `prompted`: it is in a turn that lasts, because writes count in a turn only."""
         waiting = Waiting(self.scratch)
         if start == "sidecar.newSession":
             command = {"command": start, "arguments": [{"agent": "bench"}]}
@@ -202,7 +202,7 @@ class Server:
         agent = waiting.arrived()
         self.answer(asked)
         self._agents.append(agent)
-        if start == "sidecar.newSession":  # writes count in a turn only; this one lasts
+        if start == "sidecar.newSession" and prompted:
             prompt = {"command": "sidecar.prompt", "arguments": [{"prompt": "go", "wait": True}]}
             self.ask("workspace/executeCommand", prompt)
             assert json.loads(self.until_line(agent))["method"] == "session/prompt"

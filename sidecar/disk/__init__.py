@@ -11,6 +11,7 @@ and saves atomically.
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
     metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
     git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
+    file_table.py  FileTable: the stats of many files in few bytes
     git_index.py   which of them git knows to be as it saw them last, so that they need not be read
     line_ends.py   the line ends that git gives them at checkout
     watching.py  FolderWatch: reports that something in a folder changed

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import os
 import stat as modes
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from sidecar.disk import git_head
+from sidecar.disk import git_head, git_index
 from sidecar.disk.resolve import Stat
 
-MAX_FILES = 50_000
+MAX_FILES = 300_000
 """The most files of one folder with git, and of all trees in a folder together."""
 MAX_TREES = 200
 """The most trees in one folder: git takes about ten milliseconds for each."""
-MAX_FILES_WITHOUT_GIT = 2_000
-MAX_FOLDERS_WITHOUT_GIT = 10_000
+MAX_FILES_WITHOUT_GIT = 100_000
+MAX_FOLDERS_WITHOUT_GIT = 50_000
 """Folders take time too, even empty ones."""
+COUNTED = 1_000
+"""Files after which it is told how many there are, as they are found."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "target", "venv", "dist", "build"})
 """Folders that are not walked where git does not say what to ignore. Hidden folders are not walked either."""
 
@@ -55,7 +57,14 @@ class Trees(NamedTuple):
     """Folders of trees that have too many files, or are too many."""
 
 
-def trees(folder: str) -> Trees:
+Counted = Callable[[int], None]
+"""Told how many files there are at least, as soon as that is known."""
+
+
+def _tell_nobody(_: int) -> None: ...
+
+
+def trees(folder: str, counted: Counted = _tell_nobody) -> Trees:
     """The trees in a folder (an absolute path), its own included."""
     all_trees = Trees([], [])
     left = [folder]
@@ -64,7 +73,7 @@ def trees(folder: str) -> Trees:
         if len(all_trees.found) == MAX_TREES:
             all_trees.too_large.append(top)
             continue
-        tree, inner = own(top, alone=top != folder)
+        tree, inner = own(top, alone=top != folder, counted=lambda more, before=files: counted(before + more))
         left += [os.path.join(top, name) for name in inner]
         files += 0 if tree is None else len(tree.names)
         if tree is None or files > MAX_FILES:
@@ -74,11 +83,16 @@ def trees(folder: str) -> Trees:
     return all_trees
 
 
-def own(folder: str, *, alone: bool = False) -> tuple[Tree | None, list[str]]:
+def own(
+    folder: str, *, alone: bool = False, counted: Counted = _tell_nobody
+) -> tuple[Tree | None, list[str]]:
     """The tree of this folder (an absolute path), and the names of the trees in it. None if it has too many files. `alone`: it
     does not belong to a repository around it."""
+    if not alone:
+        counted(git_index.size(folder))
     known = git_head.names(folder, alone=alone)
     if known is not None:
+        counted(len(known.files))
         few = len(known.files) <= MAX_FILES
         return Tree(folder, known.files) if few else None, known.repositories
     found: list[str] = []
@@ -89,6 +103,8 @@ def own(folder: str, *, alone: bool = False) -> tuple[Tree | None, list[str]]:
             folders += 1
         else:
             found.append(name)
+        if len(found) % COUNTED == 0:
+            counted(len(found))
         if len(found) > MAX_FILES_WITHOUT_GIT or folders > MAX_FOLDERS_WITHOUT_GIT:
             return None, []
     return Tree(folder, found), inner

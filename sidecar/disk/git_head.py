@@ -15,7 +15,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _SETTINGS = (
@@ -42,6 +43,10 @@ SECONDS = 10.0
 """Limit for one command."""
 MOST_OUTPUT = 64 * 1024 * 1024
 """Bytes of file names that are read. A folder with more is too large to look at."""
+PART = 1024 * 1024
+"""Bytes of a long answer that are read at a time."""
+LONG_SECONDS = 60.0
+"""Limit for a command whose answer is taken in parts: whoever takes them may be slow."""
 
 
 _AT_ONCE = 200
@@ -63,6 +68,8 @@ class Commit(NamedTuple):
     id: str
     git_dir: str
     """Where the repository keeps its objects (absolute): they may outlive the folder of its files."""
+    prefix: str
+    """The folder's name in the repository, with `/` at its end; "": it is the top."""
 
 
 class Blob(NamedTuple):
@@ -107,10 +114,11 @@ def is_ignored(folder: str, name: str) -> bool | None:
 
 def commit(folder: str) -> Commit | None:
     """The last commit. None if there is none, or no git."""
-    output = ask(folder, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
-    git_dir, _, found = (output or b"").rstrip(b"\n").rpartition(b"\n")
+    output = ask(folder, "rev-parse", "--show-prefix", "--absolute-git-dir", "HEAD^{commit}")
+    prefix, _, rest = (output or b"").rstrip(b"\n").partition(b"\n")
+    git_dir, _, found = rest.rpartition(b"\n")
     found = found.decode("ascii", "replace")
-    return Commit(found, os.fsdecode(git_dir)) if git_dir and _is_id(found) else None
+    return Commit(found, os.fsdecode(git_dir), os.fsdecode(prefix)) if git_dir and _is_id(found) else None
 
 
 def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
@@ -120,6 +128,33 @@ def head(folder: str, of: str = "HEAD") -> dict[str, Blob]:
     if of != "HEAD" and not _is_id(of):
         return {}
     return _blobs(ask(folder, "ls-tree", "-r", "-l", "-z", of))
+
+
+def committed(folder: str, of: str) -> Iterator[tuple[bytes, Blob]]:
+    """The same of the commit with the id `of`, one by one, in the order of the names' bytes. Raises OSError when git fails on the way."""
+    rest = b""
+    for part in ask_in_parts(folder, "ls-tree", "-r", "-l", "-z", of) if _is_id(of) else ():
+        *rows, rest = (rest + part).split(b"\0")
+        yield from filter(None, map(_blob, rows))
+
+
+def changed_between(folder: str, old: str, new: str) -> list[str] | None:
+    """The names beneath `folder`, relative to it, that are not the same in these two commits (ids); None: nobody knows, perhaps one is gone."""
+    if not (_is_id(old) and _is_id(new)):
+        return None
+    output = ask(
+        folder,
+        "diff-tree",
+        "-r",
+        "-z",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+        "--relative",
+        old,
+        new,
+    )
+    return None if output is None else [os.fsdecode(name) for name in output.split(b"\0") if name]
 
 
 def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
@@ -132,38 +167,54 @@ def blobs(folder: str, of: str, names: Sequence[str]) -> dict[str, Blob]:
 
 def _blobs(output: bytes | None) -> dict[str, Blob]:
     """From what `ls-tree -l -z` says."""
-    found: dict[str, Blob] = {}
-    for row in (output or b"").split(b"\0"):
-        fields, _, name = row.partition(b"\t")
-        parts = fields.split()
-        if len(parts) == 4 and parts[1] == b"blob" and parts[0] != b"120000" and parts[3].isdigit():
-            found[os.fsdecode(name)] = Blob(parts[2].decode(), int(parts[3]), parts[0] == b"100755")
-    return found
+    rows = filter(None, map(_blob, (output or b"").split(b"\0")))
+    return {os.fsdecode(name): blob for name, blob in rows}
+
+
+def _blob(row: bytes) -> tuple[bytes, Blob] | None:
+    fields, _, name = row.partition(b"\t")
+    parts = fields.split()
+    if len(parts) == 4 and parts[1] == b"blob" and parts[0] != b"120000" and parts[3].isdigit():
+        return name, Blob(parts[2].decode(), int(parts[3]), parts[0] == b"100755")
+    return None
 
 
 def contents(folder: str, ids: Iterable[str], git_dir: str = "") -> dict[str, bytes]:
     """The bytes of these objects, by id. Missing objects are left out. `git_dir`: the repository's, in case `folder` is gone."""
     wanted = list(dict.fromkeys(ids))
+    found = _batch(folder, wanted, git_dir)
+    return {one: data for one, data in zip(wanted, found, strict=False) if data is not None}
+
+
+def contents_in(commit: Commit, names: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of these files in the commit, by name relative to the folder that was asked for it. What it does not have is left out."""
+    wanted = [name for name in dict.fromkeys(names) if "\n" not in name]
+    asked = [f"{commit.id}:{commit.prefix}{name.replace(os.sep, '/')}" for name in wanted]
+    found = _batch(commit.git_dir, asked, commit.git_dir)
+    return {name: data for name, data in zip(wanted, found, strict=False) if data is not None}
+
+
+def _batch(folder: str, wanted: Sequence[str], git_dir: str) -> list[bytes | None]:
+    """The bytes of each of these blobs."""
     if not wanted:
-        return {}
-    asked = "".join(f"{i}\n" for i in wanted).encode()
+        return []
+    asked = b"".join(os.fsencode(one) + b"\n" for one in wanted)
     if git_dir:  # a submodule's says where its files should be, and git would go there
         output = ask(git_dir, "--git-dir=.", "--work-tree=.", "cat-file", "--batch", data=asked)
     else:
         output = ask(folder, "cat-file", "--batch", data=asked)
     output = output or b""
-    found: dict[str, bytes] = {}
+    found: list[bytes | None] = []
     at = 0
-    while at < len(output):
-        end = output.find(b"\n", at)
-        parts = output[at:end].split()
-        if end < 0:
-            break
+    while (end := output.find(b"\n", at)) >= 0:
+        parts = output[at:end].split(b" ")
         at = end + 1
-        if len(parts) == 3 and parts[1] == b"blob":
+        if len(parts) == 3 and parts[2].isdigit() and _is_id(parts[0].decode("ascii", "replace")):
             size = int(parts[2])
-            found[parts[0].decode()] = output[at : at + size]
+            found.append(output[at : at + size] if parts[1] == b"blob" else None)
             at += size + 1
+        else:
+            found.append(None)  # "… missing"
     return found
 
 
@@ -191,6 +242,31 @@ def ask(folder: str, *words: str, data: bytes = b"", alone: bool = False) -> byt
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout if done.returncode == 0 and len(done.stdout) <= MOST_OUTPUT else None
+
+
+def ask_in_parts(folder: str, *words: str) -> Iterator[bytes]:
+    """As `ask`, for an answer too long to be kept. Raises OSError when git fails, or there is none."""
+    program = _program(folder)
+    if program is None:
+        raise OSError("there is no git")
+    with subprocess.Popen(
+        command(program, folder, words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=os.path.abspath(os.sep),
+        env=environment(),
+    ) as git:
+        limit = threading.Timer(LONG_SECONDS, git.kill)
+        limit.start()
+        try:
+            while git.stdout is not None and (part := git.stdout.read(PART)):
+                yield part
+            if git.wait() != 0:
+                raise OSError("git failed")
+        finally:
+            limit.cancel()
+            git.kill()
 
 
 def command(program: str, folder: str, words: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 An agent's commands change files without telling anybody; the changes are found when the turn ends. If the sidecar dies
 first, the next one finds them (`recovery.cut_off`) with what is stored here: the commit, the texts that differ from it,
-and the names of files whose contents are unknown. Rows are deleted when their turn ends.
+and the names of files whose contents are unknown. A large folder is stored as one that is not noted yet until it has been looked at. Rows are deleted when their turn ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
 
-_ABSENT, _UNKNOWN, _CRLF = b"-", b"?", b"\r"
+_ABSENT, _UNKNOWN, _CRLF, _UNNOTED = b"-", b"?", b"\r", b"!"
 
 
 class PreImage(NamedTuple):
@@ -48,6 +48,8 @@ class FolderStart:
     """Files that existed with unknown content: not text, or too large."""
     crlf: Sequence[str] = ()
     """Files as in the commit, but with CR LF for each LF."""
+    noted: bool = True
+    """False: nothing of this is known yet, because the prompt does not wait until a large folder has been looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +233,9 @@ def purge(connection: sqlite3.Connection, selection: Selection, is_running: Call
 
 def _mark_unknown(connection: sqlite3.Connection, row: int, name: str) -> None:
     (packed,) = connection.execute("SELECT others FROM turns WHERE id = ?", (row,)).fetchone()
-    absent, unknown, crlf = _unpack(packed)
-    connection.execute(
-        "UPDATE turns SET others = ? WHERE id = ?", (_packed(absent, [*unknown, name], crlf), row)
-    )
+    others = _unpack(packed)
+    others[_UNKNOWN].append(name)
+    connection.execute("UPDATE turns SET others = ? WHERE id = ?", (_packed(others), row))
 
 
 def _of_session(connection: sqlite3.Connection, session: str, owner: str) -> list[int]:
@@ -255,7 +256,8 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         "SELECT owner, session, agent, turn, root, folder, head, began, seen, others, acted FROM turns WHERE id = ?",
         (row,),
     ).fetchone()
-    absent, unknown, crlf = _unpack(others)
+    others = _unpack(others)
+    unknown = others[_UNKNOWN]
     images: dict[str, PreImage] = {}
     since: dict[str, float] = {}
     path_of = as_path(folder)
@@ -278,23 +280,25 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         with suppress(TextLost):
             was, now = (None if text is None else texts.get(text) for text in (before, after))
             written[as_path(path)] = Written(entry, was, now)
-    start = FolderStart(path_of, head, images, absent, unknown, crlf)
+    start = FolderStart(path_of, head, images, others[_ABSENT], unknown, others[_CRLF], not others[_UNNOTED])
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
 
 
 def _pack(folder: FolderStart) -> bytes:
-    return _packed(folder.absent, folder.unknown, folder.crlf)
+    unnoted = [] if folder.noted else [""]
+    return _packed({_ABSENT: folder.absent, _UNKNOWN: folder.unknown, _CRLF: folder.crlf, _UNNOTED: unnoted})
 
 
-def _packed(absent: Iterable[str], unknown: Iterable[str], crlf: Iterable[str]) -> bytes:
-    kinds = (_ABSENT, absent), (_UNKNOWN, unknown), (_CRLF, crlf)
-    return zlib.compress(b"\0".join(mark + as_blob(name) for mark, names in kinds for name in names), 1)
-
-
-def _unpack(packed: bytes) -> tuple[list[str], list[str], list[str]]:
-    """What was absent, unknown, and with CR LF."""
-    rows = zlib.decompress(packed).split(b"\0")
-    absent, unknown, crlf = (
-        [as_path(row[1:]) for row in rows if row[:1] == mark] for mark in (_ABSENT, _UNKNOWN, _CRLF)
+def _packed(others: Mapping[bytes, Iterable[str]]) -> bytes:
+    return zlib.compress(
+        b"\0".join(mark + as_blob(name) for mark, names in others.items() for name in names), 1
     )
-    return absent, unknown, crlf
+
+
+def _unpack(packed: bytes) -> dict[bytes, list[str]]:
+    """The names by their marks."""
+    rows = zlib.decompress(packed).split(b"\0")
+    return {
+        mark: [as_path(row[1:]) for row in rows if row[:1] == mark]
+        for mark in (_ABSENT, _UNKNOWN, _CRLF, _UNNOTED)
+    }

@@ -146,6 +146,8 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     `without`: paths of files whose changes were already assigned to another turn.
     """
     start = cut.start
+    if not start.noted:
+        return Look((), list(_unnoted(cut, folder_files.names(start.folder) or ())))
     tree, _ = folder_files.own(start.folder)  # those in it have starts of their own
     if tree is None:
         return Look((), ())
@@ -177,6 +179,17 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
                 continue
             found += _compared(cut, name, before, after, now.get(name))
     return Look(found, lost, list(_with_last_write(cut, {one.entry.path for one in found})))
+
+
+def _unnoted(cut: CutOff, names: Sequence[str]) -> Iterator[str]:
+    """Of a folder that had not been looked at when the sidecar ended: what changed since the turn began, and is not known from elsewhere."""
+    for name, stat in folder_files.stats(cut.start.folder, names).items() if cut.acted else ():
+        at = _changed_at(stat)
+        if (
+            cut.began <= at <= cut.seen + AFTER_SECONDS
+            and os.path.join(cut.start.folder, name) not in cut.written
+        ):
+            yield name
 
 
 def _is_within(name: str) -> bool:

@@ -146,7 +146,7 @@ class Workspace:
         creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
         self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
         self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
-        self._commands = Commands(self.state, storage, self._consent, buffers, audit)
+        self._commands = Commands(self.state, storage, self._consent, buffers, audit, self._disk_watch.noted)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
@@ -481,6 +481,8 @@ class Workspace:
         question = await self._prompting.question(question)
         answer = await self._consent.ask(question) if session.may_act(turn) else None
         session.allowed.answered(question, answer)
+        if answer is not None:
+            await self._disk_watch.noted(session)
         return answer
 
     def prompt_answered(self, session_id: str) -> None:

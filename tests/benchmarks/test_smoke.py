@@ -11,8 +11,16 @@ import pytest
 from benchmarks._common import Missing, hosts, measure, node
 from benchmarks.run import names
 
-TINY = {"MB": 5_000, "FILES": 3, "LINES": 100, "UPDATES": 140, "SCROLL_MS": 100}
-"""Characters in a "megabyte"; files that are rejected; what the panel is given to show."""
+TINY = {
+    "MB": 5_000,
+    "FILES": 3,
+    "WITH_GIT": (20, 40, 60),
+    "WITHOUT_GIT": (20, 40, 60),
+    "LINES": 100,
+    "UPDATES": 140,
+    "SCROLL_MS": 100,
+}
+"""Characters in a "megabyte"; files that are rejected, and that are in a folder; what the panel is given to show."""
 
 BY_NODE = {
     "memory": {"vscode-languageserver", "TypeScript SDK and its agent library"},

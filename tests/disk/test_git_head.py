@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,15 @@ def test_nothing_the_repository_names_is_started(repository: Path) -> None:
     names = git_head.names(str(repository))
     head = git_head.head(str(repository))
     found = git_head.contents(str(repository), [missing])
-    git_index.staged(str(repository), [".gitignore", "a.txt"])
+    assert list(git_index.entries(str(repository)))
+    git_index.converted(str(repository), [".gitignore", "a.txt"])
+    git_index.size(str(repository))
+    commit = git_head.commit(str(repository))
+    assert commit is not None
+    with suppress(OSError):  # an object is missing
+        list(git_head.committed(str(repository), commit.id))
+    git_head.changed_between(str(repository), commit.id, commit.id)
+    assert git_head.contents_in(commit, ["a.txt"]) == {}, "nothing is fetched"
 
     assert not ran.exists(), ran.read_text()
     assert names is not None

@@ -29,12 +29,19 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
+def staged(folder: Path, names: list[str]) -> dict[str, git_index.Staged]:
+    """Those that the index has, without those of which git may keep other bytes."""
+    converted = git_index.converted(str(folder), names)
+    assert converted is not None
+    found = {os.fsdecode(name): one for name, one in git_index.entries(str(folder))}
+    return {name: one for name, one in found.items() if name in names and name not in converted}
+
+
 def known(folder: Path) -> dict[str, str]:
     """The object ids of the files that are what git saw."""
-    names = [*FILES, "new.txt"]
     return {
         name: one.object_id
-        for name, one in git_index.staged(str(folder), names).items()
+        for name, one in staged(folder, [*FILES, "new.txt"]).items()
         if one.is_still(Stat.of((folder / name).lstat()))
     }
 
@@ -43,7 +50,7 @@ def test_what_git_saw(repository: Path) -> None:
     head = git_head.head(str(repository))
     assert known(repository) == {name: head[name].object_id for name in FILES}
     (repository / "sub" / "x.txt").write_text("x")
-    within = git_index.staged(str(repository / "sub"), ["b é.txt", "x.txt"])
+    within = staged(repository / "sub", ["b é.txt", "x.txt"])
     assert set(within) == {"b é.txt"}, "names are relative to the folder"
 
 
@@ -114,6 +121,50 @@ def test_where_git_may_keep_other_bytes(repository: Path, attributes: str, where
 
 
 def test_where_there_is_no_index(tmp_path: Path) -> None:
-    assert git_index.staged(str(tmp_path), ["a.txt"]) == {}
-    git(tmp_path, "init", "-q")
-    assert git_index.staged(str(tmp_path), ["a.txt"]) == {}
+    for _ in range(2):
+        assert list(git_index.entries(str(tmp_path))) == []
+        assert git_index.size(str(tmp_path)) == 0
+        git(tmp_path, "init", "-q")
+
+
+def test_it_says_how_many_files_it_has(repository: Path) -> None:
+    assert git_index.size(str(repository)) == git_index.size(str(repository / "sub")) == len(FILES)
+
+
+@pytest.mark.parametrize("part", [1, 7, 100])
+def test_in_parts_it_says_the_same(repository: Path, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = known(repository), list(git_head.committed(str(repository), commit_id(repository)))
+    monkeypatch.setattr(git_head, "PART", part)
+    assert (known(repository), list(git_head.committed(str(repository), commit_id(repository)))) == whole
+    assert {os.fsdecode(name): blob for name, blob in whole[1]} == git_head.head(str(repository))
+
+
+def test_a_long_entry_that_nobody_understands_is_left_out(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "update-index", "--assume-unchanged", "a.txt")
+    monkeypatch.setattr(git_head, "PART", 10)
+    monkeypatch.setattr(git_index, "_LONGEST", 300)
+    assert set(known(repository)) == FILES.keys() - {"a.txt"}
+
+
+def test_a_file_of_attributes_that_is_none_is_not_waited_for(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(repository / ".gitattributes")
+    asked: list[str] = []
+    ask = git_head.ask
+
+    def noted(folder: str, *words: str, data: bytes = b"") -> bytes | None:
+        asked.append(words[0])
+        return ask(folder, *words, data=data)
+
+    monkeypatch.setattr(git_head, "ask", noted)
+    assert git_index.converted(str(repository), list(FILES)) is None
+    assert asked == ["rev-parse"], "git would wait for it"
+
+
+def commit_id(folder: Path) -> str:
+    commit = git_head.commit(str(folder))
+    assert commit is not None
+    return commit.id

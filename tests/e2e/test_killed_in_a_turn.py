@@ -133,3 +133,37 @@ async def test_the_texts_before_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert (folder / "committed.txt").read_text() == COMMITTED
     assert (folder / "sub" / "beside.txt").read_text() == COMMITTED
     assert not (folder / "new.txt").exists()
+
+
+async def test_while_a_large_folder_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The prompt did not wait for that. What the agent had changed is listed, or it is said that it cannot be taken back: nothing is silent."""
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    folder = tmp_path / "w"
+    for name in ("sub", "many"):
+        (folder / name).mkdir(parents=True)
+    for number in range(4_000):
+        (folder / "many" / f"{number}.txt").touch()
+    names = ["committed.txt", "mine.txt", "sub/beside.txt"]
+    for name in names:
+        (folder / name).write_text(COMMITTED)
+    options = {"agents": settings({"a": script(tmp_path, folder)}), "client": {"sessionUpdates": True}}
+    first = Product(command(None), folder, options=options)
+    try:
+        await first.start()
+        await first.initialize()
+        session = await first.session("a")
+        prompt = asyncio.create_task(first.prompt(session))
+        await until(lambda: first.said(session))
+        await until(lambda: acted(tmp_path / "state"))
+        (agent,) = await until_written(tmp_path / "pids", 1)
+        os.kill(first.pid, signal.SIGKILL)
+        await until_gone([agent], HANGS)
+        prompt.cancel()
+    finally:
+        await first.kill()
+    assert {(folder / name).read_text() for name in names} == {"AGENT\n"}
+    done = subprocess.run(
+        [COMMAND[0], "changes"], cwd=folder, capture_output=True, text=True, timeout=HANGS, check=False
+    )
+    for name in [*names, "new.txt"]:
+        assert os.path.basename(name) in done.stdout + done.stderr, done

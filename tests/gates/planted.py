@@ -258,6 +258,7 @@ def folders_are_walked_by_calls() -> None:
                 yield from walk(folder, repositories, name)
 
     async def note(self: FoundFiles, session: Any) -> None:
+        self._starts.begin(session)
         await self._starts.take(session)
 
     folder_files._walk, FoundFiles.note = walk, note

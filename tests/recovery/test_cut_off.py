@@ -104,6 +104,43 @@ def test_what_changed_is_the_agents(
         assert len(store.entries()) == len(found), "it is found once"
 
 
+@pytest.mark.parametrize("acted", [True, False])
+def test_a_folder_that_had_not_been_looked_at(journal: Path, folder: Path, acted: bool) -> None:
+    """What changed is named, and nothing that did not; nobody knows what it said before."""
+    put(folder, {"old.txt": OLD, "a.txt": OLD, "written.txt": OLD})
+    os.utime(folder / "old.txt", (1, 1))
+    start = TurnStart(
+        "s", "agent", 3, str(folder), time.time(), [FolderStart(str(folder), "", {}, noted=False)]
+    )
+    wait_until_files_are_later(folder, start.began)
+
+    def writes(store: Store) -> None:
+        path = str(folder / "written.txt")
+        store.finish(store.begin(entry(OLD, NEW, path, root=str(folder), turn=3)), "done")
+
+    die(journal, start, writes, acted=acted)
+    put(folder, {"a.txt": NEW, "written.txt": NEW, "made.txt": NEW})
+    with Store(journal) as store:
+        told = " ".join(settle(store))
+        assert [store.texts(e.id).before for e in store.entries()] == [OLD], "the one that we wrote"
+        assert settle(store) == []
+    assert ("a.txt, made.txt were changed by agent" in told) == acted
+    assert "old.txt" not in told
+    assert "written.txt" not in told
+
+
+def wait_until_files_are_later(folder: Path, than: float) -> None:
+    path = folder / "clock"
+    until = time.monotonic() + 10
+    while True:
+        path.write_text("x")
+        later = path.stat().st_ctime > than
+        path.unlink()
+        if later:
+            return
+        assert time.monotonic() < until
+
+
 @with_git
 def test_the_last_commit_holds_the_rest(journal: Path, folder: Path) -> None:
     put(folder, {"a.txt": OLD, "gone.txt": OLD, "same.txt": OLD})

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar.core.refusal import Refusal
-from sidecar.workspace.behind import tree_starts
+from sidecar.workspace.behind import tree_notes
 from sidecar.workspace.ports.ports import AgentFailed, Journal, Option, Question
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
@@ -491,7 +491,7 @@ def test_what_is_not_text_is_taken_back_as_well(tmp_path: Path) -> None:
 
 
 def test_what_nobody_kept_is_said_to_be_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_starts, "MAX_TEXT", 1)
+    monkeypatch.setattr(tree_notes, "MAX_TEXT", 1)
     (tmp_path / "a.bin").write_bytes(b"\0\1")
 
     async def script(turn: Turn, editor: FakeEditor) -> None:

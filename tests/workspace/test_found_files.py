@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from sidecar.disk import folder_files
-from sidecar.workspace.behind import tree_starts, turn_starts
+from sidecar.workspace.behind import tree_notes, tree_starts, turn_starts
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
 from tests.support.repositories import commit, with_git
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import Turn, listed, play
@@ -25,10 +26,9 @@ COMMITTED = "one\ntwo\nthree\n"
 
 def taken(folder: Path, starts: turn_starts.TurnStarts | None = None) -> dict[str, tree_starts.TreeStart]:
     """What a turn in this folder begins with, by the name of the tree in it."""
-    found: dict[str, tree_starts.TreeStart] = {}
     starts = starts or turn_starts.TurnStarts(MemoryJournal())
-    starts._take(str(folder), tree_starts.Left(), found, {})
-    return {os.path.relpath(path, folder): start for path, start in found.items()}
+    notes = starts.looks.now(str(folder), 2**63, ()).notes
+    return {os.path.relpath(note.folder, folder): tree_starts.TreeStart(note) for note in notes}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -103,7 +103,7 @@ def rows_of_files(bench: Bench) -> list[tuple[str, str]]:
 
 
 def test_what_was_not_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_starts, "MAX_TEXTS", 10)
+    monkeypatch.setattr(tree_notes, "MAX_TEXTS", 10)
     (tmp_path / "large.txt").write_text("two" * 10)
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
@@ -298,12 +298,13 @@ def test_what_an_agent_changed_before_it_died(tmp_path: Path) -> None:
 
 
 def test_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_starts, "MAX_KEPT", 2)
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 2)
     for name in "abc":
         (tmp_path / name).write_text(name)
+        tick()
     start = taken(tmp_path)["."]
-    assert sorted(start.kept) == ["a", "b"]
-    assert list(start.for_journal().unknown) == ["c"]
+    assert sorted(start.kept) == ["b", "c"], "what changed last"
+    assert list(start.for_journal().unknown) == ["a"]
 
 
 @pytest.mark.parametrize("is_over", [True, False], ids=["its turn is over", "its turn runs"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.disk import folder_files
-from sidecar.workspace.behind import tree_starts
+from sidecar.workspace.behind import tree_notes
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -191,7 +191,7 @@ def test_more_than_are_looked_at_are_named(tmp_path: Path, monkeypatch: pytest.M
 
 def test_windows_line_ends_are_compared_as_git_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of a checkout with `eol=crlf` is kept: the commit has it. All but one file are beyond the bound on what is kept."""
-    monkeypatch.setattr(tree_starts, "MAX_KEPT", 1)
+    monkeypatch.setattr(tree_notes, "MAX_KEPT", 1)
     names = [f"{number}.txt" for number in range(5)]
     commit(
         tmp_path,

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from sidecar.disk import folder_files, git_head
-from sidecar.workspace.behind import tree_starts
-from sidecar.workspace.behind.tree_starts import Known, Left, TreeStart
+from sidecar.workspace.behind import tree_notes
+from sidecar.workspace.behind.tree_notes import Left, TreeNote
+from sidecar.workspace.behind.tree_starts import TreeStart
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.repositories import commit, git, with_git
@@ -21,12 +22,16 @@ from tests.workspace.test_behind import Turn, listed, play
 from tests.workspace.test_whose import reject_all, runs
 
 pytestmark = with_git
-MANY = tree_starts.MIN_INDEX + 20
+MANY = tree_notes.MIN_INDEX + 20
 
 
-def take(folder: Path, known: Known | None = None) -> TreeStart:
+def take(folder: Path, before: TreeNote | None = None) -> TreeStart:
     (tree,) = folder_files.trees(str(folder)).found
-    return TreeStart.take(tree, Left(), known or Known())
+    return TreeStart(tree_notes.take(tree, Left(), before, 2**63))
+
+
+def crlf(start: TreeStart) -> set[str]:
+    return set(start.for_journal().crlf)
 
 
 def committed(folder: Path, **files: bytes) -> None:
@@ -43,13 +48,13 @@ def committed(folder: Path, **files: bytes) -> None:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are read."""
     found: list[str] = []
-    read = tree_starts._read
+    read = tree_notes._read
 
     def noted(roots: Any, path: str, stat: Any) -> bytes | None:
         found.append(os.path.basename(path))
         return read(roots, path, stat)
 
-    monkeypatch.setattr(tree_starts, "_read", noted)
+    monkeypatch.setattr(tree_notes, "_read", noted)
     return found
 
 
@@ -124,10 +129,10 @@ def test_it_is_the_same_whether_git_knows_it_or_not(
             *random.sample([n for n in os.listdir(tmp_path) if n[0] == "f"], 5),
         )
     known = take(tmp_path)
-    monkeypatch.setattr(tree_starts, "MIN_INDEX", 10**9)
+    monkeypatch.setattr(tree_notes, "MIN_INDEX", 10**9)
     read = take(tmp_path)
     assert known.same == read.same
-    assert known.crlf == read.crlf
+    assert crlf(known) == crlf(read)
     assert known.kept == read.kept
 
 
@@ -137,14 +142,14 @@ def test_the_first_turn_of_a_session_finds_what_was_found_when_it_was_opened(
     committed(tmp_path, **{"a.txt": b"one\ntwo\n"})
     (tmp_path / "f3").touch()  # so git does not know it
     asked: list[str] = []
-    head = git_head.head
+    head = git_head.committed
 
     async def before(bench: Bench, editor: FakeEditor) -> None:
         bench.session = (await bench.workspace.new_session("agent", str(tmp_path))).session_id
         await asyncio.sleep(1)
         assert reads == ["f3"]
         reads.clear()
-        monkeypatch.setattr(git_head, "head", lambda *words: asked.append("head") or head(*words))
+        monkeypatch.setattr(git_head, "committed", lambda *words: asked.append("head") or head(*words))
 
     async def script(turn: Turn, editor: FakeEditor) -> None:
         assert not reads
@@ -161,11 +166,10 @@ def test_the_first_turn_of_a_session_finds_what_was_found_when_it_was_opened(
 
 def test_a_commit_between_two_turns_is_seen(tmp_path: Path) -> None:
     committed(tmp_path)
-    known = Known()
-    take(tmp_path, known)
+    before = take(tmp_path).note
     (tmp_path / "f3").write_bytes(b"mine 3\n")
     commit(tmp_path)
-    start = take(tmp_path, known)
+    start = take(tmp_path, before)
     assert "f3" in start.same
     held = start.held(["f3"])
     state = start.before("f3", held).state

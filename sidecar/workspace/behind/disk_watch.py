@@ -51,6 +51,8 @@ MAX_TRIES = 3
 """How often an editor is asked to take over the same state of a file."""
 FIRST_LOOK_SECONDS = 5.0
 """How long a prompt waits for earlier changes to be processed."""
+NOTED_SECONDS = 10.0
+"""How long an agent's command, or the answer to its question, waits for a look that goes on while it works."""
 LAST_LOOK_SECONDS = 10.0
 """How long the end of a turn waits for the last changes to be processed."""
 CUT_SHORT = (CANCELLED, FAILED)
@@ -76,7 +78,8 @@ class DiskWatch:
         starts: TurnStarts,
         watch: Watch | None = None,
     ) -> None:
-        self._found = FoundFiles(state, behind, evidence, starts)
+        self._found = FoundFiles(state, behind, evidence, starts, tasks)
+        self._found.noted = self._begin_watching
         self._starts = starts
         self._journal = journal
         self._state = state
@@ -108,7 +111,7 @@ class DiskWatch:
             self._tasks.start_soon(self._poll)
 
     async def before_turn(self, session: Session) -> None:
-        """Notes the state of the session's files, before its prompt is sent. Earlier unnoticed changes, such as a checkout, are not
+        """Notes the state of the session's files, or begins to, before its prompt is sent. Earlier unnoticed changes, such as a checkout, are not
         the agent's."""
         with anyio.move_on_after(FIRST_LOOK_SECONDS):
             async with anyio.create_task_group() as looks:
@@ -123,6 +126,11 @@ class DiskWatch:
         await self._found.note(session)
         self._begin_watching(session)
         self._evidence.asked_now(session)
+
+    async def noted(self, session: Session) -> None:
+        """Until it is known what the session's files were when its turn began, but no longer than a few seconds: what its agent does next is not
+        to be in the way of that."""
+        await self._starts.settled(session.id, NOTED_SECONDS)
 
     async def turn_ending(self, session: Session) -> None:
         """The last check of a turn."""

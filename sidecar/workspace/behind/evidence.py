@@ -26,7 +26,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
-from sidecar.workspace.state.acts import OVER, Act, Acts
+from sidecar.workspace.state.acts import OVER, Act, Acts, changed_at
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.looking import Looking
 from sidecar.workspace.state.places import Place, locate
@@ -72,6 +72,8 @@ class Named:
     """Found by a look at everything: the user is told of all of them together."""
     at: int = 0
     """When it was looked at; see acts.py."""
+    changed: int = 0
+    """When the file had changed last before its text was read; see acts.py. 0: a call says what it was before."""
 
 
 class Evidence:
@@ -379,7 +381,8 @@ class Evidence:
             return Named(place.path, call, stat, None, why="too much was named at once to read all of it")
         if not isinstance(decoded, Decoded):
             return Named(place.path, call, stat, None, why="it is not text")
-        return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom)
+        changed = changed_at(stat)
+        return Named(place.path, call, stat, decoded.text, decoded.encoding, decoded.bom, changed=changed)
 
     def _believe(self, pre_image: Named, diffs: list[tuple[str, str | None, str]]) -> None:
         """The call may be over already: then its diff tells what the text before was."""
@@ -391,9 +394,9 @@ class Evidence:
             if normal(new) == normal(now):
                 pre_image.text = pre_image.stat = None  # it made the file
         elif normal(new) == normal(now):
-            pre_image.text, pre_image.stat = old, None
+            pre_image.text, pre_image.stat, pre_image.changed = old, None, 0
         elif old and new and old not in now and now.count(new) == 1:
-            pre_image.text, pre_image.stat = now.replace(new, old), None
+            pre_image.text, pre_image.stat, pre_image.changed = now.replace(new, old), None, 0
 
     def _forget(self, session_id: str) -> None:
         self._named.pop(session_id, None)

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
+from sidecar.core.uri import to_path
 from sidecar.disk import Decoded, Missing
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
-from sidecar.workspace.ports.background import side_by_side
+from sidecar.workspace.ports.background import Background, side_by_side
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -33,11 +34,16 @@ _LISTED = 5
 class FoundFiles:
     """Of all sessions of one workspace."""
 
-    def __init__(self, state: State, behind: Behind, evidence: Evidence, starts: TurnStarts) -> None:
+    def __init__(
+        self, state: State, behind: Behind, evidence: Evidence, starts: TurnStarts, tasks: Background
+    ) -> None:
         self._state = state
         self._behind = behind
         self._evidence = evidence
         self._starts = starts
+        self._tasks = tasks
+        self.noted: Callable[[Session], None] = lambda session: None
+        """Told when the files of a turn that began are known."""
         self._told: set[str] = set()
         """Folders that the user was told are not checked."""
         self._waiting: dict[str, dict[str, None]] = {}
@@ -46,10 +52,24 @@ class FoundFiles:
         """Sessions of which nobody has looked yet at the end of the turn which files have changed."""
 
     async def note(self, session: Session) -> None:
-        """The session's turn is about to begin."""
+        """The session's turn is about to begin: its files are looked at. Returns when that is done, or when it will take long; it then goes on while
+        the agent works. What changes from now on may be the agent's."""
         self._unlooked.add(session.id)
+        self._starts.begin(session)
+        self._tasks.start_soon(self._note, session)
+        if not await self._starts.waited(session):
+            self._starts.asked(session)
+            self._tasks.start_soon(self._note_unnoted, session)
+
+    async def _note_unnoted(self, session: Session) -> None:
+        await self._starts.journal_unnoted(session)
+        if self._evidence.has_acted(session):
+            self._evidence.first_act(session)
+
+    async def _note(self, session: Session) -> None:
+        documents = (to_path(tracked.document.uri) for tracked in self._state.documents)
         try:
-            await self._starts.take(session)
+            await self._starts.take(session, [path for path in documents if path is not None])
         except Exception:
             log.exception("the look at the files of %s before its turn failed", session.agent)
             self._behind.tell(
@@ -57,6 +77,9 @@ class FoundFiles:
                 f"The files of {session.cwd} could not be noted before this turn of {session.agent}. What its commands change in the turn "
                 "is not listed and cannot be taken back.",
             )
+        if self._evidence.has_acted(session):
+            self._evidence.first_act(session)  # it was before there was a turn in the journal
+        self.noted(session)
 
     async def prepare(self, session: Session) -> None:
         """The session is being opened."""

@@ -14,9 +14,9 @@ from sidecar.core.uri import from_path
 from sidecar.disk import Missing, Stat
 from sidecar.workspace.behind.evidence import Evidence, Named
 from sidecar.workspace.behind.file_reviews import FileReviews
+from sidecar.workspace.behind.gone import gone_at
 from sidecar.workspace.behind.turn_starts import MAX_AT_ONCE, TurnStarts
 from sidecar.workspace.state.acts import changed_at
-from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.looking import Looking
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
@@ -107,17 +107,6 @@ class Glimpses:
         self._glimpses.clear()
         self._back.clear()
         self._first.clear()
-
-
-def gone_at(path: str) -> int:
-    """When a file that is gone was taken away, at the latest: when its folder changed last."""
-    folder = os.path.dirname(path)
-    while folder != os.path.dirname(folder):
-        try:
-            return changed_at(Stat.of(os.stat(folder)))
-        except OSError:
-            folder = os.path.dirname(folder)
-    return file_time()
 
 
 def _changed_at(path: str) -> int:

@@ -5,6 +5,7 @@ what they said when the turn began (turn_starts.py), else when a call named them
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
@@ -74,6 +75,9 @@ class KnownBefore:
             was = None if start is None else start.state
             return Then(account.text, like, account.exact, mode=0o644 if was is None else was.mode)
         if start is not None:
+            named = named or self._evidence.named_as(session, uri)
+            if start.is_unseen and _saw_it(named, start.asked):
+                return Then(named.text, _like(None, named), exact=True)
             if start.why:
                 return Then(why=start.why)
             if start.state is None:
@@ -82,6 +86,11 @@ class KnownBefore:
         if named is None:
             return None
         return Then(named.text, like, exact=True, why=named.why)
+
+
+def _saw_it(named: Named | None, asked: int) -> TypeGuard[Named]:
+    """Whether the call that named the file was in time to read what it said when the agent got its prompt."""
+    return named is not None and named.text is not None and named.changed <= asked
 
 
 def _like(start: Before | None, named: Named | None) -> Decoded | None:

@@ -18,7 +18,7 @@ from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import Decoded, decode
 from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.file_reviews import FileReviews
-from sidecar.workspace.behind.glimpses import gone_at
+from sidecar.workspace.behind.gone import gone_at
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whose import Whose
 from sidecar.workspace.edits.recording import Recorder

@@ -1,47 +1,23 @@
-"""TreeStart: what the files of one repository, or of a folder without git, were when a turn began.
-
-Files are noted by their stat. The last commit holds the contents of those that are as in it, in its line ends or in Windows'; the contents of the
-others are kept, within bounds.
+"""TreeStart: what the files of one repository, or of a folder without git, were when a session's turn began: what was noted of them (tree_notes.py),
+and what the user has saved since.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sidecar.core.file_state import FileState, link
-from sidecar.core.refusal import Refusal
-from sidecar.disk import (
-    Decoded,
-    Resolved,
-    Roots,
-    Stat,
-    decode,
-    folder_files,
-    git_head,
-    git_index,
-    line_ends,
-    resolve,
-)
-from sidecar.disk.folder_files import Tree
-from sidecar.disk.git_head import Blob
+from sidecar.disk import Decoded, Stat, decode, git_head, line_ends
+from sidecar.disk.file_table import CRLF, SAME
 from sidecar.journal.turns import FolderStart, PreImage
-from sidecar.workspace.state.acts import now as file_time
+from sidecar.workspace.behind.tree_notes import TreeNote
 
-MAX_TEXT = 4 * 1024 * 1024
-"""Bytes of one file's contents."""
-MAX_TEXTS = 32 * 1024 * 1024
-"""Bytes of all contents kept for one turn."""
-MAX_KEPT = 2_000
-"""Files whose contents are kept for one turn."""
-MAX_COMPARED = 64 * 1024 * 1024
-"""Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
-MIN_INDEX = 100
-"""Files from which on git's index is asked for them: reading so many takes longer."""
-MAX_WITH_FOLDERS = 5_000
-"""Files of a tree up to which it is noted which folders are in it, empty ones as well."""
+LATE = "it changed before it could be noted"
+NOT_KEPT = "it was too large to keep, or too many files differed from the last commit"
+LOST = "the commit that holds its text is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,140 +29,71 @@ class Before:
     stat: Stat | None = None
     """Of the file; None: there was none, or a link."""
     why: str = ""
+    asked: int = 0
+    """When the agent got its prompt, where the file changed after that and nobody had looked; see acts.py."""
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether nobody looked in time: who else saw the file then may know."""
+        return self.asked > 0
 
 
-class Compared(NamedTuple):
-    """A file that was compared with the last commit."""
+class Saved(NamedTuple):
+    """A file that the user saved while the turn runs."""
 
     stat: Stat
-    """What it was then."""
-    object_id: str
-    """Of what it held, without the CRs if `crlf`; "": it is none that was looked for."""
-    crlf: bool
-    """Every line ended in CR LF."""
-
-
-@dataclass(slots=True)
-class Known:
-    """What was found out about the files of a folder in earlier turns, of all sessions."""
-
-    commit: str = ""
-    head: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
-    """What that commit holds."""
-    compared: dict[str, Compared] = field(default_factory=dict[str, Compared])
-    """By name relative to the folder."""
-
-    def at(self, folder: str, commit: str) -> Mapping[str, Blob]:
-        """What the commit with this id holds; "": none."""
-        if commit != self.commit:
-            self.commit, self.head = commit, git_head.head(folder, commit) if commit else {}
-        return self.head
-
-    def is_same(self, name: str, stat: Stat, blob: Blob) -> bool:
-        """Whether the file with that stat is known to be as in the commit, where it is `blob`."""
-        known = self.compared.get(name)
-        return known is not None and known.stat == stat and known.object_id == blob.object_id
-
-    def take_index(self, folder: str, stats: Mapping[str, Stat]) -> None:
-        """Takes from git's index, where that knows it, which of these files are as in the commit."""
-        plain = [n for n, stat in stats.items() if n in self.head and self.head[n].size == stat.size]
-        for name, staged in git_index.staged(folder, plain).items() if len(plain) >= MIN_INDEX else ():
-            if staged.object_id == self.head[name].object_id and staged.is_still(stats[name]):
-                self.compared[name] = Compared(stats[name], staged.object_id, crlf=False)
-
-
-@dataclass(slots=True)
-class Left:
-    """What one turn may still read and keep, of all its trees together."""
-
-    compared: int = field(default_factory=lambda: MAX_COMPARED)
-    texts: int = field(default_factory=lambda: MAX_TEXTS)
-    kept: int = field(default_factory=lambda: MAX_KEPT)
+    data: bytes
+    mode: int
 
 
 @dataclass(slots=True)
 class TreeStart:
-    """Names are relative to `folder`. Everything here blocks for the disk; any thread."""
+    """Names are relative to `folder`. Everything here but `name`, `has`, `stat`, `mode` and `is_late` blocks for the disk; any thread."""
 
-    folder: str
-    """Canonical."""
-    commit: str
-    git_dir: str
-    head: Mapping[str, Blob]
-    stats: dict[str, Stat]
-    modes: dict[str, int]
-    links: dict[str, str]
-    began: int
-    """See acts.py."""
-    kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    folders: set[str] | None = None
-    """Names of the folders; None: too many to know."""
+    note: TreeNote
+    asked: int | None = None
+    """When the agent was given its prompt (see acts.py), where the look was not over by then; what changed between that and the look is not known."""
+    saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
     seen: dict[str, Stat | None] = field(default_factory=dict[str, "Stat | None"])
     """What files were when they were last asked for; only of those that changed."""
-    same: set[str] = field(default_factory=set[str])
-    """Names of files that are as in the last commit."""
-    crlf: set[str] = field(default_factory=set[str])
-    """Those of `same` in which every line ends in CR LF, and in LF in the commit (git's `eol=crlf` and `core.autocrlf`)."""
 
-    @classmethod
-    def take(cls, tree: Tree, left: Left, known: Known) -> TreeStart:
-        """`known`: from earlier turns; it is brought up to date."""
-        commit = git_head.commit(tree.folder)
-        head = known.at(tree.folder, commit.id if commit else "")
-        began = file_time()
-        there = folder_files.entries(tree.folder, tree.names)
-        commit_id, git_dir = ("", "") if commit is None else commit
-        start = cls(tree.folder, commit_id, git_dir, head, there.stats, there.modes, there.links, began)
-        if len(tree.names) <= MAX_WITH_FOLDERS:
-            start.folders = folder_files.folders(tree.folder)
-        unsure: dict[str, Stat] = {}
-        for name, stat in start.stats.items():
-            blob = head.get(name)
-            if blob is None or not known.is_same(name, stat, blob):
-                unsure[name] = stat
-            else:
-                start._is_same(name, known)
-                start.stats[name] = known.compared[name].stat  # it is equal, and all sessions share it
-        known.take_index(tree.folder, unsure)
-        with Roots([tree.folder]) as roots:
-            for name, stat in unsure.items():
-                start._note(name, stat, roots, left, known)
-        return start
+    @property
+    def folder(self) -> str:
+        return self.note.folder
 
-    def _is_same(self, name: str, known: Known) -> None:
-        self.same.add(name)
-        if known.compared[name].crlf:
-            self.crlf.add(name)
+    @property
+    def same(self) -> set[str]:
+        """Names of files that are as in the last commit, but for their line ends perhaps."""
+        return set(self.note.files.unlike(lambda flags: not flags & SAME)) - self.saves.keys()
 
-    def _note(self, name: str, stat: Stat, roots: Roots, left: Left, known: Known) -> None:
-        path, blob = os.path.join(self.folder, name), self.head.get(name)
-        data: bytes | None = None
-        if blob is not None and line_ends.may_be_same(blob.size, stat.size):
-            is_new = name not in known.compared or known.compared[name].stat != stat
-            if is_new and stat.size <= min(left.compared, MAX_TEXT):
-                left.compared -= stat.size
-                data = _read(roots, path, stat)
-                if data is not None:
-                    known.compared[name] = _compare(data, stat, blob)
-            if known.is_same(name, stat, blob):
-                self._is_same(name, known)
-                return
-        if stat.size > min(MAX_TEXT, left.texts) or not left.kept:
-            return
-        if data is None:
-            data = _read(roots, path, stat)
-        if data is not None:
-            self.kept[name] = data
-            left.texts -= len(data)
-            left.kept -= 1
+    @property
+    def kept(self) -> Mapping[str, bytes]:
+        return {**self.note.kept, **{name: save.data for name, save in self.saves.items()}}
 
-    def saved(self, name: str, data: bytes, stat: Stat, mode: int) -> None:
-        """The user saved a file: what is done to its text now begins from there. Its mode is what it was when the turn began; `mode`: of a file
-        that there was not."""
-        self.stats[name], self.kept[name] = stat, data
-        self.modes.setdefault(name, mode)
-        self.same.discard(name)
-        self.links.pop(name, None)
+    def __len__(self) -> int:
+        return len(self.note.files)
+
+    def names(self) -> Iterator[str]:
+        """Of all that is known of it, each once: files, links, and what changed or went too early."""
+        yield from self.note.files
+        for name in dict.fromkeys([*self.saves, *self.note.links, *self.late()]):
+            if name not in self.note.files:
+                yield name
+
+    def late(self) -> list[str]:
+        """Names of those of which nobody knows what they were when the turn began."""
+        return [name for name in self.note.recent if self.is_late(name)]
+
+    def is_late(self, name: str) -> bool:
+        return (
+            self.asked is not None and self.note.recent.get(name, 0) > self.asked and name not in self.saves
+        )
+
+    def saved(self, name: str, save: Saved) -> None:
+        """What is done to the file's text now begins from there. Its mode is what it was when the turn began; the one of `save` is of a file that
+        there was not."""
+        mode = self.mode(name)
+        self.saves[name] = save if mode is None else save._replace(mode=mode)
 
     def name(self, path: str) -> str | None:
         """Relative to the folder, when it is beneath it."""
@@ -194,65 +101,63 @@ class TreeStart:
         return path[len(prefix) :] if path.startswith(prefix) else None
 
     def has(self, name: str) -> bool:
-        return name in self.stats or name in self.links
+        return name in self.saves or name in self.note.files or name in self.note.links or self.is_late(name)
+
+    def stat(self, name: str) -> Stat | None:
+        """Of a file."""
+        if name in self.saves:
+            return self.saves[name].stat
+        entry = self.note.files.get(name)
+        return None if entry is None else entry.stat
+
+    def mode(self, name: str) -> int | None:
+        """Permission bits of a file."""
+        if name in self.saves:
+            return self.saves[name].mode
+        entry = self.note.files.get(name)
+        return None if entry is None or self.is_late(name) else entry.mode
+
+    def link(self, name: str) -> str | None:
+        """Where it leads, if it is a symbolic link."""
+        return None if name in self.saves else self.note.links.get(name)
 
     def held(self, names: Iterable[str]) -> dict[str, bytes]:
-        """What the last commit holds of those of these files that are as in it, by object id."""
-        ids = {self.head[name].object_id for name in names if name in self.same}
-        return git_head.contents(self.folder, ids, self.git_dir)
+        """What the last commit holds of those of these files that are as in it, by name."""
+        same = [name for name in names if name not in self.saves and self.note.flags(name) & SAME]
+        return {} if self.note.commit is None else git_head.contents_in(self.note.commit, same)
 
     def before(self, name: str, held: Mapping[str, bytes]) -> Before:
         """`held`: what the last commit holds of it."""
-        target, stat = self.links.get(name), self.stats.get(name)
+        if self.is_late(name):
+            return Before(None, self.stat(name), LATE, self.asked or 0)
+        target, stat = self.link(name), self.stat(name)
         if target is not None:
             return Before(link(target))
         if stat is None:
             return Before(None)
-        if name in self.same:
-            data = held.get(self.head[name].object_id)
-            if data is None:
-                return Before(None, stat, "the commit that holds its text is gone")
-            data = line_ends.to_crlf(data) if name in self.crlf else data
-        else:
-            data = self.kept.get(name)
-            if data is None:
-                return Before(
-                    None, stat, "it was too large to keep, or too many files differed from the last commit"
-                )
-        return Before(FileState(data, self.modes.get(name, 0o644)), stat)
+        flags = 0 if name in self.saves else self.note.flags(name)
+        data = self.saves[name].data if name in self.saves else self.note.kept.get(name)
+        if flags & SAME:
+            data = held.get(name)
+            data = line_ends.to_crlf(data) if data is not None and flags & CRLF else data
+        if data is None:
+            noted = LATE if name in self.note.recent else NOT_KEPT
+            return Before(None, stat, LOST if flags & SAME else noted)
+        mode = self.mode(name)
+        return Before(FileState(data, 0o644 if mode is None else mode), stat)
 
     def for_journal(self) -> FolderStart:
         texts: dict[str, PreImage] = {}
-        unknown: list[str] = []
-        for name in self.stats:
-            if name in self.same:
-                continue
-            data = self.kept.get(name)
+        unknown = self.late()
+        for name in self.note.files.unlike(lambda flags: flags & SAME):
+            data = None if self.is_late(name) else self.note.kept.get(name)
             image = None if data is None else decode(data)
             if isinstance(image, Decoded):
                 texts[name] = PreImage(image.text, image.encoding, image.bom)
             else:
                 unknown.append(name)
-        absent = [name for name in self.head if name not in self.stats]
-        return FolderStart(self.folder, self.commit, texts, absent, unknown, sorted(self.crlf))
-
-
-def _compare(data: bytes, stat: Stat, blob: Blob) -> Compared:
-    if len(data) == blob.size:
-        return Compared(stat, git_head.object_id(data, blob.object_id), crlf=False)
-    without = line_ends.from_crlf(data)
-    if without is not None and len(without) == blob.size:
-        return Compared(stat, git_head.object_id(without, blob.object_id), crlf=True)
-    return Compared(stat, "", crlf=False)
-
-
-def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
-    """The file's bytes, if it still is what it was when its stat was taken."""
-    found = resolve(roots, path, access="read")
-    if not isinstance(found, Resolved):
-        return None
-    with found:
-        if found.stat != stat:
-            return None
-        data = found.read_bytes(MAX_TEXT)
-        return None if isinstance(data, Refusal) else bytes(data)
+        crlf = self.note.files.unlike(lambda flags: not flags & CRLF)
+        absent = [name for name in self.note.absent if not self.is_late(name)]
+        return FolderStart(
+            self.folder, self.note.commit_id, texts, absent, list(dict.fromkeys(unknown)), sorted(crlf)
+        )

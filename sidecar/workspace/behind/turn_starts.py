@@ -1,10 +1,16 @@
 """TurnStarts: what the files of a session's folders were when its turn began, so that what its commands change can be found and put back.
 
 An agent that runs a command says nothing about the files it changes. So when a turn begins the files of all its folders are noted by their
-stat (what git tracks or does not ignore; without git, a small folder's all), and the contents of those that differ from the last
-commit; the commit holds the rest. All of it is journalled before the prompt is sent: what a sidecar does not live to see is found by the
-next one. When the turn ends, and something ran in it, what changed is found by stat. Bounded in files, bytes and time: what
-lies beyond is told as not revertible, or, in a folder that is too large, not looked at.
+stat (what git tracks or does not ignore; without git, all), and the contents of those that differ from the last
+commit; the commit holds the rest. All of it is journalled: what a sidecar does not live to see is found by the next one. When the turn ends, and
+something ran in it, what changed is found by stat.
+
+The prompt waits for that where it takes a moment. Where it would take longer the prompt is sent at once, and the look goes on while the
+agent thinks; its commands in terminals of ours, and what it asks the user, wait for the look. A file that has not changed since the prompt was
+sent, by the time that the file system gives it, is what it was when the turn began, though it is read later. One that has, before
+it was noted, is told as not revertible.
+
+Bounded in files, bytes and time: what lies beyond is told as not revertible, or, in a folder that is too large, not looked at.
 """
 
 from __future__ import annotations
@@ -12,17 +18,20 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import anyio
 import anyio.to_thread
 
 from sidecar.disk import Decoded, Stat, decode, folder_files
-from sidecar.disk.folder_files import Trees
-from sidecar.journal.turns import PreImage, TurnStart
-from sidecar.workspace.behind.tree_starts import MAX_TEXT, Before, Known, Left, TreeStart
+from sidecar.disk.file_table import listed
+from sidecar.journal.turns import FolderStart, PreImage, TurnStart
+from sidecar.workspace.behind.tree_looks import TreeLooks
+from sidecar.workspace.behind.tree_notes import MAX_TEXT, TreeNote
+from sidecar.workspace.behind.tree_starts import Before, Saved, TreeStart
 from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.sessions import Session
 
 log = logging.getLogger(__name__)
@@ -31,8 +40,13 @@ MAX_FOLDERS = 16
 """Of one session."""
 MAX_AT_ONCE = 1_000
 """Files that are looked at when an act begins or ends, without letting others run: about two milliseconds."""
+PROMPT_SECONDS = 2.0
+"""How long a prompt waits for a look at a few files: some hundredths of a second are enough where nothing else runs."""
 WAIT_SECONDS = 5.0
-"""How long a turn waits for this before it begins without; it takes a tenth of a second where nothing else runs."""
+"""How long whoever wants to know what a file was when the turn began waits for the look that goes on."""
+LOOK_SECONDS = 60.0
+"""How long a look may take."""
+_NEVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,73 +72,159 @@ class Changed:
         return None if self.before.state is None else self.before.state.data
 
 
+@dataclass(slots=True)
+class _Look:
+    """At the folders of one session, whose turn begins."""
+
+    tops: list[str]
+    since: int
+    """When it was asked for; see acts.py."""
+    began: float
+    """The same by the wall clock."""
+    asked: int | None = None
+    """When the agent got its prompt, if that was before the look was over."""
+    long: anyio.Event = field(default_factory=anyio.Event)
+    """It will take long."""
+    done: anyio.Event = field(default_factory=anyio.Event)
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    saves: dict[str, Saved] = field(default_factory=dict[str, Saved])
+    """What the user saved meanwhile, by path."""
+    journalling: anyio.Lock = field(default_factory=anyio.Lock)
+    journalled: bool = False
+    """What was found is in the journal, or about to be."""
+
+
 class TurnStarts:
     """Of all sessions of one workspace. The work is done in threads; nothing of a session is touched there."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self.looks = TreeLooks()
+        self._under_way: dict[str, _Look] = {}
+        """By session."""
         self._starts: dict[str, list[TreeStart]] = {}
         self._tops: dict[str, list[str]] = {}
         """By session: its folders, as far as they are looked at."""
-        self._known: dict[str, Known] = {}
-        """By the folder of a tree."""
-        self._scans: dict[str, anyio.Lock] = {}
-        """By folder: sessions look at it one after the other, and the others find what the first one found out."""
-        self._too_large: dict[str, list[str]] = {}
-        """Folders that were, or took git too long: once is enough. And the folders of the trees that were found in them."""
         self._unseen: dict[str, list[str]] = {}
         """By session: folders of trees in which nobody looks for what changes in the running turn."""
 
     async def prepare(self, session: Session) -> None:
         """The session is being opened: its first turn then finds out less. Nothing is noted."""
         for root in session.roots.roots[:MAX_FOLDERS]:
-            if root.path not in self._known:
-                await self._scan(root.path, Left(), {}, {})
+            if not self.looks.knows(root.path):
+                await self.looks.look(root.path, _NEVER, (), lambda: None)
 
-    async def take(self, session: Session) -> None:
-        """The session's turn is about to begin."""
+    def begin(self, session: Session) -> None:
+        """The session's turn is about to begin: `take` is to be called, and may be waited for by `settled`."""
         self.forget(session.id)
-        began = time.time()
         tops = [root.path for root in session.roots.roots]
-        taken: dict[str, TreeStart] = {}
-        unseen = dict.fromkeys(tops)
-        left = Left()
-        with anyio.move_on_after(WAIT_SECONDS) as wait:
-            for top in tops[:MAX_FOLDERS]:
-                await self._scan(top, left, taken, unseen)
-        starts, self._unseen[session.id] = list(taken.values()), list(unseen)
-        if wait.cancelled_caught:
-            log.warning(
-                "checking the files of a session took too long; some changes by commands will not be found"
-            )
+        self._under_way[session.id] = _Look(tops, file_time(), time.time())
+
+    async def take(self, session: Session, first: Iterable[str] = ()) -> None:
+        """Looks at the session's folders, and journals what it finds. `first`: files of which the contents are kept first."""
+        look = self._under_way[session.id]
+        try:
+            with look.scope, anyio.move_on_after(LOOK_SECONDS) as limit:
+                await self._take(session, look, list(first))
+            if limit.cancelled_caught:
+                log.warning(
+                    "checking the files of a session took too long; some changes by commands will not be found"
+                )
+        finally:
+            look.done.set()
+            if self._under_way.get(session.id) is look:
+                del self._under_way[session.id]
+
+    async def _take(self, session: Session, look: _Look, first: Sequence[str]) -> None:
+        notes: dict[str, TreeNote] = {}
+        unseen = self._unseen[session.id] = list(look.tops)
+        for top in look.tops[:MAX_FOLDERS]:
+            found = await self.looks.look(top, look.since, first, look.long.set)
+            for note in found.notes:
+                notes.setdefault(note.folder, note)
+            unseen += found.unseen
+            self._unseen[session.id] = [folder for folder in dict.fromkeys(unseen) if folder not in notes]
+        starts = [TreeStart(note, look.asked) for note in notes.values()]
         if not starts:
             return
         folders = await anyio.to_thread.run_sync(lambda: [start.for_journal() for start in starts])
-        await self._journal.turn_began(
-            TurnStart(session.id, session.agent, session.turn, session.cwd, began, folders)
-        )
+        async with look.journalling:
+            look.journalled = True
+            await self._journal.turn_began(_for_journal(session, look, folders))
         self._starts[session.id] = starts
-        self._tops[session.id] = tops[:MAX_FOLDERS]
+        self._tops[session.id] = look.tops[:MAX_FOLDERS]
+        for path, save in look.saves.items():
+            await self._saved(session, path, save)
+
+    async def waited(self, session: Session) -> bool:
+        """Until the look at the session's folders is over, or is known to take long. Whether it is over."""
+        look = self._under_way.get(session.id)
+        if look is None:
+            return True
+        with anyio.move_on_after(PROMPT_SECONDS):
+            async with anyio.create_task_group() as group:
+
+                async def until(event: anyio.Event) -> None:
+                    await event.wait()
+                    group.cancel_scope.cancel()
+
+                group.start_soon(until, look.long)
+                group.start_soon(until, look.done)
+        return look.done.is_set()
+
+    def asked(self, session: Session) -> None:
+        """The agent is about to get its prompt, though the look at the session's folders is not over."""
+        look = self._under_way.get(session.id)
+        if look is not None:
+            look.asked = file_time()
+
+    async def journal_unnoted(self, session: Session) -> None:
+        """Journals that the turn has begun, of which nothing more is known yet."""
+        look = self._under_way.get(session.id)
+        if look is None:
+            return
+        async with look.journalling:
+            if not look.journalled:
+                folders = [FolderStart(top, "", {}, noted=False) for top in look.tops]
+                await self._journal.turn_began(_for_journal(session, look, folders))
+
+    async def settled(self, session_id: str, seconds: float = WAIT_SECONDS) -> bool:
+        """Until the look at the session's folders is over, but no longer than that. Whether it is."""
+        look = self._under_way.get(session_id)
+        if look is not None:
+            with anyio.move_on_after(seconds):
+                await look.done.wait()
+        return session_id not in self._under_way
 
     async def saved(self, session: Session, path: str, data: bytes, stat: Stat, mode: int) -> None:
         """The user saved a file (canonical path), which has this mode, while the session's turn runs: what an agent's commands do to it begins
         from there. `stat`: the file's while it holds this."""
-        image = decode(data)
-        if not self.has(session) or not isinstance(image, Decoded) or len(data) > MAX_TEXT:
+        if not self.has(session) or not isinstance(decode(data), Decoded) or len(data) > MAX_TEXT:
             return
+        save, look = Saved(stat, data, mode), self._under_way.get(session.id)
+        if look is not None:
+            look.saves[path] = save
+        else:
+            await self._saved(session, path, save)
+
+    async def _saved(self, session: Session, path: str, save: Saved) -> None:
         found = self._tree_of(session.id, path)
         if found is not None:
             start, name = found
-            start.saved(name, data, stat, mode)
-        await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
+            start.saved(name, save)
+        image = decode(save.data)
+        if isinstance(image, Decoded):
+            await self._journal.turn_saved(session.id, path, PreImage(image.text, image.encoding, image.bom))
 
     async def changed(self, session_id: str) -> list[Changed]:
         """What is not as it was when the turn began."""
+        await self.settled(session_id, LOOK_SECONDS)
         starts, tops = self._starts.get(session_id, []), self._tops.get(session_id, [])
         return await anyio.to_thread.run_sync(self._changed, starts, tops) if starts else []
 
     async def before(self, session_id: str, path: str) -> Before | None:
         """What was under this name (canonical) when the turn began; None where nobody looked: in no folder of the session's, or ignored."""
+        await self.settled(session_id)
         found = self._tree_of(session_id, path)
         if found is None:
             return None
@@ -155,8 +255,8 @@ class TurnStarts:
         found: set[str] = set()
         for start in self._starts.get(session_id, []):
             folder = os.path.dirname(path)
-            while start.folders is not None and start.name(folder) is not None:
-                if start.name(folder) not in start.folders:
+            while start.note.folders is not None and start.name(folder) is not None:
+                if start.name(folder) not in start.note.folders:
                     found.add(folder)
                 folder = os.path.dirname(folder)
         return found
@@ -165,14 +265,15 @@ class TurnStarts:
         """The files of its turn's start that are not as they were when this was asked last, with their stat. Synchronous, so only of few
         files; of more of them nothing is told."""
         starts = self._starts.get(session_id, [])
-        if sum(len(start.stats) for start in starts) > MAX_AT_ONCE:
+        if sum(map(len, starts)) > MAX_AT_ONCE:
             return []
         found: list[tuple[str, Stat | None]] = []
         for start in starts:
-            now = folder_files.stats(start.folder, start.stats)
-            for name, was in start.stats.items():
+            names = [*start.note.files, *(name for name in start.saves if name not in start.note.files)]
+            now = folder_files.stats(start.folder, names)
+            for name in names:
                 stat = now.get(name)
-                if stat != start.seen.get(name, was):
+                if stat != (start.seen[name] if name in start.seen else start.stat(name)):
                     start.seen[name] = stat
                     found.append((os.path.join(start.folder, name), stat))
         return found
@@ -180,27 +281,28 @@ class TurnStarts:
     def mode(self, session_id: str, path: str) -> int | None:
         """The permission bits of this file (canonical path) when the turn began; None: it is not known that there was one."""
         found = self._tree_of(session_id, path)
-        return None if found is None else found[0].modes.get(found[1])
+        return None if found is None else found[0].mode(found[1])
 
     def links_moved_now(self, session_id: str) -> list[str]:
         """The links of its turn's start that lead elsewhere or are gone, each once. Synchronous and bounded as `moved_now`."""
         found: list[str] = []
         for start in self._starts.get(session_id, []):
+            links = start.note.links
             names = (
-                [name for name in start.links if name not in start.seen]
-                if len(start.links) <= MAX_AT_ONCE
+                [name for name in links if name not in start.seen and start.link(name) is not None]
+                if len(links) <= MAX_AT_ONCE
                 else []
             )
             now = folder_files.entries(start.folder, names).links
             for name in names:
-                if now.get(name) != start.links[name]:
+                if now.get(name) != links[name]:
                     start.seen[name] = None
                     found.append(os.path.join(start.folder, name))
         return found
 
     def began(self, session_id: str) -> int:
         """When the files of its turn were looked at first; see acts.py. 0: they were not."""
-        return min((start.began for start in self._starts.get(session_id, [])), default=0)
+        return min((start.note.began for start in self._starts.get(session_id, [])), default=0)
 
     def unseen(self, session: Session) -> list[str]:
         """Folders of the session's, and of trees in them, that are not looked at in this turn: too large, too many, or there was no time."""
@@ -209,91 +311,85 @@ class TurnStarts:
     async def over(self, session: Session) -> None:
         """The session's turn has ended, and what it changed is known. What its files were is known for as long as something of it may
         come late."""
+        look = self._under_way.pop(session.id, None)
+        if look is not None:
+            look.scope.cancel()
         await self._journal.turn_ended(session.id)
 
     def folders(self, session: Session) -> dict[str, None]:
         """The folders (canonical) in which the session's files are, shallow ones first; without those that are ignored."""
-        found = {
-            os.path.join(start.folder, below) if below else start.folder: None
-            for start in self._starts.get(session.id, ())
-            for below in sorted(
-                {os.path.dirname(name) for name in start.stats}, key=lambda n: n.count(os.sep)
-            )
-        }
-        return found
+        return {folder: None for start in self._starts.get(session.id, ()) for folder in start.note.watched}
 
     def has(self, session: Session) -> bool:
-        return session.id in self._starts
+        """Whether something is known of its turn's start, or will be."""
+        return session.id in self._starts or session.id in self._under_way
 
     def forget_all(self) -> None:
         """No turn runs any more, nor ended just now."""
+        for look in self._under_way.values():
+            look.scope.cancel()
         self._starts.clear()
         self._tops.clear()
         self._unseen.clear()
 
     def forget(self, session_id: str) -> None:
+        look = self._under_way.pop(session_id, None)
+        if look is not None:
+            look.scope.cancel()
         self._starts.pop(session_id, None)
         self._tops.pop(session_id, None)
         self._unseen.pop(session_id, None)
 
-    async def _scan(self, top: str, left: Left, taken: dict[str, TreeStart], unseen: dict[str, None]) -> None:
-        async with self._scans.setdefault(top, anyio.Lock()):
-            await anyio.to_thread.run_sync(self._take, top, left, taken, unseen, abandon_on_cancel=True)
-
-    def _take(self, top: str, left: Left, taken: dict[str, TreeStart], unseen: dict[str, None]) -> None:
-        """Adds what it finds to `taken`, by folder, and to `unseen` what is still to be looked at, or will not be."""
-        trees = self._trees(top)
-        unseen |= dict.fromkeys([*(tree.folder for tree in trees.found), *trees.too_large])
-        for tree in trees.found:
-            if tree.folder not in taken:
-                taken[tree.folder] = TreeStart.take(tree, left, self._known.setdefault(tree.folder, Known()))
-            unseen.pop(tree.folder, None)
-
-    def _trees(self, top: str) -> Trees:
-        inner = self._too_large.get(top)
-        if inner is not None:
-            own = (folder_files.own(folder, alone=True)[0] for folder in inner)
-            return Trees([tree for tree in own if tree is not None], [top])
-        found = folder_files.trees(top)
-        for folder in found.too_large:
-            if folder not in self._too_large:
-                self._too_large[folder] = [tree.folder for tree in found.found] if folder == top else []
-                log.warning(
-                    "%s has too many files to find changes by commands; changes to files that tool calls name are found",
-                    folder,
-                )
-        return found
-
     def _changed(self, starts: Sequence[TreeStart], tops: Sequence[str]) -> list[Changed]:
-        known = {
-            os.path.join(start.folder, name): (start, name)
-            for start in reversed(starts)
-            for name in [*start.stats, *start.links]
-        }
-        there = (tree for top in tops for tree in self._trees(top).found)
-        new = (os.path.join(tree.folder, name) for tree in there for name in tree.names)
-        now = folder_files.entries("", dict.fromkeys([*known, *new]))
-        moved: dict[str, tuple[TreeStart, str] | None] = {}
-        for path, found in known.items():
-            start, name = found
-            stat, target = now.stats.get(path), now.links.get(path)
-            mode = start.modes.get(name) if stat is None else now.modes.get(path)
-            if (stat, target, mode) != (start.stats.get(name), start.links.get(name), start.modes.get(name)):
-                moved[path] = found
-        moved |= dict.fromkeys(path for path in [*now.stats, *now.links] if path not in known)
-        held: dict[str, bytes] = {}
-        for start in starts:
-            held |= start.held(one[1] for one in moved.values() if one is not None and one[0] is start)
-        return [
-            Changed(
-                path,
-                Before(None) if found is None else found[0].before(found[1], held),
-                now.modes.get(path),
-                now.links.get(path),
-                now.stats.get(path),
-            )
-            for path, found in moved.items()
-        ]
+        found: dict[str, Changed] = {}
+        for at, start in enumerate(starts):
+            for row in _moved(start):
+                if not _has(starts[:at], row.path):
+                    found[row.path] = row
+        by_folder = {start.folder: start for start in starts}
+        for top in tops:
+            for tree in self.looks.trees(top).found:
+                start = by_folder.get(tree.folder)
+                new = list(tree.names) if start is None else start.note.files.missing(tree.names)
+                paths = (os.path.join(tree.folder, name) for name in new)
+                new = [path for path in paths if path not in found and not _has(starts, path)]
+                now = folder_files.entries("", new)
+                for path in [*now.stats, *now.links]:
+                    found[path] = Changed(
+                        path, Before(None), now.modes.get(path), now.links.get(path), now.stats.get(path)
+                    )
+        return list(found.values())
+
+
+def _for_journal(session: Session, look: _Look, folders: Sequence[FolderStart]) -> TurnStart:
+    return TurnStart(session.id, session.agent, session.turn, session.cwd, look.began, folders)
+
+
+def _moved(start: TreeStart) -> list[Changed]:
+    """What is not as it was, of what this tree had."""
+    names = list(start.names())
+    there = listed(start.folder, names, _NEVER)
+    moved = dict.fromkeys(name for name in start.note.files.differing(there.files))
+    apart = dict.fromkeys([*start.saves, *start.note.links, *there.links, *start.late()])
+    for name in apart:
+        now, was, late = there.files.get(name), start.stat(name), start.is_late(name)
+        mode = start.mode(name) if now is None else now.mode
+        is_same = (None if now is None else now.stat) == was and there.links.get(name) == start.link(name)
+        if is_same and mode == start.mode(name) and not late:
+            moved.pop(name, None)
+        else:
+            moved[name] = None
+    held = start.held(moved)
+    rows: list[Changed] = []
+    for name in moved:
+        now, path = there.files.get(name), os.path.join(start.folder, name)
+        mode, stat = (None, None) if now is None else (now.mode, now.stat)
+        rows.append(Changed(path, start.before(name, held), mode, there.links.get(name), stat))
+    return rows
+
+
+def _has(starts: Sequence[TreeStart], path: str) -> bool:
+    return any((name := start.name(path)) is not None and start.has(name) for start in starts)
 
 
 def _is_beneath(path: str, folder: str) -> bool:

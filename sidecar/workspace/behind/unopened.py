@@ -19,7 +19,8 @@ from sidecar.workspace.behind.accounts import Accounts
 from sidecar.workspace.behind.entering import Entering
 from sidecar.workspace.behind.evidence import Named
 from sidecar.workspace.behind.file_reviews import FileReviews
-from sidecar.workspace.behind.glimpses import Glimpse, Glimpses, gone_at
+from sidecar.workspace.behind.glimpses import Glimpse, Glimpses
+from sidecar.workspace.behind.gone import gone_at
 from sidecar.workspace.behind.known_before import KnownBefore, Then
 from sidecar.workspace.behind.legs import changes_of, raw_before
 from sidecar.workspace.behind.renames import Renames

@@ -8,7 +8,7 @@ no sandbox); it may read and change files behind us, which the session is told.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from sidecar.core.escape import plain
 from sidecar.core.refusal import Kind, Refusal
@@ -24,13 +24,21 @@ class Commands:
     """Asked before every command of every session."""
 
     def __init__(
-        self, state: State, storage: Storage, consent: Consent, buffers: BufferWriter, audit: Audit
+        self,
+        state: State,
+        storage: Storage,
+        consent: Consent,
+        buffers: BufferWriter,
+        audit: Audit,
+        noted: Callable[[Session], Awaitable[None]],
     ) -> None:
+        """`noted`: waits until it is known what the session's files are before a command changes them."""
         self._state = state
         self._storage = storage
         self._consent = consent
         self._buffers = buffers
         self._audit = audit
+        self._noted = noted
 
     async def may_run(
         self, session_id: str, argv: Sequence[str], cwd: str | None, env: Sequence[str]
@@ -60,6 +68,7 @@ class Commands:
             refused = await self._consent.to_run(session, argv, folder, env)
             if refused is not None:
                 return refused
+        await self._noted(session)
         await self._save(session)
         return folder if session.may_act(turn) else _withdrawn(argv)
 

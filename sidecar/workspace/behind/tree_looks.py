@@ -1,0 +1,139 @@
+"""TreeLooks: one look at a folder for all who want to know what is in it: those who ask before it begins share it.
+
+What a look found out, the next one knows; what did not change is shared with it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from sidecar.disk import folder_files
+from sidecar.disk.folder_files import Trees
+from sidecar.workspace.behind import tree_notes
+from sidecar.workspace.behind.tree_notes import Left, TreeNote
+
+log = logging.getLogger(__name__)
+
+LARGE = 2_000
+"""Files of a folder from which on nobody waits for a look at it: one at fewer takes some hundredths of a second."""
+GATHER_SECONDS = 0.005
+"""How long a look waits for others who want it."""
+GATHER_LARGE_SECONDS = 0.05
+"""The same for a large folder: nobody waits for it, and the prompt is to be on its way first."""
+
+
+@dataclass(slots=True)
+class Found:
+    """In one folder."""
+
+    notes: list[TreeNote] = field(default_factory=list[TreeNote])
+    unseen: list[str] = field(default_factory=list[str])
+    """Folders of trees that nobody looks into: too large, or too many."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Those who asked before the look began."""
+
+    since: int
+    first: set[str] = field(default_factory=set[str])
+    long: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    found: Found | None = None
+
+    def tell_long(self) -> None:
+        """Each of them once."""
+        waiting, self.long = self.long, []
+        for tell in waiting:
+            tell()
+
+
+class TreeLooks:
+    """Of all sessions of one workspace. The work is done in threads."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, _Batch] = {}
+        """By folder: the look that has not begun."""
+        self._one_at_a_time: dict[str, anyio.Lock] = {}
+        self._notes: dict[str, TreeNote] = {}
+        """By the folder of a tree: what was noted last."""
+        self._large: set[str] = set()
+        self._too_large: dict[str, list[str]] = {}
+        """Folders that were, or took git too long: once is enough. And the folders of the trees that were found in them."""
+        self.looks = 0
+        """How many there were."""
+
+    def knows(self, top: str) -> bool:
+        """Whether there was a look at this folder."""
+        return top in self._notes or top in self._too_large
+
+    async def look(self, top: str, since: int, first: Iterable[str], long: Callable[[], None]) -> Found:
+        """Looks at what is in a folder (canonical). `since`: when that was asked for, see acts.py; `first`: files of which the contents are kept first.
+        `long` is called, in the loop, when it will take long."""
+        batch = self._next.get(top)
+        if batch is None:
+            batch = self._next[top] = _Batch(since)
+        batch.since = min(batch.since, since)
+        batch.first.update(first)
+        batch.long.append(long)
+        if top in self._large:
+            batch.tell_long()
+        async with self._one_at_a_time.setdefault(top, anyio.Lock()):
+            if batch.found is None:
+                if top in self._large:
+                    batch.tell_long()
+                await anyio.sleep(GATHER_LARGE_SECONDS if top in self._large else GATHER_SECONDS)
+                if self._next.get(top) is batch:
+                    del self._next[top]
+                batch.found = await anyio.to_thread.run_sync(
+                    self.now, top, batch.since, batch.first, _in_loop(batch.tell_long), abandon_on_cancel=True
+                )
+        return batch.found
+
+    def now(
+        self, top: str, since: int, first: Iterable[str], long: Callable[[], None] = lambda: None
+    ) -> Found:
+        """As `look`, at once, by this thread."""
+        self.looks += 1
+        found, left = Found(), Left()
+
+        def told(files: int) -> None:
+            if files > LARGE and top not in self._large:
+                self._large.add(top)
+                long()
+
+        trees = self.trees(top, told)
+        for tree in trees.found:
+            note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, first)
+            self._notes[tree.folder] = note
+            found.notes.append(note)
+        if sum(len(note.files) for note in found.notes) <= LARGE:
+            self._large.discard(top)
+        found.unseen += trees.too_large
+        return found
+
+    def trees(self, top: str, counted: Callable[[int], None] = lambda _: None) -> Trees:
+        """The trees in a folder (canonical)."""
+        inner = self._too_large.get(top)
+        if inner is not None:
+            own = (folder_files.own(folder, alone=True)[0] for folder in inner)
+            return Trees([tree for tree in own if tree is not None], [top])
+        found = folder_files.trees(top, counted)
+        for folder in found.too_large:
+            if folder not in self._too_large:
+                self._too_large[folder] = [tree.folder for tree in found.found] if folder == top else []
+                log.warning(
+                    "%s has too many files to find changes by commands; changes to files that tool calls name are found",
+                    folder,
+                )
+        return found
+
+
+def _in_loop(tell: Callable[[], None]) -> Callable[[], None]:
+    """To be called by a thread of this loop's."""
+    return lambda: anyio.from_thread.run_sync(tell)

@@ -1,0 +1,315 @@
+"""TreeNote: what the files of one repository, or of a folder without git, are at some moment, found out once for all turns that begin then.
+
+Files are noted by their stat. The last commit holds the contents of those that are as in it, in its line ends or in Windows'; the contents of the
+others are kept, within bounds: first of the files that changed last.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sidecar.core.refusal import Refusal
+from sidecar.disk import Resolved, Roots, Stat, folder_files, git_head, git_index, line_ends, resolve
+from sidecar.disk.file_table import COMMITTED, COMPARED, CRLF, SAME, FileTable, listed
+from sidecar.disk.folder_files import Tree
+from sidecar.disk.git_head import Blob, Commit
+from sidecar.workspace.behind.gone import gone_at
+from sidecar.workspace.state.acts import changed_at
+from sidecar.workspace.state.acts import now as file_time
+
+log = logging.getLogger(__name__)
+
+MAX_TEXT = 4 * 1024 * 1024
+"""Bytes of one file's contents."""
+MAX_TEXTS = 32 * 1024 * 1024
+"""Bytes of all contents kept for one turn."""
+MAX_KEPT = 2_000
+"""Files whose contents are kept for one turn."""
+MAX_COMPARED = 64 * 1024 * 1024
+"""Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+MIN_INDEX = 100
+"""Files from which on git's index is asked for them: reading so many takes longer."""
+MAX_WITH_FOLDERS = 5_000
+"""Files of a tree up to which it is noted which folders are in it, empty ones as well."""
+MAX_WATCHED = 4_096
+"""Folders of one tree that are told to whoever watches them: more is not watched."""
+
+
+@dataclass(slots=True)
+class Left:
+    """What one look may still read and keep, of all its trees together."""
+
+    compared: int = field(default_factory=lambda: MAX_COMPARED)
+    texts: int = field(default_factory=lambda: MAX_TEXTS)
+    kept: int = field(default_factory=lambda: MAX_KEPT)
+
+
+class _Committed(NamedTuple):
+    """What the commit has of the files that are not known to be as in it."""
+
+    flags: dict[str, int]
+    """Of those of which that is known now."""
+    blobs: dict[str, Blob]
+    """Of those that it has, and which are to be compared."""
+    absent: set[str]
+    """Names that it has, and the folder does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNote:
+    """Names are relative to `folder`. It does not change: sessions share it."""
+
+    folder: str
+    """Canonical."""
+    commit: Commit | None
+    """The last one."""
+    files: FileTable
+    links: Mapping[str, str]
+    kept: Mapping[str, bytes]
+    """Contents of files that are not as in the commit."""
+    absent: frozenset[str]
+    """Files of the commit that are not there."""
+    recent: Mapping[str, int]
+    """When those changed, or went, that did since the look was asked for; see acts.py."""
+    folders: frozenset[str] | None
+    """Names of the folders; None: too many to know."""
+    watched: Sequence[str]
+    """Folders (canonical) with files, shallow ones first."""
+    began: int
+    """See acts.py."""
+
+    @property
+    def commit_id(self) -> str:
+        """ "": there is none."""
+        return "" if self.commit is None else self.commit.id
+
+    def flags(self, name: str) -> int:
+        entry = self.files.get(name)
+        return 0 if entry is None else entry.flags
+
+
+def take(tree: Tree, left: Left, before: TreeNote | None, since: int, first: Iterable[str] = ()) -> TreeNote:
+    """`before`: of an earlier look at the same tree. `since`: when the look was asked for; see acts.py. `first`: files (canonical) of which the contents
+    are kept first. Blocks for the disk; any thread."""
+    commit = git_head.commit(tree.folder)
+    began = file_time()
+    there = listed(tree.folder, tree.names, since)
+    look = _Look(tree.folder, commit.id if commit else "", left, there.files, dict(there.recent), before)
+    look.compare()
+    wanted = {os.path.relpath(path, tree.folder) for path in first}
+    look.keep(wanted)
+    files = look.files if before is None else look.files.sharing(before.files)
+    gone = {*there.missing, *look.gone, *(() if before is None else before.links)}
+    gone -= there.links.keys() | (frozenset() if before is None else before.absent)
+    look.recent |= _moved_along(files, there.moved, before)
+    for name in gone:
+        path = os.path.join(tree.folder, name)
+        if not os.path.lexists(path) and (at := gone_at(path)) > since:
+            look.recent[name] = at
+    return TreeNote(
+        tree.folder,
+        commit,
+        files,
+        there.links,
+        look.kept,
+        frozenset(look.absent),
+        look.recent,
+        _folders(tree),
+        _watched(tree.folder, files, before),
+        began,
+    )
+
+
+class _Look:
+    """One that is under way. `files` is brought up to date."""
+
+    def __init__(
+        self,
+        folder: str,
+        commit: str,
+        left: Left,
+        files: FileTable,
+        recent: dict[str, int],
+        before: TreeNote | None,
+    ) -> None:
+        self._folder = folder
+        self._commit = commit
+        self._left = left
+        self._before = before
+        self._read: dict[str, bytes] = {}
+        """What was read to be compared, and is not as in the commit."""
+        self.files = files
+        self.recent = recent
+        self.kept: dict[str, bytes] = {}
+        self.absent: set[str] = set()
+        self.gone: list[str] = []
+        """Names of an earlier look that are no more."""
+
+    def compare(self) -> None:
+        """Finds out which files are as in the commit, and which of the commit's are not there."""
+        before, changed = self._before, None
+        if before is not None:
+            self.gone = [name for name in before.files.differing(self.files) if name not in self.files]
+            is_same = before.commit_id == self._commit
+            changed = (
+                [] if is_same else git_head.changed_between(self._folder, before.commit_id, self._commit)
+            )
+        if before is not None and changed is not None:
+            self.files = self.files.like(before.files, changed)
+        if not self._commit:
+            return
+        unsure = list(self.files.unlike(lambda flags: flags & COMPARED))
+        if before is None or changed is None or len(unsure) + len(changed) > MIN_INDEX:
+            found = self._all(unsure)
+        else:
+            found = self._some(before, unsure, changed)
+        if found is None:
+            return
+        self.absent = found.absent
+        flags = found.flags
+        with Roots([self._folder]) as roots:
+            for name in self._newest_first(found.blobs):
+                flags[name] = self._compared(roots, name, found.blobs[name])
+        self.files = self.files.with_flags(flags)
+
+    def _all(self, unsure: Sequence[str]) -> _Committed | None:
+        """From all that the commit and the index have, side by side; None: git fails."""
+        found = _Committed(dict.fromkeys(unsure, COMPARED), {}, set())
+        converted = git_index.converted(self._folder, unsure)
+        try:
+            index = git_index.entries(self._folder)
+            staged = next(index, None)
+            for raw, blob in git_head.committed(self._folder, self._commit):
+                while staged is not None and staged[0] < raw:
+                    staged = next(index, None)
+                name = os.fsdecode(raw)
+                entry = self.files.get(name)
+                if entry is None:
+                    found.absent.add(name)
+                elif entry.flags & COMPARED:
+                    continue
+                elif staged is not None and staged[0] == raw and _is_clean(staged[1], entry.stat, blob):
+                    is_plain = converted is not None and name not in converted
+                    found.flags[name] = SAME | COMPARED | COMMITTED if is_plain else 0
+                else:
+                    found.flags[name] = 0
+                if found.flags.get(name) == 0:
+                    found.blobs[name] = blob
+        except OSError as error:
+            log.warning("the last commit of %s cannot be read: %s", self._folder, error)
+            return None
+        return found
+
+    def _some(self, before: TreeNote, unsure: Sequence[str], changed: Sequence[str]) -> _Committed:
+        """From what an earlier look found out, and the commit's blobs of these names."""
+        unknown = {name for name in self.gone if not before.flags(name) & COMPARED}
+        asked = dict.fromkeys([*unsure, *changed, *unknown])
+        blobs = git_head.blobs(self._folder, self._commit, list(asked))
+        were = {
+            *before.absent,
+            *(name for name in self.gone if before.flags(name) & COMMITTED),
+        } - asked.keys()
+        absent = {name for name in (*were, *blobs) if name not in self.files}
+        flags = {name: 0 if name in blobs else COMPARED for name in unsure}
+        return _Committed(flags, {name: blob for name, blob in blobs.items() if name in flags}, absent)
+
+    def _compared(self, roots: Roots, name: str, blob: Blob) -> int:
+        """The flags of a file that the commit has, as far as there is room to compare it now."""
+        entry = self.files.get(name)
+        if entry is None:
+            return 0
+        size = entry.stat.size
+        if size > MAX_TEXT or not line_ends.may_be_same(blob.size, size):
+            return COMPARED | COMMITTED
+        if size > self._left.compared:
+            return COMMITTED
+        self._left.compared -= size
+        data = self._bytes(roots, name, entry.stat)
+        if data is None:
+            return COMMITTED
+        if git_head.object_id(data, blob.object_id) == blob.object_id:
+            return COMPARED | COMMITTED | SAME
+        without = line_ends.from_crlf(data)
+        if without is not None and git_head.object_id(without, blob.object_id) == blob.object_id:
+            return COMPARED | COMMITTED | SAME | CRLF
+        self._read[name] = data
+        return COMPARED | COMMITTED
+
+    def keep(self, first: Container[str]) -> None:
+        """Keeps the contents of those that are not as in the commit, while there is room."""
+        before, left = self._before, self._left
+        with Roots([self._folder]) as roots:
+            for name in self._newest_first(self.files.unlike(lambda flags: flags & SAME), first):
+                entry = self.files.get(name)
+                if not left.kept:
+                    return
+                if entry is None or entry.stat.size > min(MAX_TEXT, left.texts):
+                    continue
+                was = None if before is None else before.files.get(name)
+                data = before.kept.get(name) if before and was and was.stat == entry.stat else None
+                if data is None:
+                    data = self._read.pop(name, None)
+                if data is None:
+                    data = self._bytes(roots, name, entry.stat)
+                if data is not None:
+                    self.kept[name] = data
+                    left.texts -= len(data)
+                    left.kept -= 1
+
+    def _newest_first(self, names: Iterable[str], first: Container[str] = ()) -> list[str]:
+        """What changed last is what people and agents work on."""
+        entries = ((name, self.files.get(name)) for name in names)
+        keys = (
+            (name not in first, -changed_at(entry.stat), name) for name, entry in entries if entry is not None
+        )
+        return [name for _, _, name in sorted(keys)]
+
+    def _bytes(self, roots: Roots, name: str, stat: Stat) -> bytes | None:
+        data = _read(roots, os.path.join(self._folder, name), stat)
+        if data is None:
+            self.recent[name] = file_time()
+        return data
+
+
+def _is_clean(staged: git_index.Staged, stat: Stat, blob: Blob) -> bool:
+    return staged.object_id == blob.object_id and stat.size == blob.size and staged.is_still(stat)
+
+
+def _read(roots: Roots, path: str, stat: Stat) -> bytes | None:
+    """The file's bytes, if it still is what it was when its stat was taken."""
+    found = resolve(roots, path, access="read")
+    if not isinstance(found, Resolved):
+        return None
+    with found:
+        if found.stat != stat:
+            return None
+        data = found.read_bytes(MAX_TEXT)
+        return None if isinstance(data, Refusal) else bytes(data)
+
+
+def _moved_along(files: FileTable, moved: Mapping[str, int], before: TreeNote | None) -> dict[str, int]:
+    """When files came that did not change, but their folder was moved there, and nobody knows that they were there before."""
+    found: dict[str, int] = {}
+    for name in files.unlike(lambda flags: flags & COMMITTED) if moved else ():
+        folder = os.path.dirname(name)
+        while folder and folder not in moved:
+            folder = os.path.dirname(folder)
+        if folder and (before is None or name not in before.files):
+            found[name] = moved[folder]
+    return found
+
+
+def _folders(tree: Tree) -> frozenset[str] | None:
+    found = folder_files.folders(tree.folder) if len(tree.names) <= MAX_WITH_FOLDERS else None
+    return None if found is None else frozenset(found)
+
+
+def _watched(folder: str, files: FileTable, before: TreeNote | None) -> Sequence[str]:
+    if before is not None and before.files.folders.keys() == files.folders.keys():
+        return before.watched
+    names = sorted(files.folders, key=lambda name: name.count(os.sep))[:MAX_WATCHED]
+    return [os.path.join(folder, name) if name else folder for name in names]
