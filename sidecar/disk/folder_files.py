@@ -14,7 +14,7 @@ import stat as modes
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from sidecar.disk import git_head, git_index
+from sidecar.disk import git_head
 from sidecar.disk.resolve import Stat
 
 MAX_FILES = 300_000
@@ -88,8 +88,6 @@ def own(
 ) -> tuple[Tree | None, list[str]]:
     """The tree of this folder (an absolute path), and the names of the trees in it. None if it has too many files. `alone`: it
     does not belong to a repository around it."""
-    if not alone:
-        counted(git_index.size(folder))
     known = git_head.names(folder, alone=alone)
     if known is not None:
         counted(len(known.files))

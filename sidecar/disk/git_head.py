@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -52,8 +51,10 @@ LONG_SECONDS = 60.0
 _AT_ONCE = 200
 """File names on one command line."""
 
-_GITLINK = re.compile(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]+)")
-"""A submodule in what `ls-files --stage -z` says."""
+_GITLINK = b"160000 "
+"""A submodule in what `ls-files -t --stage` says."""
+_OTHER = b"? "
+"""The same for what is not in the index."""
 
 
 class Names(NamedTuple):
@@ -93,15 +94,20 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
     """The files that are in the index or not ignored, and the repositories among them. `folder`: an absolute path. `alone`: it is the top
     of a repository of its own, or none; one around it does not count. None if there is no repository or no git.
     """
-    output = ask(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", alone=alone)
-    staged = None if output is None else ask(folder, "ls-files", "-z", "--stage", alone=alone)
-    if output is None or staged is None:
+    output = ask(folder, "ls-files", "-tz", "--stage", "--others", "--exclude-standard", alone=alone)
+    if output is None:
         return None
-    submodules = {os.fsdecode(name) for name in _GITLINK.findall(staged)}
-    all_names = {os.fsdecode(name) for name in output.split(b"\0") if name}
-    nested = {name.rstrip("/") for name in all_names if name.endswith("/")}
-    nested |= {name for name in submodules if os.path.lexists(os.path.join(folder, name, ".git"))}
-    files = {name for name in all_names if not name.endswith("/")} - submodules
+    files, nested = set[str](), set[str]()
+    for entry in output.split(b"\0"):
+        is_other = entry[:2] == _OTHER
+        stage, _, name = (b"", b"", entry[2:]) if is_other else entry[2:].partition(b"\t")
+        if stage.startswith(_GITLINK):
+            if os.path.lexists(os.path.join(folder, os.fsdecode(name), ".git")):
+                nested.add(os.fsdecode(name))
+        elif name.endswith(b"/"):
+            nested.add(os.fsdecode(name.rstrip(b"/")))
+        elif name:
+            files.add(os.fsdecode(name))
     return Names(sorted(files), sorted(nested - {""}))
 
 

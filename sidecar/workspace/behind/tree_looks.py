@@ -13,7 +13,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from sidecar.disk import folder_files
+from sidecar.disk import folder_files, git_index
 from sidecar.disk.folder_files import Trees
 from sidecar.workspace.behind import tree_notes
 from sidecar.workspace.behind.tree_notes import Left, TreeNote
@@ -107,6 +107,8 @@ class TreeLooks:
                 self._large.add(top)
                 long()
 
+        if not self.knows(top):
+            told(git_index.size(top))
         trees = self.trees(top, told)
         for tree in trees.found:
             note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, first)
