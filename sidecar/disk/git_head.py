@@ -97,7 +97,10 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
     output = ask(folder, "ls-files", "-tz", "--stage", "--others", "--exclude-standard", alone=alone)
     if output is None:
         return None
-    files, nested = set[str](), set[str]()
+    files: dict[
+        str, None
+    ] = {}  # in the order in which git has sorted them: to sort many anew would hold all other threads up
+    nested: set[str] = set()
     for entry in output.split(b"\0"):
         is_other = entry[:2] == _OTHER
         stage, _, name = (b"", b"", entry[2:]) if is_other else entry[2:].partition(b"\t")
@@ -107,7 +110,7 @@ def names(folder: str, *, alone: bool = False) -> Names | None:
         elif name.endswith(b"/"):
             nested.add(os.fsdecode(name.rstrip(b"/")))
         elif name:
-            files.add(os.fsdecode(name))
+            files[os.fsdecode(name)] = None
     return Names(sorted(files), sorted(nested - {""}))
 
 

@@ -175,3 +175,38 @@ def test_a_commit_between_two_turns_is_seen(tmp_path: Path) -> None:
     state = start.before("f3", held).state
     assert state is not None
     assert state.data == b"mine 3\n"
+
+
+def test_what_was_found_out_once_is_not_asked_for_again(
+    tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of files that are as in the commit, in Windows' line ends, others, new ones, gone, and too large to be read."""
+    monkeypatch.setattr(tree_notes, "MAX_TEXT", 100)
+    committed(tmp_path, large=b"x" * 200, **{"gone.txt": b"gone\n"})
+    (tmp_path / "f3").write_bytes(b"mine 3\n")
+    (tmp_path / "f4").write_bytes(b"line 4\r\n")
+    (tmp_path / "large").write_bytes(b"y" * 200)
+    (tmp_path / "gone.txt").unlink()
+    (tmp_path / "new").write_bytes(b"new\n")
+    first = take(tmp_path)
+    assert (first.note.absent, crlf(first)) == ({"gone.txt"}, {"f4"})
+    asked: list[str] = []
+    ask = git_head.ask
+
+    def noted(folder: str, *words: str, **more: Any) -> bytes | None:
+        asked.append(words[0])
+        return ask(folder, *words, **more)
+
+    monkeypatch.setattr(git_head, "ask", noted)
+    monkeypatch.setattr(git_head, "ask_in_parts", noted)
+    reads.clear()
+    second = take(tmp_path, first.note)
+    assert asked == ["ls-files", "rev-parse"]
+    assert not reads
+    assert second.for_journal() == first.for_journal()
+    assert all(second.note.files.folders[name] is files for name, files in first.note.files.folders.items())
+    (tmp_path / "gone.txt").write_bytes(b"gone\n")
+    (tmp_path / "f5").unlink()
+    third = take(tmp_path, second.note)
+    assert third.note.absent == {"f5"}
+    assert "gone.txt" in third.same

@@ -20,7 +20,7 @@ from sidecar.workspace.behind.tree_notes import Left, TreeNote
 
 log = logging.getLogger(__name__)
 
-LARGE = 2_000
+LARGE = 1_000
 """Files of a folder from which on nobody waits for a look at it: one at fewer takes some hundredths of a second."""
 GATHER_SECONDS = 0.005
 """How long a look waits for others who want it."""

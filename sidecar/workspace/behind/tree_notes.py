@@ -6,6 +6,7 @@ others are kept, within bounds: first of the files that changed last.
 
 from __future__ import annotations
 
+import heapq
 import logging
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -31,6 +32,8 @@ MAX_KEPT = 2_000
 """Files whose contents are kept for one turn."""
 MAX_COMPARED = 64 * 1024 * 1024
 """Bytes read at one turn's start to compare them with the last commit; what was compared once is known while its stat stays."""
+MAX_READ = 20_000
+"""Files that are read at one turn's start to be compared."""
 MIN_INDEX = 100
 """Files from which on git's index is asked for them: reading so many takes longer."""
 MAX_WITH_FOLDERS = 5_000
@@ -170,10 +173,12 @@ class _Look:
         if found is None:
             return
         self.absent = found.absent
-        flags = found.flags
+        flags, blobs = found.flags, found.blobs
+        may_be_same = [name for name in blobs if self._may_be_same(name, blobs[name])]
+        flags.update(dict.fromkeys(blobs.keys() - set(may_be_same), COMPARED | COMMITTED))
         with Roots([self._folder]) as roots:
-            for name in self._newest_first(found.blobs):
-                flags[name] = self._compared(roots, name, found.blobs[name])
+            for name in self._newest_first(may_be_same, (), MAX_READ):
+                flags[name] = self._compared(roots, name, blobs[name])
         self.files = self.files.with_flags(flags)
 
     def _all(self, unsure: Sequence[str]) -> _Committed | None:
@@ -217,17 +222,20 @@ class _Look:
         flags = {name: 0 if name in blobs else COMPARED for name in unsure}
         return _Committed(flags, {name: blob for name, blob in blobs.items() if name in flags}, absent)
 
+    def _may_be_same(self, name: str, blob: Blob) -> bool:
+        """As far as sizes say; files that are too large are read by nobody."""
+        entry = self.files.get(name)
+        size = MAX_TEXT + 1 if entry is None else entry.stat.size
+        return size <= MAX_TEXT and line_ends.may_be_same(blob.size, size)
+
     def _compared(self, roots: Roots, name: str, blob: Blob) -> int:
         """The flags of a file that the commit has, as far as there is room to compare it now."""
         entry = self.files.get(name)
         if entry is None:
             return 0
-        size = entry.stat.size
-        if size > MAX_TEXT or not line_ends.may_be_same(blob.size, size):
-            return COMPARED | COMMITTED
-        if size > self._left.compared:
+        if entry.stat.size > self._left.compared:
             return COMMITTED
-        self._left.compared -= size
+        self._left.compared -= entry.stat.size
         data = self._bytes(roots, name, entry.stat)
         if data is None:
             return COMMITTED
@@ -243,11 +251,10 @@ class _Look:
         """Keeps the contents of those that are not as in the commit, while there is room."""
         before, left = self._before, self._left
         with Roots([self._folder]) as roots:
-            for name in self._newest_first(self.files.unlike(lambda flags: flags & SAME), first):
+            names = self.files.unlike(lambda flags: flags & SAME)
+            for name in self._newest_first(names, first, left.kept):
                 entry = self.files.get(name)
-                if not left.kept:
-                    return
-                if entry is None or entry.stat.size > min(MAX_TEXT, left.texts):
+                if entry is None or entry.stat.size > left.texts:
                     continue
                 was = None if before is None else before.files.get(name)
                 data = before.kept.get(name) if before and was and was.stat == entry.stat else None
@@ -260,13 +267,15 @@ class _Look:
                     left.texts -= len(data)
                     left.kept -= 1
 
-    def _newest_first(self, names: Iterable[str], first: Container[str] = ()) -> list[str]:
-        """What changed last is what people and agents work on."""
+    def _newest_first(self, names: Iterable[str], first: Container[str], most: int) -> list[str]:
+        """What changed last is what people and agents work on. Without those that are too large."""
         entries = ((name, self.files.get(name)) for name in names)
         keys = (
-            (name not in first, -changed_at(entry.stat), name) for name, entry in entries if entry is not None
+            (name not in first, -changed_at(entry.stat), name)
+            for name, entry in entries
+            if entry is not None and entry.stat.size <= MAX_TEXT
         )
-        return [name for _, _, name in sorted(keys)]
+        return [name for _, _, name in heapq.nsmallest(most, keys)]
 
     def _bytes(self, roots: Roots, name: str, stat: Stat) -> bytes | None:
         data = _read(roots, os.path.join(self._folder, name), stat)
