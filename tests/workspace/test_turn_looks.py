@@ -17,6 +17,7 @@ from sidecar.workspace.behind.tree_looks import Found, TreeLooks
 from sidecar.workspace.behind.tree_notes import Left, TreeNote
 from sidecar.workspace.behind.tree_starts import LATE, TreeStart
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.review.review import Selector
 from sidecar.workspace.state.acts import now as file_time
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
@@ -301,6 +302,50 @@ def test_that_a_folder_is_large_is_known_before_it_is_looked_at(
         assert told == ["looked"], "it is not large any more"
 
     asyncio.run(main())
+
+
+def test_a_prompt_does_not_wait_for_what_another_session_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a large folder."""
+    monkeypatch.setattr(tree_looks, "LARGE", 1)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(OLD)
+    may_end = asyncio.Event()
+    changed = TurnStarts.changed
+
+    async def long(starts: TurnStarts, session_id: str) -> list[Changed]:
+        async with asyncio.timeout(60):
+            await may_end.wait()
+        return await changed(starts, session_id)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        workspace = turn.bench.workspace
+        if turn.session != turn.bench.session:
+            turn.says("execute")
+            tick()
+            turn.puts("b.txt", NEW)
+            tick()
+            turn.says("execute", status="completed")
+            may_end.set()
+            return
+        await asyncio.sleep(1)
+        turn.says("execute")
+        tick()
+        turn.puts("a.txt", NEW)
+        tick()
+        turn.says("execute", status="completed")
+        tick()
+        monkeypatch.setattr(TurnStarts, "changed", long)
+        await workspace.start_prompt(await turn.bench.another_session(), [])[2]
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        rows = {str(row["uri"]).rpartition("/")[2]: row for row in bench.workspace.review.changes(Selector())}
+        assert rows.keys() == {"a.txt", "b.txt"}
+        assert rows["a.txt"]["sessionId"] == bench.session
+        assert rows["b.txt"]["sessionId"] not in ("", bench.session)
+
+    play(tmp_path, VSCODE, script, after=after)
 
 
 def test_ten_sessions_that_start_at_once_cost_one_look(tmp_path: Path) -> None:

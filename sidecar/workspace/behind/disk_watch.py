@@ -118,7 +118,11 @@ class DiskWatch:
                 for tracked in self._changed():
                     looks.start_soon(self._look, tracked)
         for other in self._evidence.active():
-            if other is not session:  # what others changed until now is theirs
+            if other is session:
+                continue
+            if self._starts.is_large(other):  # what others changed until now is theirs
+                self._tasks.start_soon(lambda one: self._found.look(one, last=False), other)
+            else:
                 await self._found.look(other, last=False)
         if not any(other.running for other in self._evidence.active() if other is not session):
             self._behind.turns_over(begins=True)  # all that is known is older than this turn

@@ -72,6 +72,9 @@ class TreeLooks:
         """Whether there was a look at this folder."""
         return top in self._notes or top in self._too_large
 
+    def is_large(self, top: str) -> bool:
+        return top in self._large
+
     async def look(self, top: str, since: int, first: Iterable[str], long: Callable[[], None]) -> Found:
         """Looks at what is in a folder (canonical). `since`: when that was asked for, see acts.py; `first`: files of which the contents are kept first.
         `long` is called, in the loop, when it will take long."""
@@ -114,8 +117,8 @@ class TreeLooks:
             note = tree_notes.take(tree, left, self._notes.get(tree.folder), since, first)
             self._notes[tree.folder] = note
             found.notes.append(note)
-        if sum(len(note.files) for note in found.notes) <= LARGE:
-            self._large.discard(top)
+        is_large = sum(len(note.files) for note in found.notes) > LARGE
+        (self._large.add if is_large else self._large.discard)(top)
         found.unseen += trees.too_large
         return found
 

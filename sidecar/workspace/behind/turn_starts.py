@@ -234,6 +234,10 @@ class TurnStarts:
         left_out = await anyio.to_thread.run_sync(folder_files.is_left_out, start.folder, name)
         return None if left_out else Before(None)
 
+    def is_large(self, session: Session) -> bool:
+        """Whether nobody waits for looks at its folders."""
+        return any(map(self.looks.is_large, self._tops.get(session.id, [])))
+
     def _tree_of(self, session_id: str, path: str) -> tuple[TreeStart, str] | None:
         """The tree that had this file (canonical path), else the innermost one that it is in; and its name there. None: nobody looked there."""
         nearest: tuple[TreeStart, str] | None = None
@@ -269,10 +273,10 @@ class TurnStarts:
             return []
         found: list[tuple[str, Stat | None]] = []
         for start in starts:
-            names = [*start.note.files, *(name for name in start.saves if name not in start.note.files)]
-            now = folder_files.stats(start.folder, names)
-            for name in names:
-                stat = now.get(name)
+            now = listed(start.folder, [*start.note.files, *start.saves], _NEVER).files
+            for name in dict.fromkeys([*start.note.files.differing(now), *start.saves, *start.seen]):
+                entry = now.get(name)
+                stat = None if entry is None else entry.stat
                 if stat != (start.seen[name] if name in start.seen else start.stat(name)):
                     start.seen[name] = stat
                     found.append((os.path.join(start.folder, name), stat))
