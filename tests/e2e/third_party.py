@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,20 @@ class Kind:
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
+    _installed(home / "config" / "opencode", "@opencode-ai/plugin")
+    return {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(_opencode_settings(url)),
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    }
+
+
+def _kilo(home: Path, url: str) -> dict[str, str]:
+    """opencode by another name."""
+    _installed(home / "config" / "kilo", "@kilocode/plugin")
+    return {"KILO_CONFIG_CONTENT": json.dumps(_opencode_settings(url)), "KILO_DISABLE_MODELS_FETCH": "1"}
+
+
+def _opencode_settings(url: str) -> JsonDict:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "fake",
@@ -69,7 +83,7 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
             }
         },
     }
-    config = {
+    return {
         "model": "fake/m",
         "small_model": "fake/m",
         "autoupdate": False,
@@ -77,14 +91,12 @@ def _opencode(home: Path, url: str) -> dict[str, str]:
         "provider": {"fake": provider},
         "permission": {"edit": "ask"},
     }
-    _installed(home / "config" / "opencode")
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
-def _installed(folder: Path) -> None:
+def _installed(folder: Path, package: str) -> None:
     """opencode installs a package from the network into its user's folder, unless it seems to be there."""
     (folder / "node_modules").mkdir(parents=True, exist_ok=True)
-    lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    lock = {"packages": {"": {"dependencies": {package: "*"}}}}
     (folder / "package-lock.json").write_text(json.dumps(lock))
 
 
@@ -151,6 +163,24 @@ def _fast_agent(home: Path, url: str) -> dict[str, str]:
     return {"GENERIC_BASE_URL": f"{url}/v1", "GENERIC_API_KEY": "dummy"}
 
 
+_OPENCODE = Kind(
+    "opencode",
+    ("acp",),
+    _opencode,
+    lambda path: {"tool": "read", "args": {"filePath": str(path)}},
+    lambda path, old, new: {
+        "tool": "edit",
+        "args": {"filePath": str(path), "oldString": old, "newString": new},
+    },
+    lambda line: {"tool": "bash", "args": {"command": line, "description": "run it"}},
+    lambda prompt: {
+        "tool": "task",
+        "args": {"description": "edit", "prompt": prompt, "subagent_type": "general"},
+    },
+    {"OPENCODE_PERMISSION": json.dumps({"edit": "allow"})},
+)
+
+
 KINDS = {
     "fast-agent": Kind(
         "fast-agent",
@@ -166,21 +196,12 @@ KINDS = {
         },
         lambda line: {"tool": "execute", "args": {"command": line}},
     ),
-    "opencode": Kind(
-        "opencode",
-        ("acp",),
-        _opencode,
-        lambda path: {"tool": "read", "args": {"filePath": str(path)}},
-        lambda path, old, new: {
-            "tool": "edit",
-            "args": {"filePath": str(path), "oldString": old, "newString": new},
-        },
-        lambda line: {"tool": "bash", "args": {"command": line, "description": "run it"}},
-        lambda prompt: {
-            "tool": "task",
-            "args": {"description": "edit", "prompt": prompt, "subagent_type": "general"},
-        },
-        {"OPENCODE_PERMISSION": json.dumps({"edit": "allow"})},
+    "opencode": _OPENCODE,
+    "kilo": replace(
+        _OPENCODE,
+        tool="kilo",
+        environment=_kilo,
+        asks_nothing={"KILO_PERMISSION": _OPENCODE.asks_nothing["OPENCODE_PERMISSION"]},
     ),
     "claude-agent-acp": Kind(
         "claude-agent-acp",
@@ -204,6 +225,11 @@ KINDS = {
         lambda path: {"tool": "exec_command", "args": {"cmd": shlex.join(("cat", str(path)))}},
         _patch,
         lambda line: {"tool": "exec_command", "args": {"cmd": line}},
+        lambda prompt: {
+            "tool": "spawn_agent",
+            "namespace": "collaboration",
+            "args": {"task_name": "edit", "message": prompt, "fork_turns": "none"},
+        },
         ours=_by_script,
         reviewed=True,
     ),
@@ -230,6 +256,8 @@ KINDS = {
 CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
 LIVE = [name for name in CHOSEN if own_tools_of(name, AgentCommand(f"/x/{name}")).live]
 """Those whose own tools are led to ours."""
+PLUGINS = [name for name in LIVE if own_tools_of(name, AgentCommand(f"/x/{name}")).plugin]
+"""Those that load a program of ours for it."""
 GIVEN = [name for name in CHOSEN if KINDS[name].ours is not None]
 """Those that are given ours beside their own."""
 
@@ -300,10 +328,10 @@ def results(model: ModelServer) -> str:
     return json.dumps([m for body in model.requests for m in body["messages"] if _is_result(m)])
 
 
-def delegated(kind: Kind, *steps: Step) -> str:
-    """A prompt: a sub-agent does this."""
+def delegated(kind: Kind, *steps: Step, then: Sequence[Step] = ()) -> str:
+    """A prompt: a sub-agent does this, and the agent itself goes on with `then`."""
     assert kind.delegate is not None
-    outer = script(kind.delegate(script(*steps)), {"say": "done"})
+    outer = script(kind.delegate(script(*steps)), *then, {"say": "done"})
     # the inner script must not end the outer one
     head, tail = outer.index(" "), outer.rindex(" ")
     return (

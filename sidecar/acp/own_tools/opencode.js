@@ -1,4 +1,4 @@
-// Leads opencode's own read, edit and write to acp-sidecar, which it reaches through `acp-sidecar mcp`.
+// Leads opencode's own read, edit and write to acp-sidecar, which it reaches through `acp-sidecar mcp`; and Kilo's, which is made of it.
 //
 // read stays opencode's: it checks permissions, lists folders and shows images; only the text in its answer is replaced by the text of the
 // moment. edit and write are replaced. Their names, descriptions and schemas stay those that the model knows.

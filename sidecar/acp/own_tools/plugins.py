@@ -28,18 +28,25 @@ def led_by(plugin: Plugin, server: Json, env: Mapping[str, str]) -> dict[str, st
         return {}
     program = Path(__file__).with_name(plugin.program).read_bytes()
     folder = state_folder("own_tools", sha256(program).hexdigest()[:16])
+    file = (
+        folder / f"{plugin.variable.lower()}.json"
+    )  # agents that load one program have settings of their own
     settings = json.dumps(plugin.settings(str(folder / plugin.program))).encode()
     try:
         for part in (folder.parent.parent, folder.parent, folder):
             make_private(part)
         _put(folder / plugin.program, program)
-        _put(folder / "settings.json", settings)
+        _put(file, settings)
     except OSError as error:
         log.warning("the agent's own tools are not live: %s: %s", error.filename, error.strerror)
         return {}
+    return {plugin.variable: str(file), SERVER: started(server)}
+
+
+def started(server: Json) -> str:
+    """The value of SERVER."""
     variables = {pair["name"]: pair["value"] for pair in cast("list[dict[str, str]]", server["env"])}
-    started = {"command": server["command"], "args": server["args"], "env": variables}
-    return {plugin.variable: str(folder / "settings.json"), SERVER: json.dumps(started)}
+    return json.dumps({"command": server["command"], "args": server["args"], "env": variables})
 
 
 def _put(path: Path, content: bytes) -> None:
