@@ -2,7 +2,7 @@
 
 The SDK's models turn `line: -1` into None and `"3"` into 3, and accept any path. Here a request is either well formed or
 answered with -32602. `_meta` is ignored. The workspace decides whether a path may be accessed; this module only rejects
-what is not an absolute path.
+what is neither an absolute path nor the URI of a document without a file, which has no path.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal
 
 from sidecar.acp.errors import Failure, invalid
 from sidecar.core.refusal import Kind
+from sidecar.core.uri import is_untitled
 
 READ = "fs/read_text_file"
 WRITE = "fs/write_text_file"
@@ -71,7 +72,7 @@ def _wrong_with(path: str) -> str | None:
         return "path has a NUL character in it"
     if path[:5].lower() == "file:":
         return "path is a URI; ACP paths are absolute paths"
-    if not os.path.isabs(path):
+    if not os.path.isabs(path) and not is_untitled(path):
         return "path is not absolute"
     try:
         length = len(path) if path.isascii() else len(os.fsencode(path))

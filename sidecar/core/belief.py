@@ -227,6 +227,11 @@ class Beliefs:
         for key in [k for k in self._entries if k[1] == old]:
             self._entries[(key[0], new)] = self._entries.pop(key)
 
+    def forget(self, uri: DocumentUri) -> None:
+        """The document does not exist any more, and another one may get its name."""
+        for key in [k for k in self._entries if k[1] == uri]:
+            del self._entries[key]
+
     def known(self) -> set[DocumentUri]:
         """Every document that somebody believes something of."""
         return {uri for _, uri in self._entries}

@@ -19,6 +19,8 @@ from urllib.parse import quote_from_bytes
 
 DocumentUri = NewType("DocumentUri", str)
 """A URI that went through `normalise` or `from_path`."""
+UNTITLED = "untitled:"
+"""How the URI of a document without a file begins. It has no path, so agents name it by this URI."""
 
 _WINDOWS = sys.platform == "win32"
 _FILE = re.compile(r"file:(?://(?P<host>[^/\\?#]*))?(?P<path>/.*)", re.IGNORECASE | re.DOTALL)
@@ -91,6 +93,16 @@ def to_path(uri: str, *, windows: bool = _WINDOWS) -> str | None:
     if drive is None:  # also //host/share: no name is asked of another machine
         return None
     return f"{drive['letter'].lower()}:{path[drive.end() :] or '/'}".replace("/", "\\")
+
+
+def is_untitled(name: str) -> bool:
+    """Whether a URI, or a name that an agent uses, is that of a document without a file."""
+    return name[: len(UNTITLED)].lower() == UNTITLED
+
+
+def from_name(name: str) -> DocumentUri:
+    """The URI of what an agent names: an absolute path, or the URI of a document without a file. ValueError for anything else."""
+    return normalise(name) if is_untitled(name) else from_path(name)
 
 
 def _bytes(text: str) -> bytes:

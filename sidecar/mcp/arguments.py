@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from sidecar.core.escape import escape, shorten
+from sidecar.core.uri import is_untitled
 from sidecar.mcp.kept import Kept
 
 LONGEST_PATH = 4096
@@ -64,13 +65,13 @@ class Arguments:
         return value
 
     def path(self, name: str = "file_path", default: str | None = None) -> str:
-        """Absolute; whether it may be touched is the workspace's to say."""
+        """Absolute, or the URI of a document without a file; whether it may be touched is the workspace's to say."""
         value = self.text(name, default)
         if value[:5].lower() == "file:":
             raise Wrong(f"{self._of}{name} must be a path, not a URI")
         if not value or "\0" in value:
             raise Wrong(f"{self._of}{name} must be a path")
-        path = os.path.join(self._folder, value)
+        path = value if is_untitled(value) else os.path.join(self._folder, value)
         try:
             length = len(os.fsencode(path))
         except UnicodeEncodeError:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from sidecar.core.json_types import JsonDict
 
-_PATH: JsonDict = {"type": "string", "description": "Absolute path, or relative to the session's folder"}
+_PATH: JsonDict = {
+    "type": "string",
+    "description": "Absolute path, or relative to the session's folder; untitled:NAME for a document without a file",
+}
 _FOLDER: JsonDict = {
     "type": "string",
     "description": "Folder: absolute, or relative to the session's folder (default: that folder)",

@@ -12,6 +12,7 @@ from typing import Any
 
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
+from sidecar.core.uri import is_untitled
 from sidecar.proxy.conversations import SessionFolders
 from sidecar.proxy.guest import Guest
 
@@ -48,7 +49,7 @@ class Routes:
 
     def _of(self, path: str) -> tuple[Guest, str]:
         """And the path to ask it for: its editor knows nothing of links from outside of its folder."""
-        real = os.path.realpath(path)
+        real = path if is_untitled(path) else os.path.realpath(path)
         if not any(_is_within(real, folder) for folder in self._folders):
             return self._home, path  # which refuses it
         folder = self._editors_folder(real)

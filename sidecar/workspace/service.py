@@ -12,7 +12,7 @@ from sidecar.core.overlay import Action, Modification
 from sidecar.core.policy import Matchers
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text, forget
-from sidecar.core.uri import DocumentUri, from_path
+from sidecar.core.uri import DocumentUri, from_name
 from sidecar.records import NoRecords, Records
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.disk_watch import DiskWatch, Watch
@@ -467,7 +467,7 @@ class Workspace:
         self._audit.record(event, session=ticket.session_id, path=ticket.path, outcome=outcome)
         session = self.state.sessions.get(ticket.session_id)
         if session is not None and self._editor.capabilities.activity:
-            call, uri = session.current_tool_call(), from_path(ticket.path)
+            call, uri = session.current_tool_call(), from_name(ticket.path)
             first = session.changed_at.pop(uri, None) if event == "write" else line and max(0, line - 1)
             self._editor.activity(Activity(session.id, session.turn, event, uri, outcome, first, call))
 

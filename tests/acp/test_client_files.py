@@ -35,6 +35,9 @@ FILES: list[tuple[str, dict[str, Any], object]] = [
     (READ, {"path": "file:///f"}, (-32602, "bad_path")),
     (READ, {"path": "/" + "f" * 4096}, (-32602, "bad_path")),
     (READ, {"path": "/\ud800"}, (-32602, "bad_path")),
+    (READ, {"path": "untitled:Untitled-1", "line": 3}, ("read", "untitled:Untitled-1", 3, None)),
+    (WRITE, {"path": "untitled:Untitled-1", "content": "new"}, ("write", "untitled:Untitled-1", "new")),
+    (READ, {"path": "git:/f"}, (-32602, "bad_path")),
     (READ, {"path": "/missing"}, (-32002, "not_found")),
     (READ, {"path": "/f", "sessionId": "a2"}, (-32602, "unknown_session")),
     (READ, {"path": "/f", "sessionId": "S1"}, (-32602, "unknown_session")),
@@ -54,7 +57,7 @@ FILES: list[tuple[str, dict[str, Any], object]] = [
 @pytest.mark.parametrize(("method", "params", "expected"), FILES, ids=lambda value: str(value)[:70])
 async def test_files(method: str, params: dict[str, Any], expected: tuple[Any, ...]) -> None:
     async with opened() as side:
-        side.workspace.files["/f"] = "text"
+        side.workspace.files |= {"/f": "text", "untitled:Untitled-1": "text"}
         side.wire.request(1, method, {"sessionId": "a1", **params})
         answer = await side.wire.answered(1)
         if isinstance(expected[0], int):

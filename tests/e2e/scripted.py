@@ -27,11 +27,11 @@ def steps(*all_of: dict[str, Any]) -> str:
     return json.dumps(all_of)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path | str) -> dict[str, Any]:
     return {"read": str(path), "as": f"read {path}", "wait": True}
 
 
-def write(path: Path, content: str) -> dict[str, Any]:
+def write(path: Path | str, content: str) -> dict[str, Any]:
     return {"write": str(path), "content": content, "as": f"write {path}", "wait": True}
 
 

@@ -26,7 +26,7 @@ from sidecar.core.diff import diff
 from sidecar.core.json_types import Json
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.text import Encoding, Position, Range
-from sidecar.core.uri import normalise, to_path
+from sidecar.core.uri import is_untitled, normalise, to_path
 from sidecar.demo.buffer import Buffer, Place, Step
 from sidecar.demo.model import (
     Answer,
@@ -197,7 +197,7 @@ class FakeEditor:
 
     def uri(self, name: Name) -> str:
         text = os.fspath(name)
-        return text if "://" in text else uri_of(os.path.join(self.folder, text))
+        return text if "://" in text or is_untitled(text) else uri_of(os.path.join(self.folder, text))
 
     def buffer(self, name: Name) -> Buffer:
         """Raises KeyError if the document is not open."""

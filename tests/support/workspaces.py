@@ -18,7 +18,7 @@ from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, ContentChange, Modification
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Position, Range
-from sidecar.core.uri import from_path
+from sidecar.core.uri import DocumentUri, from_name, is_untitled
 from sidecar.journal.entry import Entry, JournalFailed
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.matchers import compile_matchers
@@ -167,10 +167,10 @@ class Bench:
         self.session = session
 
     def path(self, name: str) -> str:
-        return name if name.startswith("/") else str(self.folder / name)
+        return name if name.startswith("/") or is_untitled(name) else str(self.folder / name)
 
-    def uri(self, name: str) -> str:
-        return from_path(self.path(name))
+    def uri(self, name: str) -> DocumentUri:
+        return from_name(self.path(name))
 
     async def read(
         self, name: str, line: int | None = None, limit: int | None = None, session: str | None = None
@@ -188,7 +188,7 @@ class Bench:
         return opened.session_id
 
     def open(self, name: str, text: str, version: int = 1) -> None:
-        uri = from_path(self.path(name))
+        uri = self.uri(name)
         self.workspace.apply(Modification(uri, Action.OPEN, version, text=text, client_uri=uri))
 
     def type(
@@ -202,10 +202,10 @@ class Bench:
     ) -> None:
         start = Position(line, character)
         change = ContentChange(Range(start, Position(*end) if end else start), text)
-        self.workspace.apply(Modification(from_path(self.path(name)), Action.CHANGE, version, (change,)))
+        self.workspace.apply(Modification(self.uri(name), Action.CHANGE, version, (change,)))
 
     def text(self, name: str) -> str:
-        document = self.workspace.state.overlay.get(from_path(self.path(name)))
+        document = self.workspace.state.overlay.get(self.uri(name))
         assert document is not None
         return str(document.snapshot())
 

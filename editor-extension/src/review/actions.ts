@@ -1,13 +1,14 @@
 /** Keep and Reject as code actions: by keyboard, by light bulb, and for users without lenses. */
 
 import * as vscode from "vscode";
+import { synced } from "../server/selector";
 import { isOn } from "./block";
 import { commands, type Review } from "./state";
 import { whatAndWho } from "./words";
 
 export function actions(review: Review): vscode.Disposable {
   return vscode.languages.registerCodeActionsProvider(
-    { scheme: "file" },
+    synced,
     {
       provideCodeActions: (document, range) => {
         const uri = document.uri.toString();

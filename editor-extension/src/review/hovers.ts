@@ -1,6 +1,7 @@
 /** Shows what an agent replaced, in the hover of the lines that it wrote or of the line below those that it removed. */
 
 import * as vscode from "vscode";
+import { synced } from "../server/selector";
 import { oldLines } from "./block";
 import { commands, pathOf, type Review } from "./state";
 import { agentOf, conflictWords, whatAndWho } from "./words";
@@ -9,7 +10,7 @@ import { agentOf, conflictWords, whatAndWho } from "./words";
 const MAX_LINES = 40;
 
 export function hovers(review: Review): vscode.Disposable {
-  return vscode.languages.registerHoverProvider({ scheme: "file" }, {
+  return vscode.languages.registerHoverProvider(synced, {
     provideHover: (document, position) => {
       const uri = document.uri.toString();
       const texts: vscode.MarkdownString[] = [];

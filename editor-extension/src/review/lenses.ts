@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Conflict } from "../lsp_ext";
+import { synced } from "../server/selector";
 import type { Block } from "./block";
 import { commands, type Review } from "./state";
 import { agentOf, removedLines, whatAndWho } from "./words";
@@ -41,7 +42,7 @@ export function lenses(review: Review): vscode.Disposable {
   };
   return vscode.Disposable.from(
     moved,
-    vscode.languages.registerCodeLensProvider({ scheme: "file" }, provider),
+    vscode.languages.registerCodeLensProvider(synced, provider),
     review.model.onDidChange(fire),
     review.conflicts.onDidChange(fire),
     vscode.window.onDidChangeVisibleTextEditors(() => {

@@ -23,6 +23,7 @@ import {
 import type { ServerCommand } from "../lsp_ext";
 import { InOrder, type Kind } from "./in_order";
 import { merge } from "./middleware";
+import { synced } from "./selector";
 
 export type ServerState = "stopped" | "starting" | "running" | "failed";
 
@@ -137,7 +138,7 @@ export class Client implements vscode.Disposable {
       "ACP Sidecar",
       server,
       {
-        documentSelector: [{ scheme: "file" }],
+        documentSelector: synced,
         outputChannel: this.options.log,
         traceOutputChannel: this.options.trace,
         revealOutputChannelOn: RevealOutputChannelOn.Never,

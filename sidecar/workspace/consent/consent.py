@@ -20,7 +20,7 @@ from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing
 from sidecar.workspace.ports.ports import Approvals, Audit, Editor, Option, Question
-from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.places import Named, Place
 from sidecar.workspace.state.queues import Access
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -102,13 +102,28 @@ class Consent:
 
     async def to_write(self, session: Session, place: Place) -> Refusal | None:
         """None when the place may be written."""
+        why = self._why_ask_before_writing()
+        return why if isinstance(why, Refusal) else await self._check(session, place, "write", why)
+
+    async def to_use_untitled(self, session: Session, named: Named, access: Access) -> Refusal | None:
+        """None when a document without a file may be read or changed. It is in no folder, so it is none of a guest's, whom the user
+        lets into a folder; other agents get its text with every prompt."""
+        if session.guest:
+            return Refusal(Kind.OUTSIDE, f"{named.requested} is in none of this session's folders")
+        why = "" if access == "read" else self._why_ask_before_writing()
+        if isinstance(why, Refusal) or not why:
+            return why or None
+        return await self._asked(session, named, access, "change", why)
+
+    def _why_ask_before_writing(self) -> str | Refusal:
+        """By the settings; "" when they do not ask."""
         match self._state.settings.writes:
             case "deny":
                 return Refusal(Kind.DENIED_BY_POLICY, "writing is switched off by the user's settings")
             case "ask":
-                return await self._check(session, place, "write", "the settings ask before every write")
+                return "the settings ask before every write"
             case "review" | "confirm":
-                return await self._check(session, place, "write", "")
+                return ""
 
     async def to_write_behind(self, session: Session, place: Place, reason: str) -> Refusal | None:
         """None when the file of a clean open document may be written without the editor, which accepts no edits."""
@@ -287,9 +302,15 @@ class Consent:
                 if not always:
                     return None
                 why = always
+        verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
+        return await self._asked(session, place, access, verb, why)
+
+    async def _asked(
+        self, session: Session, place: Named, access: Access, verb: str, why: str
+    ) -> Refusal | None:
+        """None when the user says yes, or has said so for the whole session."""
         if (access, place.path) in session.grants:
             return None
-        verb = "read" if access == "read" else "create" if isinstance(place.on_disk, Missing) else "change"
         if not session.may_ask:
             words = f"{place.requested} needs the user's permission, and agents ask only while a turn runs"
             return Refusal(Kind.WITHDRAWN, words)

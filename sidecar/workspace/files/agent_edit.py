@@ -21,7 +21,7 @@ from sidecar.workspace.edits.write_task import WriteTask, conflict, kept_changin
 from sidecar.workspace.files.reads import desynchronised
 from sidecar.workspace.ports.aside import LARGE, aside
 from sidecar.workspace.state.documents import Landing, Tracked
-from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.state import State
 
 Tell: TypeAlias = Callable[[WriteTask, Tracked, Sequence[Candidate], Conflict], None]
@@ -47,7 +47,7 @@ class AgentEdit(Intent[Refusal | None]):
 
     goes_on_on_disk = True
 
-    def __init__(self, state: State, recorder: Recorder, tell: Tell, task: WriteTask, place: Place) -> None:
+    def __init__(self, state: State, recorder: Recorder, tell: Tell, task: WriteTask, place: Named) -> None:
         self.label = task.session.agent
         self.path = place.path
         self._state = state

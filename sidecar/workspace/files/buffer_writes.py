@@ -17,7 +17,7 @@ from sidecar.core.merge import Conflict
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri, to_path
+from sidecar.core.uri import DocumentUri, is_untitled, to_path
 from sidecar.core.writes import conflicting_base
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.conflicts import Conflicts
@@ -37,7 +37,7 @@ from sidecar.workspace.files.agent_edit import AgentEdit
 from sidecar.workspace.ports.ports import Editor, EditorGone, EditorRefused, EditorTimeout, Saved
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.ledgers import changes_as_steps
-from sidecar.workspace.state.places import Place
+from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
@@ -45,6 +45,7 @@ Saving = Literal["agents", "users", "rejection"]
 """What is saved: an agent's write, the user's own text, or a text that was put back and has to stay as it is."""
 
 LEFT_TO_THE_USER = "this editor leaves saving to the user"
+NO_FILE = "it has no file yet; the user saves it"
 COULD_NOT_SAVE = "the editor could not save the file; it has the new text unsaved"
 OPEN_SECONDS = 5.0
 """How long an editor may take to open a document it was asked for."""
@@ -82,7 +83,7 @@ class BufferWriter:
         """Told of writes that were refused because the user changed the same lines, and of those that were made."""
 
     async def write(
-        self, task: WriteTask, place: Place, tracked: Tracked
+        self, task: WriteTask, place: Named, tracked: Tracked
     ) -> WriteDone | Gone | Untaken | Refusal:
         """Makes the open document say what the agent wants, and saves it by policy. Gone: it was closed on the way, and the disk is
         the truth now."""
@@ -122,7 +123,7 @@ class BufferWriter:
             task.session.unsaved.add(tracked.document.uri)
         return done
 
-    def undecided(self, write: str, uri: DocumentUri, place: Place, *, was_user_dirty: bool) -> WriteDone:
+    def undecided(self, write: str, uri: DocumentUri, place: Named, *, was_user_dirty: bool) -> WriteDone:
         """A write that is saved once the user has decided about it."""
 
         async def save() -> WriteDone:
@@ -199,6 +200,8 @@ class BufferWriter:
     async def save(self, tracked: Tracked, *, whose: Saving = "agents") -> WriteDone:
         """Saves now, whatever the policy says, except over what somebody put on the disk meanwhile and cannot be merged."""
         document = tracked.document
+        if is_untitled(document.uri):  # the editor would ask the user for a name
+            return WriteDone(saved=False, note=NO_FILE)
         await self._reconciler.look(tracked)
         if tracked.apart or not self._reconciler.is_current(tracked):
             return WriteDone(saved=False, note=COULD_NOT_SAVE)
@@ -290,6 +293,8 @@ class BufferWriter:
     ) -> WriteDone:
         """Saves, or says why not. `was_user_dirty`: it had unsaved work of the user's before what is to be saved now."""
         policy = self._state.settings.after_write
+        if is_untitled(tracked.document.uri):
+            return WriteDone(saved=False, note=NO_FILE)
         if policy == "never":
             return WriteDone(saved=False, note="saving after a write is switched off")
         if policy == "save-if-was-clean" and was_user_dirty:

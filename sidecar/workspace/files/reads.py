@@ -9,11 +9,11 @@ from sidecar.core.normal import BOM, normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.serve import Served, first_line, serve
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.disk import Missing
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
-from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -46,6 +46,11 @@ class Reader:
         session = self._state.sessions.get(ticket.session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        named = untitled(self._state.documents, ticket.path)
+        if named is not None:
+            refused = await self._consent.to_use_untitled(session, named, "read")
+            answer = refused or await self._from_buffer(session, named, line, limit, ticket.moment)
+            return not_found(ticket.path) if answer is None else answer
         found = locate(self._state.storage, self._state.documents, session.roots, ticket.path, "read")
         if isinstance(found, Refusal):
             return found
@@ -57,15 +62,16 @@ class Reader:
             refused = self._state.opaque.refusal(place) or await self._consent.to_read(session, place)
             if refused is not None:
                 return refused
-            if place.tracked is not None:
-                return await self._from_buffer(session, place, line, limit, ticket.moment)
-            return await self._from_disk(session, place, line, limit, ticket.moment)
+            answer = await self._from_buffer(session, place, line, limit, ticket.moment)
+            if answer is None:
+                return await self._from_disk(session, place, line, limit, ticket.moment)
+            return answer
 
     def read_now(self, ticket: Ticket, line: int | None, limit: int | None) -> Text | str | Refusal | None:
         """As `read`, but immediate, for an open document that needs no waiting and no question; None otherwise."""
         state = self._state
         session = state.sessions.get(ticket.session_id)
-        if session is None or state.queues.blocked(ticket):
+        if session is None or state.queues.blocked(ticket) or is_untitled(ticket.path):
             return None
         found = locate(state.storage, state.documents, session.roots, ticket.path, "read")
         if isinstance(found, Refusal):
@@ -89,14 +95,15 @@ class Reader:
             return self._give(session, place, text, tracked.saved, line, limit, ticket.moment)
 
     async def _from_buffer(
-        self, session: Session, place: Place, line: int | None, limit: int | None, received: int
-    ) -> str | Refusal:
-        tracked = place.tracked
-        assert tracked is not None
-        await self._reconciler.look(tracked)
-        current = self._state.documents.get(tracked.document.uri)
-        if current is None:  # closed meanwhile: the disk is the truth again
-            return await self._from_disk(session, place, line, limit, received)
+        self, session: Session, place: Named, line: int | None, limit: int | None, received: int
+    ) -> str | Refusal | None:
+        """None when it is not open, or was closed meanwhile: then the disk is the truth."""
+        if place.tracked is None:
+            return None
+        await self._reconciler.look(place.tracked)
+        current = self._state.documents.get(place.tracked.document.uri)
+        if current is None:
+            return None
         document = current.document
         if document.desynchronised is not None:
             return desynchronised(place.requested)
@@ -134,7 +141,7 @@ class Reader:
     def _give(
         self,
         session: Session,
-        place: Place,
+        place: Named,
         text: Text,
         disk: Kept | str | None,
         line: int | None,
@@ -151,7 +158,7 @@ class Reader:
     def _believe(
         self,
         session: Session,
-        place: Place,
+        place: Named,
         text: Text,
         disk: Kept | str | None,
         served: Served,

@@ -6,6 +6,7 @@
 | on the disk, not open      | opened in the editor, written, saved and closed again where it can; else on the disk  |
 | not there                  | made in the editor as one undoable step and saved where it can; else on the disk      |
 | not there any more         | refused: an agent that read it does not know                                          |
+| of no file (untitled)      | through the editor, as long as it is open; never saved                                |
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sidecar.workspace.files.reads import not_found
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.state import State
 
@@ -91,6 +92,9 @@ class Writer:
 
     async def _located(self, task: WriteTask) -> WriteDone | Refusal:
         session = task.session
+        named = untitled(self._state.documents, task.ticket.path)
+        if named is not None:
+            return await self._untitled(task, named)
         found = locate(self._state.storage, self._state.documents, session.roots, task.ticket.path, "write")
         if isinstance(found, Refusal):
             return found
@@ -110,6 +114,24 @@ class Writer:
                     return not_found(place.requested)
                 return await self._missing(task, place, place.on_disk)
             return await self._file(task, place, place.on_disk)
+
+    async def _untitled(self, task: WriteTask, named: Named) -> WriteDone | Refusal:
+        refused = await self._consent.to_use_untitled(task.session, named, "write")
+        if refused is not None:
+            return refused
+        if not task.may_begin:
+            return withdrawn(named.requested)
+        tracked = self._state.documents.get(named.uri)
+        if tracked is None:
+            return not_found(named.requested)
+        done = await self._buffers.write(task, named, tracked)
+        match done:
+            case Gone():
+                return not_found(named.requested)
+            case Untaken(reason=reason):
+                return editor_refused(named.requested, reason)
+            case _:
+                return done
 
     async def _open_document(self, task: WriteTask, place: Place, tracked: Tracked) -> WriteDone | Refusal:
         gone = isinstance(place.on_disk, Missing) and tracked.saved is not None

@@ -17,7 +17,7 @@ import anyio.to_thread
 from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.uri import from_path, to_path
+from sidecar.core.uri import from_path, is_untitled, to_path
 from sidecar.disk import Decoded, Missing, Resolved, Root
 from sidecar.disk.folder_entries import FolderEntry, entries
 from sidecar.disk.folder_files import names
@@ -28,7 +28,7 @@ from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.review.review import Review, Selector
 from sidecar.workspace.sessions.editor_context import EditorContext
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.places import Place, locate
+from sidecar.workspace.state.places import Named, Place, locate, untitled
 from sidecar.workspace.state.queues import Ticket
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
@@ -140,6 +140,16 @@ class AgentTools:
         session = self._state.sessions.get(session_id)
         if session is None:
             return Refusal(Kind.UNKNOWN_SESSION, "this session is closed or was never opened")
+        text = await self._text(session, path)
+        after = text if isinstance(text, Refusal) else change(text)
+        return after if isinstance(after, Refusal) else None
+
+    async def _text(self, session: Session, path: str) -> str | Refusal:
+        """In the compared form. Nobody is shown it."""
+        named = untitled(self._state.documents, path)
+        if named is not None:
+            refused = await self._consent.to_use_untitled(session, named, "read")
+            return refused or _in_buffer(named) or not_found(path)
         found = locate(self._state.storage, self._state.documents, session.roots, path, "write")
         if isinstance(found, Refusal):
             return found
@@ -147,16 +157,10 @@ class AgentTools:
             refused = await self._consent.to_read(session, place)
             if refused is not None:
                 return refused
-            text = await self._text(place)
-            after = text if isinstance(text, Refusal) else change(text)
-            return after if isinstance(after, Refusal) else None
+            text = _in_buffer(place)
+            return await self._on_disk(place) if text is None else text
 
-    async def _text(self, place: Place) -> str | Refusal:
-        """In the compared form. Nobody is shown it."""
-        if place.tracked is not None:
-            if place.tracked.document.desynchronised is not None:
-                return desynchronised(place.requested)
-            return normal(str(place.tracked.document.snapshot()))
+    async def _on_disk(self, place: Place) -> str | Refusal:
         if isinstance(place.on_disk, Missing):
             return not_found(place.requested)
         decoded = await self._state.storage.read(place.on_disk)
@@ -220,13 +224,13 @@ class AgentTools:
         return Files(folder, found, told, len(every) - len(found), known is None)
 
     def open_documents(self, session_id: str) -> list[Json]:
-        """The open documents in the session's folders."""
+        """The open documents in the session's folders, and those without a file."""
         session = self._state.sessions.get(session_id)
         if session is None:
             return []
         return [
             {"path": path, "unsaved": not tracked.is_clean(), "lines": tracked.document.snapshot().line_count}
-            for path, tracked in self._open(session)
+            for path, tracked in [*self._open(session), *self._untitled(session)]
         ]
 
     async def changes(self, session_id: str, path: str | None) -> Reviewed | Refusal:
@@ -268,6 +272,25 @@ class AgentTools:
             ((path, tracked) for path, tracked in paths if path is not None and session.roots.match(path)),
             key=lambda pair: pair[0],
         )
+
+    def _untitled(self, session: Session) -> list[tuple[str, Tracked]]:
+        """By the name that the prompt gives them; none for a guest (`Consent.to_use_untitled`)."""
+        if session.guest:
+            return []
+        documents = (tracked for tracked in self._state.documents if is_untitled(tracked.document.uri))
+        return sorted(
+            ((t.document.client_uri or t.document.uri, t) for t in documents), key=lambda pair: pair[0]
+        )
+
+
+def _in_buffer(named: Named) -> str | Refusal | None:
+    """What the editor shows, in the compared form; None when it is not open."""
+    if named.tracked is None:
+        return None
+    document = named.tracked.document
+    if document.desynchronised is not None:
+        return desynchronised(named.requested)
+    return normal(str(document.snapshot()))
 
 
 def _bytes(file: Resolved, offset: int, length: int) -> tuple[bytes, int] | Refusal:

@@ -16,7 +16,7 @@ from sidecar.core.escape import escape, shorten
 from sidecar.core.json_types import Json
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
-from sidecar.core.uri import to_path
+from sidecar.core.uri import is_untitled, to_path
 from sidecar.disk import Roots
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
@@ -42,8 +42,6 @@ MAX_TOGETHER = 1024 * 1024
 """Bytes of all embedded texts of one prompt."""
 MAX_MENTIONS = 32
 """How many documents a prompt may refer to."""
-UNTITLED = "untitled:"
-"""How the URI of a document without a file begins."""
 _NAMED = 5
 """How many documents a message names; the rest are counted."""
 
@@ -133,7 +131,7 @@ class Prompting:
         found: list[Tracked] = []
         for tracked in self._state.documents:
             path = to_path(tracked.document.uri)
-            if tracked.document.uri.startswith(UNTITLED) and len(tracked.document.snapshot()):
+            if is_untitled(tracked.document.uri) and len(tracked.document.snapshot()):
                 found.append(tracked)
             if path is None or tracked.is_clean():
                 continue

@@ -1,9 +1,11 @@
-"""Places: what a requested path refers to: an open document, a file, a file that does not exist yet, or nothing.
+"""Places: what a requested name refers to: an open document, a file, a file that does not exist yet, or nothing.
 
 First, the path is resolved beneath the session's roots, through one handle. Then the policy checks the requested and the
 resolved name. Only then is anything opened for its content. A document is found by its normalised URI, then by (device,
 inode) from a fresh stat of both sides, because a buffer may have been opened under another name (symlink, letter case). An inode
 is never remembered: saving by rename changes it, and the system reuses it at once.
+
+A document without a file has no path. It is named by its URI (`untitled:Untitled-1`), and is there only while it is open.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from sidecar.core.refusal import Kind, Refusal
-from sidecar.core.uri import DocumentUri, from_path, to_path
+from sidecar.core.uri import DocumentUri, from_path, is_untitled, normalise, to_path
 from sidecar.disk import Missing, Resolved, Roots
 from sidecar.workspace.state.documents import Documents, Tracked
 from sidecar.workspace.state.queues import Access
@@ -21,15 +23,22 @@ from sidecar.workspace.state.storage import Storage
 
 
 @dataclass(slots=True)
-class Place:
-    """`on_disk` holds an open handle: use a Place as a context manager."""
+class Named:
+    """What an agent named."""
 
     requested: str
     path: str
-    """Canonical."""
+    """Canonical; the URI of a document without a file."""
     uri: DocumentUri
-    on_disk: Resolved | Missing
     tracked: Tracked | None
+    """The document, if it is open."""
+
+
+@dataclass(slots=True)
+class Place(Named):
+    """A place on the disk. `on_disk` holds an open handle: use a Place as a context manager."""
+
+    on_disk: Resolved | Missing
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +61,15 @@ def locate(
         if isinstance(found, Resolved):
             found.close()
         return tracked
-    return Place(path, found.path, tracked.document.uri if tracked else uri, found, tracked)
+    return Place(path, found.path, tracked.document.uri if tracked else uri, tracked, found)
+
+
+def untitled(documents: Documents, name: str) -> Named | None:
+    """The document without a file that `name` names, open or not; None for a path."""
+    if not is_untitled(name):
+        return None
+    uri = normalise(name)
+    return Named(name, uri, uri, documents.get(uri))
 
 
 def _open_document(

@@ -12,9 +12,9 @@ from sidecar.core.ledger import Hunk
 from sidecar.core.normal import normal
 from sidecar.core.overlay import Action, Document, Modification, Overlay
 from sidecar.core.text import Text
-from sidecar.core.uri import DocumentUri
+from sidecar.core.uri import DocumentUri, is_untitled
 from sidecar.workspace.state.documents import Documents, Tracked
-from sidecar.workspace.state.ledgers import Ledgers
+from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.opaque import Opaque
 from sidecar.workspace.state.queues import Queues
 from sidecar.workspace.state.sessions import Session, Sessions
@@ -176,6 +176,17 @@ class State:
             # Where the editor had taken something from the disk that nobody has looked at yet, what was under review before is still needed
             if not reviewed.ledger.hunks and tracked.is_clean():
                 self.ledgers.forget(uri)
+        if is_untitled(uri):
+            self._thrown_away(uri)
+
+    def _thrown_away(self, uri: DocumentUri) -> None:
+        """A document without a file is gone when it is closed, and the editor gives its name to another one."""
+        self.beliefs.forget(uri)
+        for session in self.sessions:
+            session.went_along.discard(uri)
+        if self.ledgers.get(uri) is not None:
+            self.ledgers.forget(uri)
+            self.ledgers.moved(Reviewed(uri, Text.of("")))  # nothing is left to review
 
     def _hunks(self, uri: DocumentUri) -> tuple[Hunk, ...]:
         reviewed = self.ledgers.get(uri)
