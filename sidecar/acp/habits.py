@@ -10,7 +10,7 @@ The shape of the data decides, and not who the agent says it is. Both only say h
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from sidecar.acp.facts import at
 from sidecar.core.json_types import Json
@@ -26,9 +26,10 @@ _LONGEST = 4096
 
 def told(update: Json) -> Json:
     """The update, with what its agent tells in its own way told in the common one."""
-    kind, meta = update.get("sessionUpdate"), update.get("_meta")
-    if not isinstance(kind, str) or not isinstance(meta, dict):
+    kind, given = update.get("sessionUpdate"), update.get("_meta")
+    if not isinstance(kind, str) or not isinstance(given, dict):
         return update
+    meta = cast("dict[str, object]", given)
     calls = kind in _CALLS
     if not calls and kind not in _CHUNKS:
         return update
@@ -37,7 +38,7 @@ def told(update: Json) -> Json:
         parent = None
     name = _first(meta, _NAMES) if calls and not isinstance(update.get("name"), str) else None
     if parent != at(meta, PARENT):
-        others = {key: value for key, value in meta.items() if key != PARENT}  # pyright: ignore[reportUnknownVariableType]  # the agent's own
+        others = {key: value for key, value in meta.items() if key != PARENT}
         update = {**update, "_meta": others if parent is None else {**others, PARENT: parent}}
     return update if name is None else {**update, "name": name}
 

@@ -15,7 +15,7 @@ class Offers:
     def capabilities(self) -> dict[str, object]:
         """The part of ACP's `clientCapabilities` that is about what is shown. Options of type boolean can always be set; compaction and
         notices are shown in every editor, in the conversation or in words."""
-        session = {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}}
+        session: dict[str, object] = {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}}
         offered: dict[str, object] = {"session": session}
         if self.elicitation:
             offered["elicitation"] = {"form": {}, "url": {}}

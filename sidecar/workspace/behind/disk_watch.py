@@ -121,7 +121,7 @@ class DiskWatch:
             if other is session:
                 continue
             if self._starts.is_large(other):  # what others changed until now is theirs
-                self._tasks.start_soon(lambda one: self._found.look(one, last=False), other)
+                self._tasks.start_soon(self._look_at_found, other)
             else:
                 await self._found.look(other, last=False)
         if not any(other.running for other in self._evidence.active() if other is not session):
@@ -130,6 +130,9 @@ class DiskWatch:
         await self._found.note(session)
         self._begin_watching(session)
         self._evidence.asked_now(session)
+
+    async def _look_at_found(self, session: Session) -> None:
+        await self._found.look(session, last=False)
 
     async def noted(self, session: Session) -> None:
         """Until it is known what the session's files were when its turn began, but no longer than a few seconds: what its agent does next is not
