@@ -25,7 +25,7 @@ async def test_initialize_says_both_or_neither() -> None:
             assert params["clientCapabilities"] == {
                 "fs": {"readTextFile": fs, "writeTextFile": fs},
                 "terminal": fs,
-                "session": {"configOptions": {"boolean": {}}},
+                "session": {"configOptions": {"boolean": {}}, "compaction": {}, "notices": {}},
             }
             assert params["clientInfo"]["name"] == "acp-sidecar"
 
