@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sidecar import __version__
 from sidecar.completion import SHELLS
-from sidecar.mcp.guest_names import GUESTS
+from sidecar.mcp.guest_names import GUESTS, LIVE
 from sidecar.recovery import options
 from sidecar.setup.editors import EDITORS
 from sidecar.stderr_log import log_to_stderr
@@ -110,6 +110,18 @@ def _mcp(arguments: argparse.Namespace) -> int:
         return await connected(os.getcwd(), os.environ)
 
     return run(streams, os.environ, connect, numbered=arguments.numbered)
+
+
+def _codex_environment(arguments: argparse.Namespace) -> int:
+    from sidecar.bridge.calling import connected
+    from sidecar.lsp.stdio import claim
+    from sidecar.mcp.caller import Caller
+    from sidecar.mcp.codex_environment import run, told
+    from sidecar.mcp.tool_process import TOKEN
+
+    calls, commands = told(os.environ)
+    caller = Caller(calls.get(TOKEN, ""), lambda: connected(os.getcwd(), calls))
+    return run(claim(), caller, commands)
 
 
 def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
@@ -219,12 +231,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     mcp.set_defaults(run=_mcp)
 
+    environment = commands.add_parser(
+        "codex-environment",
+        help="carry out what Codex does to files and commands; Codex runs it itself after `acp-sidecar connect codex-live`",
+    )
+    environment.set_defaults(run=_codex_environment)
+
     for name, run, words in (
         ("connect", _connect, "let an agent that you start yourself use the text in your editor"),
         ("disconnect", _disconnect, "take out again what connect put into an agent's settings"),
     ):
         one = commands.add_parser(name, help=words)
-        one.add_argument("agent", choices=tuple(GUESTS), metavar="AGENT", help=", ".join(GUESTS))
+        names = [*GUESTS, LIVE]
+        one.add_argument("agent", choices=names, metavar="AGENT", help=", ".join(names))
         one.add_argument(
             "--workspace", action="store_true", help="vscode: in .vscode/mcp.json of the current folder"
         )

@@ -125,7 +125,10 @@ class Connection:
         agents.serve(workspace)
         self._workspace, self._agents = workspace, agents
         workspace.mcp_offers.own = own_server
-        table = {**methods(workspace), **ToolCalls(workspace, tokens, agents.session_of).methods()}
+        table = {
+            **methods(workspace),
+            **ToolCalls(workspace, tokens, agents.session_of, agents.working).methods(),
+        }
         self._bridge = BridgeServer(
             table,
             self._folders,

@@ -1,8 +1,9 @@
-"""Whether another process still runs."""
+"""Whether another process still runs, and which program it is."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,3 +26,17 @@ def runs(pid: int) -> bool | None:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except (OSError, IndexError):
         return True
+
+
+def program_of(pid: int) -> str | None:
+    """The path of the program that this process runs; None where that cannot be told."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        if sys.platform != "darwin":
+            return None
+    said = subprocess.run(
+        ["/bin/ps", "-o", "comm=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    path = said.stdout.strip()
+    return path if os.path.isabs(path) else None

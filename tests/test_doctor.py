@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sidecar.acp.ways import ELSEWHERE, LIVE, way_of
+from sidecar.acp.ways import CONNECTED, ELSEWHERE, LIVE, way_of
 from sidecar.bridge import folder
 from sidecar.cli import main
 from sidecar.config import AgentCommand, Transport
@@ -242,6 +242,17 @@ def test_a_way_is_found_by_what_the_user_configured(
     found = way_of(agent, command, own_tools=own_tools)
     assert found.startswith(way)
     assert found.endswith(ELSEWHERE) is (command.transport is not None)
+
+
+def test_the_way_of_codex_is_what_its_user_connected(tmp_path: Path) -> None:
+    codex = AgentCommand("/x/codex-acp", env={"CODEX_HOME": str(tmp_path)})
+    settings = tmp_path / "environments.toml"
+    assert way_of("codex", codex) == "disk"
+    settings.write_text('default = "theirs"\n')
+    assert way_of("codex", codex) == "disk"
+    settings.write_text('args = ["codex-environment"]\n')
+    assert way_of("codex", codex) == CONNECTED
+    assert way_of("codex", codex, own_tools=False) == "disk"
 
 
 def test_a_machine_without_the_local_socket(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
-from sidecar.acp.own_tools.plugins import led_by
+from sidecar.acp.own_tools.plugins import SERVER, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import way_of
@@ -303,6 +303,11 @@ class HostedAgents:
             None,
         )
 
+    def working(self, agent: str) -> str | None:
+        """The agent's session that has a turn; None without one, and with several."""
+        found = [key for key, session in self._sessions.items() if session.agent.id == agent and session.turn]
+        return found[0] if len(found) == 1 else None
+
     def reference(self, session_id: str) -> str:
         session = self._sessions.get(session_id)
         return session.agent_session_id if session is not None else ""
@@ -535,9 +540,16 @@ class HostedAgents:
 
     def _led(self, agent: _Agent) -> dict[str, str]:
         """The environment that leads its own tools to ours."""
-        plugin = None if agent.command.transport else own_tools_of(agent.id, agent.command).plugin
-        server = self._tool_server(agent.id) if plugin is not None and self._own_tools else None
-        return {} if plugin is None or server is None else led_by(plugin, server, agent.command.env)
+        row = own_tools_of(agent.id, agent.command)
+        connected = row.connected is not None and row.connected({**os.environ, **agent.command.env})
+        if agent.command.transport or not self._own_tools or not (row.plugin or connected):
+            return {}
+        server = self._tool_server(agent.id)
+        if server is None:
+            return {}
+        return (
+            {SERVER: started(server)} if row.plugin is None else led_by(row.plugin, server, agent.command.env)
+        )
 
     def _died(self, host: Host, words: str) -> None:
         agent = self._agents[host.agent]

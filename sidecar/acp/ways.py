@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from sidecar.acp.command import Command
 from sidecar.acp.known import KNOWN
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.quirks import names_of
 
 LIVE = "live: its own tools work on the text as you see it"
+CONNECTED = "its edits are live; it reads the disk"
 UNKNOWN = "not tested"
 ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
 """Behind the way of one that has a transport."""
@@ -16,8 +19,11 @@ ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
 def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
     """`own_tools`: the setting `ownTools` is not off."""
     there = command.transport is not None
-    if own_tools and not there and own_tools_of(agent, command).live:
+    row = own_tools_of(agent, command)
+    if own_tools and not there and row.live:
         return LIVE
+    if own_tools and not there and row.connected is not None and row.connected({**os.environ, **command.env}):
+        return CONNECTED
     names = names_of(agent, command)
     way = next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
     return way + ELSEWHERE if there else way

@@ -2,7 +2,7 @@
 
 agents.py         which agents, in which file of theirs, and what is put there
 json_spans.py     parses JSON with or without comments, and says where everything is
-json_edit.py, toml_edit.py, piece.py
+json_edit.py, toml_edit.py, own_toml.py, piece.py
                   the piece that is put in, and taking it out
 settings_file.py  SettingsFile: read and replaced without following a link
 notes.py          Notes: what was put where, so that it can be taken out to the byte

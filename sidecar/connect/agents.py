@@ -23,9 +23,10 @@ _PASSED_ON = ("XDG_RUNTIME_DIR", "TMPDIR", "ACP_SIDECAR_BRIDGE", "ACP_SIDECAR_ST
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    form: Literal["json", "jsonc", "toml"]
+    form: Literal["json", "jsonc", "toml", "own toml"]
+    """`own toml`: the whole file is ours."""
     container: str
-    """The key in the file under which servers are listed by name."""
+    """The key in the file under which servers are listed by name. `own toml`: what is said at the top of the file."""
     file: Callable[[Env, Path], Path]
     """Where its settings are, by the environment and the home folder."""
     entry: Callable[[Sequence[str]], Json]
@@ -34,6 +35,8 @@ class Agent:
     """What the user does next."""
     workspace_file: str = ""
     """The same for one folder; "" if there is none."""
+    arguments: tuple[str, ...] = ("mcp", "--guest")
+    """Of `acp-sidecar`; after `--guest` comes the agent's name."""
 
 
 def _config(env: Env, home: Path) -> Path:
@@ -52,6 +55,10 @@ def _claude(env: Env, home: Path) -> Path:
 
 def _codex(env: Env, home: Path) -> Path:
     return _own_folder(env, "CODEX_HOME", home / ".codex") / "config.toml"
+
+
+def _codex_environments(env: Env, home: Path) -> Path:
+    return _own_folder(env, "CODEX_HOME", home / ".codex") / "environments.toml"
 
 
 def _gemini(env: Env, home: Path) -> Path:
@@ -75,6 +82,12 @@ def _stdio(command: Sequence[str]) -> Json:
     return {"type": "stdio", "command": command[0], "args": list(command[1:])}
 
 
+def _environment(command: Sequence[str]) -> Json:
+    """The only one: with two of them, Codex' model would have to choose."""
+    ours = {"id": NAME, "program": command[0], "args": list(command[1:])}
+    return {"default": NAME, "include_local": False, "environments": [ours]}
+
+
 AGENTS: dict[str, Agent] = {
     "claude": Agent("json", "mcpServers", _claude, _stdio, "Start claude anew; /mcp lists it."),
     "codex": Agent(
@@ -87,6 +100,14 @@ AGENTS: dict[str, Agent] = {
             "env_vars": list(_PASSED_ON),
         },
         "Start codex anew; /mcp lists it.",
+    ),
+    "codex-live": Agent(
+        "own toml",
+        "What Codex does goes through acp-sidecar. `acp-sidecar disconnect codex-live` takes this file out again.",
+        _codex_environments,
+        _environment,
+        "It is used from the next start of Codex on, and does something only where an editor starts Codex.",
+        arguments=("codex-environment",),
     ),
     "gemini": Agent(
         "jsonc",
@@ -113,13 +134,20 @@ AGENTS: dict[str, Agent] = {
 }
 
 
+def started(agent: str) -> list[str]:
+    """The arguments of `acp-sidecar` that this agent is given."""
+    words = AGENTS[agent].arguments
+    return [*words, agent] if words[-1] == "--guest" else [*words]
+
+
 def is_ours(entry: object, agent: str) -> bool:
-    """Whether we put it there: it starts `acp-sidecar mcp` as this guest, by whichever path."""
+    """Whether we put it there: it starts our program for this agent, by whichever path."""
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, object]", entry)
     words: list[object] = []
-    for name in ("command", "args"):
+    for name in ("command", "program", "args"):
         value = fields.get(name, [])
         words += cast("list[object]", value) if isinstance(value, list) else [value]
-    return words[-3:] == ["mcp", "--guest", agent]
+    ours = started(agent)
+    return words[-len(ours) :] == ours

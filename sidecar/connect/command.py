@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sidecar.bridge import UNSUPPORTED
-from sidecar.connect.agents import AGENTS, Agent
+from sidecar.connect.agents import AGENTS, Agent, started
 from sidecar.connect.edits import connected, disconnected, entry_in
 from sidecar.connect.notes import Note, Notes
 from sidecar.connect.settings_file import Failed, SettingsFile
@@ -32,7 +32,7 @@ def disconnect(arguments: argparse.Namespace) -> int:
 
 def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) -> int:
     text = file.read()
-    entry = agent.entry([*command(sys.argv[0]), "--guest", arguments.agent])
+    entry = agent.entry([*command(sys.argv[0]), *started(arguments.agent)])
     there = entry_in(agent, arguments.agent, text or "")
     if there == entry:
         _say(f"{arguments.agent} is connected already, in {file.path}.")
@@ -46,10 +46,12 @@ def _connect(arguments: argparse.Namespace, agent: Agent, file: SettingsFile) ->
     if not _agreed(arguments, file.path, text, made.text, f"Add this to {file.path}?"):
         return 0 if arguments.print else 1
     _note_and_replace(notes, file, note, made.text)
-    name = GUESTS[arguments.agent]
+    name = GUESTS.get(arguments.agent)
+    asks = (
+        f'Your editor asks you before its first call; its changes are listed under "{name}". ' if name else ""
+    )
     _say(
-        f"{arguments.agent} is connected. {agent.then} Your editor asks you before its first call; its changes are listed under "
-        f'"{name}". acp-sidecar disconnect {_words(arguments)} takes this out again.'
+        f"{arguments.agent} is connected. {agent.then} {asks}acp-sidecar disconnect {_words(arguments)} takes this out again."
     )
     return 0
 
@@ -103,11 +105,11 @@ def _settings_of(agent: Agent, arguments: argparse.Namespace) -> SettingsFile:
 
 
 def command(script: str) -> list[str]:
-    """How to start `acp-sidecar mcp`, whatever folder and PATH an agent has. `script`: `sys.argv[0]`."""
+    """How to start `acp-sidecar`, whatever folder and PATH an agent has. `script`: `sys.argv[0]`."""
     path = os.path.abspath(script)
     if os.path.basename(path) == "acp-sidecar" and os.access(path, os.X_OK):
-        return [path, "mcp"]
-    return list(own_command(()))
+        return [path]
+    return list(own_command(()))[:-1]  # without the `mcp`
 
 
 def _agreed(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from sidecar.connect import json_edit, toml_edit
+from sidecar.connect import json_edit, own_toml, toml_edit
 from sidecar.connect.agents import NAME, Agent, is_ours
 from sidecar.connect.json_spans import NotJson
 from sidecar.connect.notes import Note
@@ -22,7 +22,10 @@ class Connected(NamedTuple):
 def entry_in(agent: Agent, name: str, text: str) -> object:
     """Our entry; None when there is none. Raises Failed when it is somebody else's."""
     found = _found(agent, text)
-    if found is not None and not is_ours(found, name):
+    if agent.form == "own toml":
+        if found is not None and not is_ours(own_toml.only_environment(found), name):
+            raise Failed("it says something already that is not ours; it was left alone")
+    elif found is not None and not is_ours(found, name):
         raise Failed(f'it has an entry "{NAME}" already, which is not ours; it was left alone')
     return found
 
@@ -31,7 +34,9 @@ def connected(agent: Agent, text: str | None, entry: Json) -> Connected:
     """With the entry, which the text does not have yet. `text`: None when there is no file."""
     before = text or ""
     try:
-        if agent.form == "toml":
+        if agent.form == "own toml":
+            piece = own_toml.inserted(before, agent.container, entry)
+        elif agent.form == "toml":
             piece = toml_edit.inserted(before, agent.container, NAME, entry)
         else:
             piece = json_edit.inserted(before, agent.container, NAME, entry, strict=agent.form == "json")
@@ -48,6 +53,12 @@ def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
     exact = without(text, note.piece)
     if exact is not None and _lacks(agent, name, exact, text):
         return None if note.made_file and not exact else exact
+    if agent.form == "own toml":
+        ours = cast("Json", own_toml.only_environment(_found(agent, text)))
+        entry = agent.entry([str(ours["program"]), *cast("list[str]", ours["args"])])
+        if own_toml.inserted("", agent.container, entry).text == text:
+            return None
+        raise Failed("it was changed since it was put there; take out by hand what is not wanted")
     try:
         if agent.form == "toml":
             return toml_edit.taken_out(text, agent.container, NAME)
@@ -59,6 +70,8 @@ def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
 
 def _lacks(agent: Agent, name: str, exact: str, text: str) -> bool:
     """Whether the entry and nothing else is gone."""
+    if agent.form == "own toml":
+        return not exact.strip()
     try:
         return _found(agent, exact) is None and is_ours(_found(agent, text), name)
     except Failed:
@@ -67,6 +80,8 @@ def _lacks(agent: Agent, name: str, exact: str, text: str) -> bool:
 
 def _found(agent: Agent, text: str) -> object:
     try:
+        if agent.form == "own toml":
+            return toml_edit.parse(text) or None
         if agent.form == "toml":
             return toml_edit.find(text, agent.container, NAME)
         return json_edit.find(text, agent.container, NAME, strict=agent.form == "json")
@@ -75,6 +90,8 @@ def _found(agent: Agent, text: str) -> object:
 
 
 def _has_container(agent: Agent, text: str) -> bool:
+    if agent.form == "own toml":
+        return False
     if agent.form == "toml":
         return agent.container in toml_edit.parse(text)
     return bool(text.strip()) and json_edit.has(text, agent.container, strict=agent.form == "json")

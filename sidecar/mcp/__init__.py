@@ -11,6 +11,11 @@ In the process that the agent starts:
     guest_names.py   by what names such agents are shown
     kept_open.py     KeptOpen: what works on the disk, from the first call to the end
 
+In the process that Codex starts in place of its exec-server:
+
+    codex_environment.py  from start to end: what passes through, and what does not
+    codex_files.py   which of Codex' requests are about a file's text, and their answers
+
 In the sidecar:
 
     tokens.py        Tokens: which session a caller speaks for

@@ -42,6 +42,11 @@ class Caller:
 
         return await carried_out(ask, name, arguments, numbered=self._numbered)
 
+    async def removes(self, path: str, session: str) -> None:
+        """Tells the sidecar that the agent is about to remove this file. Whether it hears it does not matter to the agent."""
+        if self._token:
+            await self._asked("removes", {"token": self._token, "session": session, "path": path})
+
     async def ask(self, name: str, arguments: Mapping[str, Any], session: str = "") -> dict[str, Any]:
         if not self._token:
             return not_done(NO_TOKEN)

@@ -1,9 +1,10 @@
 """ToolCalls: what the bridge hands to the tools: who calls, which tool, and its answer.
 
-    hello  {token}  →  {} | {"refused": words}
-    tool   {token, session?, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
+    hello    {token}  →  {} | {"refused": words}
+    removes  {token, session?, path}  →  {}: the agent is about to remove this file by itself
+    tool     {token, session?, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
 
-`session`: with the token of an agent's process, which of its sessions is meant, by its own id.
+`session`: with the token of an agent's process, which of its sessions is meant, by its own id; WORKING: the only one that has a turn.
 
 Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
 anything.
@@ -23,7 +24,7 @@ from sidecar.mcp.editor_tools import EditorTools
 from sidecar.mcp.kept import KeptTexts
 from sidecar.mcp.read_tools import ReadTools
 from sidecar.mcp.service import Service, ToolSession
-from sidecar.mcp.tokens import Tokens
+from sidecar.mcp.tokens import WORKING, Tokens
 from sidecar.mcp.write_tools import WriteTools
 
 log = logging.getLogger(__name__)
@@ -42,11 +43,13 @@ class ToolCalls:
         service: Service,
         tokens: Tokens,
         session_of: Callable[[str, str], str | None] = lambda agent, reference: None,
+        working: Callable[[str], str | None] = lambda agent: None,
     ) -> None:
-        """`session_of`: the session that an agent knows by an id of its own."""
+        """`session_of`: the session that an agent knows by an id of its own. `working`: its only one that has a turn."""
         self._service = service
         self._tokens = tokens
         self._session_of = session_of
+        self._working = working
         self._kept = KeptTexts()
         self.tools: dict[str, Tool] = {
             **ReadTools(service).table(),
@@ -57,7 +60,7 @@ class ToolCalls:
 
     def methods(self) -> dict[str, Callable[[Mapping[str, Any]], Awaitable[object]]]:
         """For the bridge's table."""
-        return {"tool": self.call, "hello": self.hello}
+        return {"tool": self.call, "hello": self.hello, "removes": self.removes}
 
     async def hello(self, params: Mapping[str, Any]) -> object:
         """The tool process is there: the session's agent can be given its tools in place of its own."""
@@ -67,6 +70,13 @@ class ToolCalls:
             self._service.tools.arrived(session_id)
         elif not isinstance(token, str) or self._tokens.agent(token) is None:
             return {"refused": NOBODY}
+        return {}
+
+    async def removes(self, params: Mapping[str, Any]) -> object:
+        session_id = self._speaks_for(params.get("token"), params.get("session"))
+        path = params.get("path")
+        if session_id is not None and isinstance(path, str):
+            self._service.tools.removes(session_id, path)
         return {}
 
     async def call(self, params: Mapping[str, Any]) -> object:
@@ -104,4 +114,6 @@ class ToolCalls:
         agent = self._tokens.agent(token)
         if agent is None:
             return self._tokens.session(token)
+        if reference == WORKING:
+            return self._working(agent)
         return self._session_of(agent, reference) if isinstance(reference, str) else None

@@ -10,3 +10,6 @@ GUESTS = {
     "vscode": "VS Code (agent mode)",
 }
 """By the word after `acp-sidecar connect`, which is also the one after `acp-sidecar mcp --guest`."""
+
+LIVE = "codex-live"
+"""The same word for Codex' own tools, which are no guest's: they are led to the sidecar that starts Codex."""

@@ -11,6 +11,9 @@ import secrets
 from hashlib import sha256
 
 BYTES = 32
+WORKING = "*"
+"""In place of a session, from agents whose tools do not say for which one they work: the only one that has a turn. With two turns at once, it
+is nobody's call."""
 
 
 class Tokens:

@@ -168,6 +168,7 @@ class Workspace:
         self.tools = AgentTools(self.state, self._consent, lambda: self.review, editor)
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
         self.tools.called = self._own_tools.called
+        self.tools.removes = self._removes
         self._turns.ended.append(self._own_tools.turn_ended)
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
@@ -504,6 +505,11 @@ class Workspace:
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
         self._elicitations.complete(agent, elicitation_id)
+
+    def _removes(self, session_id: str, path: str) -> None:
+        session = self.state.sessions.get(session_id)
+        if session is not None:
+            self._evidence.removes(session, path)
 
     async def own_tools_ready(self, session_id: str) -> bool:
         """Whether the agent has started the tools that it is to use in place of its own. If not, the user is told."""

@@ -18,6 +18,7 @@ Run = pytest.CaptureFixture[str]
 FILES = {
     "claude": ".claude.json",
     "codex": ".codex/config.toml",
+    "codex-live": ".codex/environments.toml",
     "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/opencode.json",
     "vscode": "Library/Application Support/Code/User/mcp.json"
@@ -52,8 +53,15 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-@pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("text", [None, b"", b"\xef\xbb\xbf", "own"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (name, text)
+        for name in AGENTS
+        for text in (None, b"", b"\xef\xbb\xbf", "own")
+        if (name, text) != ("codex-live", "own")
+    ],
+)
 def test_there_and_back(home: Path, capfd: Run, name: str, text: bytes | str | None) -> None:
     file = home / FILES[name]
     own = (
@@ -72,7 +80,7 @@ def test_there_and_back(home: Path, capfd: Run, name: str, text: bytes | str | N
     out, err = capfd.readouterr()
     assert out == shown
     assert "+++ " + str(file) in out
-    assert '"--guest"' in out
+    assert ('"codex-environment"' if name == "codex-live" else '"--guest"') in out
     assert "is connected" in err
     assert file.stat().st_mode & 0o777 == (0o600 if text is None else 0o640)
     assert set(tree(home)) == {*before, FILES[name]}
@@ -191,3 +199,32 @@ def test_an_agent_that_was_never_started(home: Path, capfd: Run) -> None:
     (home / ".codex").rmdir()
     assert main(["connect", "codex", "--yes"]) == 1
     assert "start the agent once" in capfd.readouterr().err
+
+
+def test_codex_environments_of_the_users_stay_as_they_are(home: Path, capfd: Run) -> None:
+    """Ours would have to be the default one."""
+    file = home / FILES["codex-live"]
+    file.write_text('default = "box"\n[[environments]]\nid = "box"\nurl = "ws://box"\n')
+    before = tree(home)
+    for command in ("connect", "disconnect"):
+        assert main([command, "codex-live", "--yes"]) == 1
+        assert "not ours" in capfd.readouterr().err
+    assert tree(home) == before
+
+
+def test_codex_environments_go_also_without_a_note(home: Path, tmp_path: Path, capfd: Run) -> None:
+    before = tree(home)
+    assert main(["connect", "codex-live", "--yes"]) == 0
+    (tmp_path / "state" / "connections.json").unlink()
+    assert main(["disconnect", "codex-live", "--yes"]) == 0
+    assert tree(home) == before
+
+
+def test_codex_environments_that_were_changed_since_are_left_alone(home: Path, capfd: Run) -> None:
+    file = home / FILES["codex-live"]
+    assert main(["connect", "codex-live", "--yes"]) == 0
+    file.write_text(file.read_text().replace("include_local = false", "include_local = true"))
+    before = tree(home)
+    assert main(["disconnect", "codex-live", "--yes"]) == 1
+    assert "by hand" in capfd.readouterr().err
+    assert tree(home) == before

@@ -64,6 +64,8 @@ OPENS_FILES: dict[str, str] = {
     "processes.py": "/proc",
     "acp/pipes.py": "pipes to agents",
     "acp/own_tools/plugins.py": "programs for agents, in the state folder",
+    "acp/own_tools/codex.py": "whether Codex' own settings name our program",
+    "mcp/codex_environment.py": "its own stdin and stdout",
     "mcp/tool_process.py": "its own stdin and stdout",
     "connect/notes.py": "what was put into which settings file, in the state folder",
     "setup": "its set-up files; with --write, a new file in an editor's folder",

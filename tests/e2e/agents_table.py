@@ -43,17 +43,20 @@ GIVEN = {
     "not given": "Without the setting, it works as it does without the sidecar's tools.",
 }
 """Of agents that were given ours beside their own."""
-NOT_LIVE = {
-    "codex-acp": "Codex can be led to other tools only by a file in its own folder (`$CODEX_HOME/environments.toml`), and the sidecar writes nothing there. "
-    "Codex would also take another folder, with links to your settings and your log-in. But its conversations, and the lock under which it changes the log-in, "
-    "lie in its folder: conversations of the editor and of the terminal would not know of each other, and two processes could renew one log-in at once. "
-    "So its own `apply_patch` works on the disk, and the sidecar merges what it wrote under what you typed.",
-    "gemini": "Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
+ABOUT_LIVE = {
+    "codex-acp": "**codex-acp, only after `acp-sidecar connect codex-live`.** Its row is for that; otherwise, its `apply_patch` works on the disk, and the sidecar merges what "
+    "it wrote under what you typed. Codex does everything to files and commands through an *environment*, and `$CODEX_HOME/environments.toml` says which. With ours there, "
+    "`apply_patch` works on the text of the moment, and all else, its sandbox, questions and commands, is done by Codex' own `exec-server` as before. It is yours to choose, because "
+    "that file counts for every Codex of yours (in a terminal, everything passes through); because Codex can do nothing until it is started anew if the "
+    "sidecar's program is killed or no longer installed; and because Codex' model reads files with commands, which read the disk. What was tried without that file: `-c` and `CODEX_CONFIG` know no environments; "
+    "`CODEX_EXEC_SERVER_URL` works, but takes only a WebSocket, and the sidecar opens no network port; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
+    "renews its log-in, from those of your terminal.",
+    "gemini": "**Not gemini.** Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
     "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "
     "no tool of an MCP server or of a command can be called `read_file`. It could be left out, with our Read in its place, but then its sub-agents could not read at all. "
     '`"beforePrompt": "save"` helps, and so do our tools beside its own (below).',
 }
-"""Why not, by agent. Gemini's is tried in test_gemini_doors.py."""
+"""Why not, or not always, by agent. Gemini's is tried in test_gemini_doors.py, Codex' in test_codex_live.py."""
 EVERY = {**COLUMNS, **LIVE, **GIVEN}
 GRADES = ("no", "partly", "yes")
 
@@ -139,9 +142,9 @@ def render(table: Table) -> str:
             "",
         ]
         lines += _rows(table, live, LIVE)
-    for agent, why in NOT_LIVE.items():
+    for agent, words in ABOUT_LIVE.items():
         if agent in table.rows:
-            lines += ["", f"**Not {agent}.** {why}"]
+            lines += ["", words]
     given = [agent for agent, row in table.rows.items() if any(column in GIVEN for column in row)]
     if given:
         lines += [

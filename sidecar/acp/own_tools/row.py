@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sidecar.core.json_types import Json
@@ -39,8 +39,11 @@ class OwnTools:
     """Its own tools are led to our MCP server, which it starts for each session."""
     plugin: Plugin | None = None
     """Its own tools are led to ours by a program, for all of its sessions."""
+    connected: Callable[[Mapping[str, str]], bool] | None = None
+    """It starts a program of ours where its user has connected that (connect/): whether that is so, by the agent's environment. The program
+    finds what it needs there, too."""
 
     @property
     def live(self) -> bool:
-        """Its own tools are led to ours; without, it is only given ours beside them."""
+        """Its own tools are led to ours, whatever its user did; without, it is only given ours beside them."""
         return self.by_server or self.plugin is not None

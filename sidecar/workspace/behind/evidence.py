@@ -179,6 +179,13 @@ class Evidence:
                 self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
         self._acts[session.id].heard(self._said())
 
+    def removes(self, session: Session, path: str) -> None:
+        """What carries out the act under way says so, where the agent does not: it moves a file away, for instance."""
+        acts = self._acts.get(session.id)
+        if acts is not None and acts.running:
+            told = {"toolCallId": acts.running[-1], "locations": [{"path": path}]}
+            self.observe(session, {"sessionUpdate": "tool_call_update", **told})
+
     def asked(self, session: Session, details: Json) -> None:
         """A question of the agent's with what it is about: `diff`, as of a tool call."""
         for item in list(_objects(details.get("diff")))[:MAX_PATHS]:

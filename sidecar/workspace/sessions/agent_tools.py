@@ -89,6 +89,8 @@ class AgentTools:
         self._arrived: dict[str, anyio.Event] = {}
         self.called: Callable[[str], None] = lambda session_id: None
         """Told of each call that takes the place of one of an agent's own tools."""
+        self.removes: Callable[[str, str], None] = lambda session_id, path: None
+        """Told of a file (session, absolute path) that the session's agent is about to remove by itself."""
 
     def arrived(self, session_id: str) -> None:
         """The session's tools are there: its agent has started them."""
