@@ -222,6 +222,8 @@ def _done(path: str, did: str, done: WriteDone) -> str:
         words += (
             f" It is not saved to the disk: {done.note}." if done.note else " It is not saved to the disk."
         )
+    elif done.note:
+        words += f" It was {done.note}."
     return words
 
 

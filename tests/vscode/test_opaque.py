@@ -20,9 +20,11 @@ NOTEBOOK = json.dumps(
 )
 
 
-def test_a_notebook_with_unsaved_changes(window: Window) -> None:
+def test_a_notebook_with_unsaved_changes_whose_file_is_open_as_text_too(window: Window) -> None:
+    """The text that is told of the file is not the notebook's (test_notebooks.py has notebooks that are open by themselves)."""
     file = window.file("a.ipynb", NOTEBOOK)
     window.js(
+        "await vscode.window.showTextDocument(vscode.Uri.file(args[0]), { preview: false });\n"
         "const notebook = await vscode.workspace.openNotebookDocument(vscode.Uri.file(args[0]));\n"
         "await vscode.window.showNotebookDocument(notebook);\n"
         "const edit = new vscode.WorkspaceEdit();\n"

@@ -1,9 +1,11 @@
 /**
  * `sidecar/opaque`: files that are open in notebooks and custom editors, which text sync does not cover. While such a
- * file has unsaved changes, its text on disk is not what the user sees, so the server neither reads nor writes it.
+ * file has unsaved changes, its text on disk is not what the user sees, so the server neither reads nor writes it. Notebooks
+ * whose text the server is told otherwise (`notebooks/`) are not among them.
  */
 
 import * as vscode from "vscode";
+import type { Notebooks } from "./notebooks";
 
 export type Tell = (uri: string, dirty: boolean) => void;
 
@@ -12,8 +14,17 @@ export class Opaque implements vscode.Disposable {
   private told = new Set<string>();
   private readonly disposable: vscode.Disposable;
 
-  constructor(private readonly tell: Tell) {
+  constructor(
+    private readonly tell: Tell,
+    private readonly notebooks: Notebooks,
+  ) {
     this.disposable = vscode.Disposable.from(
+      notebooks.onDidChange(() => this.look()),
+      vscode.workspace.onDidOpenTextDocument(({ uri }) => {
+        notebooks.openedAsText(uri.toString());
+        this.look();
+      }),
+      vscode.workspace.onDidCloseTextDocument(() => this.look()),
       vscode.window.tabGroups.onDidChangeTabs(() => this.look()),
       vscode.workspace.onDidChangeNotebookDocument(() => this.look()),
       vscode.workspace.onDidSaveNotebookDocument((saved) => this.look(saved)),
@@ -28,11 +39,14 @@ export class Opaque implements vscode.Disposable {
   /** A new server knows nothing yet. */
   tellAll(): void {
     this.told = new Set();
+    this.notebooks.forget();
     this.look();
   }
 
   private look(saved?: vscode.NotebookDocument): void {
-    const dirty = new Set([...dirtyTabs(), ...dirtyNotebooks(saved)]);
+    const all = new Set([...dirtyTabs(), ...dirtyNotebooks(saved)]);
+    this.notebooks.follow(all);
+    const dirty = new Set([...all].filter((uri) => !this.notebooks.has(uri)));
     for (const uri of dirty) {
       if (!this.told.has(uri)) {
         this.tell(uri, true);
@@ -47,9 +61,17 @@ export class Opaque implements vscode.Disposable {
   }
 }
 
+/** Whether the file is open in a notebook or in a custom editor. */
+export function isOpenElsewhere(uri: string): boolean {
+  const name = vscode.Uri.parse(uri).toString();
+  return (
+    vscode.workspace.notebookDocuments.some((one) => !one.isClosed && one.uri.toString() === name) ||
+    tabs().some(({ input }) => input instanceof vscode.TabInputCustom && input.uri.toString() === name)
+  );
+}
+
 function dirtyTabs(): string[] {
-  return vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
+  return tabs()
     .filter((tab) => tab.isDirty)
     .flatMap((tab) =>
       tab.input instanceof vscode.TabInputCustom || tab.input instanceof vscode.TabInputNotebook
@@ -60,17 +82,17 @@ function dirtyTabs(): string[] {
 
 /** Documents without a tab, which another extension works on. The only event that says that one is clean is its save. */
 function dirtyNotebooks(saved?: vscode.NotebookDocument): string[] {
-  const tabs = notebookTabs();
+  const inTabs = notebookTabs();
   return vscode.workspace.notebookDocuments
     .filter((one) => one !== saved && one.isDirty && !one.isClosed && !one.isUntitled)
     .map((one) => one.uri.toString())
-    .filter((uri) => !tabs.has(uri));
+    .filter((uri) => !inTabs.has(uri));
 }
 
 function notebookTabs(): Set<string> {
-  return new Set(
-    vscode.window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .flatMap((tab) => (tab.input instanceof vscode.TabInputNotebook ? [tab.input.uri.toString()] : [])),
-  );
+  return new Set(tabs().flatMap(({ input }) => (input instanceof vscode.TabInputNotebook ? [input.uri.toString()] : [])));
+}
+
+function tabs(): vscode.Tab[] {
+  return vscode.window.tabGroups.all.flatMap((group) => group.tabs);
 }

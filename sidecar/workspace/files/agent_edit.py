@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sidecar.core.belief import Candidate
+from sidecar.core.diff import diff
 from sidecar.core.ledger import Author
 from sidecar.core.merge import Conflict
 from sidecar.core.misapplied import Separated
 from sidecar.core.normal import Normal
+from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri
@@ -55,6 +57,7 @@ class AgentEdit(Intent[Refusal | None]):
         self._tell = tell
         self._task = task
         self._place = place
+        self._is_notebook = place.tracked is not None and place.tracked.document.language_id == LANGUAGE
         self._uri = place.uri
         """Of the document, which may be open by another name."""
         self._author: Author | None = None
@@ -79,6 +82,8 @@ class AgentEdit(Intent[Refusal | None]):
         """`before` is what `text` says."""
         now = Normal(before)
         plan = self._task.plan(candidates, now.text)
+        if self._is_notebook:
+            plan = self._as_saved(plan, now.text)
         edit, lines = None, (0, 0)
         if isinstance(plan, EditText):
             changes = now.changes_in_raw(plan.changes)
@@ -86,6 +91,16 @@ class AgentEdit(Intent[Refusal | None]):
             edit = Planned(now.raw, changes, changes.apply(now.raw) if known is None else known)
             lines = lines_changed(text, changes) if len(before) > LARGE else (0, 0)
         return _WorkedOut(candidates, before, plan, edit, lines)
+
+    def _as_saved(self, plan: Plan | Refusal, now: str) -> Plan | Refusal:
+        """To a text that a notebook's editor can have."""
+        if not isinstance(plan, EditText):
+            return plan
+        merged = plan.changes.apply(now) if plan.after is None else plan.after
+        after = as_saved(self._place.requested, merged, now)
+        if isinstance(after, Refusal):
+            return after
+        return NoChange() if after == now else EditText(diff(now, after), plan.base, after)
 
     def plan(self, tracked: Tracked) -> Planned | Stop[Refusal | None]:
         task, place = self._task, self._place

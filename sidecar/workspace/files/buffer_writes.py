@@ -61,6 +61,14 @@ class Untaken:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotOpened:
+    """The editor does not open the file for us."""
+
+    reason: str = ""
+    """In the editor's words, if it gave any."""
+
+
 class BufferWriter:
     """Writes through the editor."""
 
@@ -157,26 +165,28 @@ class BufferWriter:
                 "warning", f"{path} has changes of {session.agent} that could not be saved; save it yourself."
             )
 
-    async def open(self, uri: DocumentUri) -> Tracked | None:
-        """Has the editor open the file; None when it does not."""
+    async def open(self, uri: DocumentUri) -> Tracked | NotOpened:
+        """Has the editor open the file."""
         try:
             await self._editor.open(uri)
-        except (EditorGone, EditorRefused, EditorTimeout):
-            return None
-        return await self.appearance(uri)
+        except EditorRefused as refusal:
+            return NotOpened(str(refusal.args[0]))
+        except (EditorGone, EditorTimeout):
+            return NotOpened()
+        return await self.appearance(uri) or NotOpened()
 
-    async def open_undecodable(self, uri: DocumentUri) -> Tracked | None:
-        """The same for a file whose encoding only the editor may know. None, and closed again, when it reads it with another one."""
+    async def open_undecodable(self, uri: DocumentUri) -> Tracked | NotOpened:
+        """The same for a file whose encoding only the editor may know. It is closed again when the editor reads it with another one."""
         tracked = await self.open(uri)
-        if tracked is None or tracked.is_clean():
+        if isinstance(tracked, NotOpened) or tracked.is_clean():
             return tracked
         await self.close(tracked)
-        return None
+        return NotOpened()
 
     async def read_undecodable(self, uri: DocumentUri) -> Text | None:
         """What the editor reads in such a file."""
         tracked = await self.open_undecodable(uri)
-        if tracked is None:
+        if isinstance(tracked, NotOpened):
             return None
         text = tracked.document.snapshot()
         await self.close(tracked)

@@ -11,7 +11,12 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
+from sidecar.core.escape import escape, shorten
 from sidecar.core.normal import normal
+from sidecar.core.notebook import LANGUAGE, as_saved
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Missing, Resolved
 from sidecar.workspace.consent.consent import Consent
@@ -26,7 +31,7 @@ from sidecar.workspace.edits.write_task import (
     kept_changing,
     withdrawn,
 )
-from sidecar.workspace.files.buffer_writes import BufferWriter, Untaken
+from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened, Untaken
 from sidecar.workspace.files.creating import Creator
 from sidecar.workspace.files.disk_writes import DiskWriter
 from sidecar.workspace.files.reads import not_found
@@ -141,6 +146,12 @@ class Writer:
             unwritable = self._state.storage.check_writable(place.on_disk, len(task.content))
             if unwritable is not None:
                 return unwritable
+        if tracked.document.language_id == LANGUAGE and task.replacing is None:
+            now, content = str(tracked.document.snapshot()), task.content
+            saved = await aside(len(content), lambda: as_saved(place.requested, content, now))
+            if isinstance(saved, Refusal):
+                return saved
+            task = replace(task, content=saved, wanted=normal(saved))
         done = await self._buffers.write(task, place, tracked)
         match done:
             case Gone():
@@ -188,7 +199,10 @@ class Writer:
                 return unwritable
             open_it = self._buffers.open_undecodable if undecodable else self._buffers.open
             tracked = await open_it(place.uri)
-            if tracked is not None:
+            if isinstance(tracked, NotOpened):
+                if tracked.reason:
+                    return await self._behind(task, place, file, tracked.reason)
+            else:
                 done = await self._buffers.write(task, place, tracked)
                 if isinstance(done, WriteDone):
                     if done.undecided is not None:  # it stays open, where the user sees it
@@ -208,6 +222,22 @@ class Writer:
                 if tracked.is_clean():
                     await self._buffers.close(tracked)
         return await self._files.write(task, place, file)
+
+    async def _behind(
+        self, task: WriteTask, place: Place, file: Resolved, reason: str
+    ) -> WriteDone | Refusal:
+        """Writes the file on the disk, because the editor has a reason not to open it for us. Agent and user are told, the user once a
+        turn."""
+        touched, uri = task.session.touched, place.uri
+        before = touched.get(uri)
+        done = await self._files.write(task, place, file)
+        if isinstance(done, Refusal) or touched.get(uri) == before:
+            return done
+        words = f"edited on disk: {reason}"
+        if before is None:
+            name = shorten(escape(os.path.basename(place.path)), 80)
+            self._editor.notice(task.session.id, f"{name} was {words}.")
+        return replace(done, note=words)
 
     async def _missing(self, task: WriteTask, place: Place, missing: Missing) -> WriteDone | Refusal:
         if self._state.beliefs.served(task.session.id, place.uri):

@@ -22,7 +22,7 @@ from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.edits.door import Door, Gone, Intent, Landed, NotTaken, Planned, Stop, Unanswered
 from sidecar.workspace.edits.exact import keeps_line_ends
 from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
-from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import OnDisk
 from sidecar.workspace.review.rejection import Job, Plan, Rejected, entry
@@ -115,7 +115,7 @@ class Rejecter:
         if path is None or not (self._can_open() and await self._editor_keeps(reviewed, path, plan)):
             return None
         opened = await self._buffers.open(reviewed.uri)
-        if opened is None:
+        if isinstance(opened, NotOpened):
             return None
         rejected = await self._in_editor(reviewed, opened, plan)
         if opened.is_clean() or (await self._buffers.save(opened, whose="rejection")).saved:
