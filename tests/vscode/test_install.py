@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
+from tests.extension.node import EXTENSION
 from tests.support import tools
 from tests.support.read_only import read_only
 from tests.support.waiting import eventually
@@ -247,6 +248,16 @@ def test_a_running_turn_is_not_ended_by_a_setting_without_asking(
     assert errors(window) == []
 
 
+def says_why_it_is_off(window: Window, why: str) -> None:
+    """What VS Code shows of an extension that it does not run: one line, in its list and on its page. `why`: a key of package.nls.json."""
+    line = json.loads((EXTENSION / "package.nls.json").read_text())[why]
+    assert line.startswith("Coding agents are off ")
+    window.command("workbench.extensions.search", "@installed acp-sidecar")
+    row = window.page.locator(".extensions-list .monaco-list-row", has_text="Coding agents").first
+    row.click()
+    expect(window.page.locator(".extension-editor .header")).to_contain_text(line, timeout=60_000)
+
+
 def test_nothing_runs_in_a_folder_that_is_not_trusted(
     start_code_server: Callable[..., CodeServer], open_window: OpenWindow, tmp_path: Path
 ) -> None:
@@ -261,6 +272,8 @@ def test_nothing_runs_in_a_folder_that_is_not_trusted(
     assert not any(
         name.startswith("acpSidecar.") for name in window.js("return await vscode.commands.getCommands(true)")
     )
+    says_why_it_is_off(window, "untrusted")
+    assert servers(server) == []
     window.page.locator(".banner").get_by_text("Manage").click()
     window.page.locator(".workspace-trust-editor").get_by_role("button", name="Trust", exact=True).click()
     eventually(lambda: servers(server), "a sidecar runs", within=60, otherwise=server.last_words)

@@ -6,13 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from playwright.sync_api import expect
-
 from tests.support.waiting import eventually
 from tests.vscode.conftest import OpenWindow
 from tests.vscode.processes import own_server
 from tests.vscode.reviewing import lenses
-from tests.vscode.test_install import errors
+from tests.vscode.test_install import errors, says_why_it_is_off
 
 VIRTUAL = {"uri": "test-support:/virtual", "name": "virtual"}
 """Its files are the support extension's."""
@@ -36,11 +34,7 @@ def test_without_a_folder_on_the_disk_nothing_runs(open_window: OpenWindow, tmp_
     # An extension that is not active yet would be known all the same
     assert window.js(STATE) == {"known": False, "commands": []}
     assert own_server(window) is None
-    window.command("workbench.extensions.search", "@installed acp-sidecar")
-    row = window.page.locator(".extensions-list .monaco-list-row", has_text="Coding agents")
-    row.first.click()
-    shown = window.page.locator(".extension-editor .header")
-    expect(shown).to_contain_text("Agents work on files on this machine's disk")
+    says_why_it_is_off(window, "virtual")
 
     # With one that is on the disk beside it, agents work there
     folder = tmp_path / "real"

@@ -169,7 +169,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     const gone = (): void => {
       this.outbox.closed();
-      this.ready = this.follow.isPageFocused = false;
+      this.ready = false;
+      this.focused(false);
     };
     view.onDidChangeVisibility(() => {
       if (!view.visible) gone();
@@ -179,6 +180,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       gone();
       this.view = undefined;
     });
+  }
+
+  /** The page says so itself: VS Code's own `focusedView` is not set when the focus came by way of the page. */
+  private focused(on: boolean): void {
+    this.follow.isPageFocused = on;
+    void vscode.commands.executeCommand("setContext", "acpSidecar.panelFocused", on);
   }
 
   private post(one: ToWebview): void {
@@ -312,8 +319,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "tryIt":
         return this.tour.start();
       case "focused":
-        this.follow.isPageFocused = one.on;
-        return;
+        return this.focused(one.on);
       case "follow":
         return this.follow.set(one.on);
       default:

@@ -1,0 +1,169 @@
+"""What the prompt box brings along, in the real workbench: the rows of `@` that the editor fills, files that are dropped, and the key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import expect
+
+from tests.e2e import scripted
+from tests.panel.test_prompt import DROP
+from tests.support.waiting import eventually
+from tests.vscode.code_server import RECEIVED
+from tests.vscode.panel import Panel
+from tests.vscode.test_panel import begin
+from tests.vscode.window import Window
+
+pytestmark = pytest.mark.timeout(400)
+
+PROBLEM = """
+const found = vscode.languages.createDiagnosticCollection('tests');
+keep.disposables = [...(keep.disposables ?? []), found];
+const problem = new vscode.Diagnostic(new vscode.Range(1, 0, 1, 1), 'rain is expected', vscode.DiagnosticSeverity.Warning);
+found.set(vscode.Uri.file(args[0]), [problem]);
+"""
+COMMAND = """
+const terminal = vscode.window.createTerminal({ name: 'mine' });
+keep.disposables = [...(keep.disposables ?? []), terminal];
+terminal.show(true);
+keep.shell = new Promise((resolve) => {
+  const listening = vscode.window.onDidChangeTerminalShellIntegration((event) => {
+    if (event.terminal === terminal) { listening.dispose(); resolve(event.shellIntegration); }
+  });
+});
+const shell = await keep.shell;
+const listening = [];
+const started = new Promise((resolve) => listening.push(vscode.window.onDidStartTerminalShellExecution(resolve)));
+const ended = new Promise((resolve) => listening.push(vscode.window.onDidEndTerminalShellExecution(resolve)));
+shell.executeCommand(args[0]);
+await started;
+terminal.sendText(args[1]); // VS Code itself hands over no output that comes in one piece with the command's start
+await ended;
+listening.forEach((one) => one.dispose());
+"""
+
+
+def choose(window: Window, panel: Panel, typed: str, row: str) -> None:
+    window.page.keyboard.type(typed)
+    option = panel.page.get_by_role("option").filter(has_text=row)
+    expect(option.first).to_be_visible(timeout=30_000)
+    option.first.click()
+
+
+def last_prompt(window: Window) -> list[Any]:
+    """The blocks that an agent got last."""
+    lines = (window.server.folder / RECEIVED).read_text().splitlines()
+    prompts = [told for line in lines if (told := json.loads(line)).get("method") == "session/prompt"]
+    return prompts[-1]["params"]["prompt"]
+
+
+def test_what_the_editor_knows_is_mentioned(window: Window) -> None:
+    (window.folder / "weather").mkdir()
+    file = window.file("weather/rainfall.py", "one\ntwo\n")
+    other = window.file("sun.py", "sun\n")
+    window.open(other)
+    window.open(file)
+    window.js(PROBLEM, str(file))
+    panel = begin(window)
+    panel.prompt(scripted.steps(scripted.read(file), scripted.write(file, "one\nTWO\n"), {"say": "changed"}))
+    panel.answers("changed")
+    panel.ready()
+    panel.box.click()
+    window.page.keyboard.type("@weath")
+    rows = panel.page.get_by_role("option")
+    rows.filter(has=panel.page.locator(".codicon-folder")).filter(has_text="weather/").click(timeout=30_000)
+    for typed, row, chip in (
+        ("@prob", "Problems", "1 problem"),
+        ("@diff", "Changes under review", "1 change"),
+        ("@op", "Open files", "rainfall.py"),
+    ):
+        choose(window, panel, typed, row)
+        expect(panel.page.locator(".box .chip").filter(has_text=chip).first).to_be_visible()
+    folder = panel.page.locator(".box .chip").filter(has=panel.page.locator(".codicon-folder"))
+    expect(folder).to_have_count(1)
+    # all of it goes to the agent
+    window.page.keyboard.press("End")
+    panel.box.fill(scripted.steps({"say": "got it"}))
+    panel.box.press("Enter")
+    panel.answers("got it")
+    sent = json.dumps(last_prompt(window))
+    for words in (
+        "weather/rainfall.py:2: warning: rain is expected",
+        "-two",
+        "+TWO",
+        file.parent.as_uri(),
+        file.as_uri(),
+        other.as_uri(),
+    ):
+        assert words in sent, words
+
+
+def test_the_last_output_of_a_terminal_is_mentioned(window: Window) -> None:
+    panel = begin(window)
+    window.js(COMMAND, "read line; echo rain-$line", "42", seconds=90)
+    row = panel.page.get_by_role("option").filter(has_text="Terminal output")
+
+    def is_offered() -> bool:  # what a terminal said may come after the end of its command
+        panel.box.fill("")
+        panel.box.press_sequentially("@term")
+        try:
+            row.wait_for(timeout=2_000)
+        except PlaywrightError:
+            return False
+        return True
+
+    eventually(is_offered, "the output is offered", within=60)
+    row.click()
+    expect(panel.page.locator(".box .chip")).to_have_text(["read line; echo rain-$line"])
+    panel.box.fill(scripted.steps({"say": "got it"}))
+    panel.box.press("Enter")
+    panel.answers("got it")
+    sent = json.dumps(last_prompt(window))
+    assert "$ read line; echo rain-$line\\n" in sent
+    assert "\\nrain-42" in sent
+
+
+def test_files_are_dropped_into_the_prompt(window: Window) -> None:
+    file = window.file("rain.py", "x\n")
+    panel = begin(window)
+    uris = f"{file.as_uri()}\r\n{file.parent.as_uri()}\r\n"
+    panel.page.evaluate(DROP, {"uris": uris, "kind": "application/vnd.code.uri-list", "files": []})
+    chips = panel.page.locator(".box .chip")
+    expect(chips).to_have_count(2)
+    expect(chips.first).to_contain_text("rain.py")
+    expect(chips.last.locator(".codicon-folder")).to_have_count(1)
+    gone = (window.folder / "gone.py").as_uri()
+    panel.page.evaluate(DROP, {"uris": gone, "kind": "text/uri-list", "files": []})
+    window.notification("Only files and folders on this machine can be added.").first.wait_for(timeout=30_000)
+    expect(chips).to_have_count(2)
+
+
+def test_a_key_goes_to_the_prompt_and_back(window: Window) -> None:
+    file = window.file("rain.py", "x\n")
+    window.open(file)
+    panel = begin(window)
+
+    def is_in_prompt() -> bool:
+        return panel.page.evaluate("document.hasFocus() && document.activeElement.tagName === 'TEXTAREA'")
+
+    window.focus_editor()
+    assert not is_in_prompt()
+    window.keys("Control+Alt+p")
+    eventually(is_in_prompt, "the prompt has the focus", within=30)
+    panel.type("words")
+    expect(panel.box).to_have_value("words")
+    window.keys("Control+Alt+p")
+    eventually(lambda: not is_in_prompt(), "the editor has it again", within=30)
+    window.page.wait_for_selector(".editor-instance .monaco-editor.focused", timeout=30_000)
+    window.page.keyboard.type("y")
+    window.until_text(file, "yx\n")
+    # and when the panel is hidden, it is shown
+    window.command("workbench.action.closeAuxiliaryBar")
+    window.focus_editor()
+    window.keys("Control+Alt+p")
+    panel = Panel(window)
+    eventually(is_in_prompt, "the prompt has the focus", within=30)
+    expect(panel.box).to_have_value("words")
