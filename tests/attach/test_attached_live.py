@@ -61,7 +61,7 @@ MODEL = {
 async def test_a_client_is_told_what_can_be_chosen_however_the_session_was_made(tmp_path: Path) -> None:
     """By itself, by the editor, and by its own prompt in one that the agent has forgotten."""
     able = {"modes": MODES, "configOptions": [MODEL]}
-    script = {"session/new": [{"reply": {"sessionId": "s1", **able}}]}
+    script = {"session/new": [{"reply": {"sessionId": "s $id", **able}}]}
     async with an_editor(tmp_path, [{"say": "said"}], script=script) as product:
         session = (await product.session("robot"))["sessionId"]
         await product.prompt(session, "go")

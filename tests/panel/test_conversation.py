@@ -580,6 +580,10 @@ def test_a_conversation_is_forked_from_its_head_and_from_the_list(panel: Panel) 
     assert panel.got("forkSession")[-1]["sessionId"] == "s"
     sessions = [{**current(title=f"Talk {n}", forks=n == 1), "sessionId": f"s{n}"} for n in range(2)]
     panel.send(overview(sessions=sessions, draftKey=""), {"type": "show", "what": "sessions"})
+    rows = panel.page.locator(".sessions li")
+    rows.filter(has_text="Talk 0").hover()
+    expect(panel.page.get_by_role("button", name="Rename Talk 0")).to_be_visible()
     expect(panel.page.get_by_role("button", name="Fork Talk 0")).to_have_count(0)
+    rows.filter(has_text="Talk 1").hover()
     panel.page.get_by_role("button", name="Fork Talk 1").click()
     assert panel.got("forkSession", 2)[-1]["sessionId"] == "s1"
