@@ -111,7 +111,7 @@ class Tab:
         self.page.expose_function("__post", lambda message: self.shown and self.shown.sent.append(message))
         look = THEMES[theme]
         self.page.add_init_script(
-            "window.acquireVsCodeApi = () => ({ postMessage: (message) => window.__post(message) });\n"
+            "window.acquireVsCodeApi = () => ({ postMessage: (message) => window.__post(message), setState: (state) => { window.__state = state; } });\n"
             f"const look = {json.dumps(look)};\n"
             "document.addEventListener('DOMContentLoaded', () => {\n"
             "  for (const [name, value] of Object.entries(look.variables)) document.documentElement.style.setProperty(name, value);\n"
@@ -206,6 +206,8 @@ class Panel:
 
 def overview(**more: Any) -> Json:
     plain: Json = {
+        "place": "side",
+        "opening": False,
         "agents": [],
         "sessions": [],
         "connected": True,

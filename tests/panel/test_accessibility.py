@@ -142,6 +142,13 @@ def nested(panel: Panel) -> None:
     expect(panel.page.locator(".below-body")).to_be_visible()
 
 
+def tab(panel: Panel) -> None:
+    """A conversation in an editor."""
+    gallery.ended(panel)
+    panel.send(overview(place="tab", current=current(forks=True, **gallery.AROUND)))
+    expect(panel.page.get_by_role("heading", name="The sum is wrong")).to_be_visible()
+
+
 SCENES: dict[str, Callable[[Panel], None]] = {
     **gallery.SCENES,
     "sessions": sessions,
@@ -154,6 +161,7 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     "trouble": trouble,
     "terminal": terminal,
     "nested": nested,
+    "tab": tab,
 }
 
 

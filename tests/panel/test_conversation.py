@@ -44,7 +44,7 @@ def test_an_answer_that_comes_at_once_is_shown(panel: Panel) -> None:
         "const host = window.acquireVsCodeApi();\n"
         f"const answer = {json.dumps(overview())};\n"
         "const tell = () => window.dispatchEvent(new MessageEvent('message', { data: answer }));\n"
-        "window.acquireVsCodeApi = () => ({ postMessage: (one) => { host.postMessage(one); if (one.type === 'ready') tell(); } });"
+        "window.acquireVsCodeApi = () => ({ ...host, postMessage: (one) => { host.postMessage(one); if (one.type === 'ready') tell(); } });"
     )
     panel.page.reload()
     expect(panel.page.locator("#app .app")).to_be_visible()
@@ -587,3 +587,31 @@ def test_a_conversation_is_forked_from_its_head_and_from_the_list(panel: Panel) 
     rows.filter(has_text="Talk 1").hover()
     panel.page.get_by_role("button", name="Fork Talk 1").click()
     assert panel.got("forkSession", 2)[-1]["sessionId"] == "s1"
+
+
+def test_a_conversation_is_moved_into_an_editor_tab_and_back(panel: Panel) -> None:
+    panel.send(*talk(user("hi")))
+    assert panel.page.evaluate("window.__state") == {"sessionId": "s"}, "with it, a tab comes back"
+    panel.page.get_by_role("button", name="Open in an editor tab").click()
+    assert panel.got("openInEditor")[-1]["sessionId"] == "s"
+    sessions = [{**current(title="Talk"), "sessionId": "s7"}]
+    panel.send(overview(sessions=sessions, draftKey=""), {"type": "show", "what": "sessions"})
+    panel.page.locator(".sessions li").hover()
+    panel.page.get_by_role("button", name="Open Talk in an editor tab").click()
+    assert panel.got("openInEditor", 2)[-1]["sessionId"] == "s7"
+
+
+def test_a_tab_has_its_conversation_alone(panel: Panel) -> None:
+    tab = {"place": "tab", "current": current(forks=True), "defaultAgent": "fast-agent"}
+    panel.send(overview(place="tab", opening=True, draftKey=""))
+    expect(panel.page.get_by_role("status").first).to_have_text("The conversation is being opened…")
+    expect(panel.page.locator(".prompt")).to_have_count(0)
+    panel.send(overview(place="tab", draftKey=""))
+    expect(panel.page.get_by_role("status").first).to_have_text("This conversation is no longer there.")
+    panel.send(talk(user("hi"))[0], overview(**tab))
+    expect(panel.page.get_by_role("heading", name="Rain")).to_be_visible()
+    expect(panel.page.locator(".prompt textarea")).to_be_visible()
+    for name in ("All conversations", "Open in an editor tab"):
+        expect(panel.page.get_by_role("button", name=name)).to_have_count(0)
+    panel.page.get_by_role("button", name="Open in the side bar").click()
+    panel.got("openInSideBar")

@@ -27,7 +27,9 @@ class Panel:
         def look() -> Frame | None:
             for frame in self._window.page.frames:
                 try:
-                    if frame != self._window.page.main_frame and frame.query_selector("#app .app"):
+                    if frame != self._window.page.main_frame and frame.query_selector(
+                        "#app .app[data-place=side]"
+                    ):
                         return frame
                 except PlaywrightError:
                     continue  # the old page is going away

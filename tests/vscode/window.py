@@ -364,6 +364,11 @@ class Window:
         """Reloads the window like Developer: Reload Window. VS Code restores unsaved text from its own backup."""
         self._visit(lambda: self.page.reload())
 
+    def reload_by_command(self) -> None:
+        """The command itself, which also saves which tabs are open. The browser's own reload does not wait for that."""
+        body = "setTimeout(() => vscode.commands.executeCommand('workbench.action.reloadWindow'), 0); return null;"
+        self._visit(lambda: self.js(body))
+
     def reset(self, folder: Path) -> None:
         """Resets the window for the next test, whose files are in `folder`, inside `root`."""
         self.keys("Escape", "Escape")

@@ -264,6 +264,10 @@ export const Agent = v.object({
 export type Agent = v.InferOutput<typeof Agent>;
 
 export const Overview = v.object({
+  /** Where the page is: in the side bar, with the lists, or in an editor tab, with its conversation alone. */
+  place: v.picklist(["side", "tab"]),
+  /** A tab of before a reload, whose conversation comes when the server runs. */
+  opening: v.boolean(),
   agents: v.array(Agent),
   defaultAgent: v.optional(text),
   sessions: v.array(Summary),

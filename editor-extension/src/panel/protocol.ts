@@ -70,6 +70,8 @@ export const FromWebview = v.variant("type", [
   }),
   v.object({ type: v.literal("newSession"), agent: v.optional(short) }),
   v.object({ type: v.literal("openSession"), ...session }),
+  v.object({ type: v.literal("openInEditor"), ...session }),
+  v.object({ type: v.literal("openInSideBar") }),
   v.object({ type: v.literal("forkSession"), ...session }),
   v.object({ type: v.literal("continueSession"), ...session }),
   v.object({ type: v.literal("renameSession"), ...session, title: v.pipe(v.string(), v.maxLength(200)) }),

@@ -1,15 +1,13 @@
-/** The panel: the view in the side bar, its page, and the handlers for the page's messages. */
+/** The panel: its conversations, where they are shown (the view in the side bar, editor tabs), and what is done when a page asks for it. */
 
-import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import * as lsp from "../../lsp_ext";
 import { type Session, TELL_AGENT } from "../../session";
 import type { Agent, Overview, Told } from "../model";
-import { FromWebview, parse, type ToWebview } from "../protocol";
+import type { FromWebview } from "../protocol";
 import { addAgent, agentRows, remedy, signIn } from "./agents";
 import { exported } from "./export";
 import { Follow } from "./follow";
-import { html } from "./html";
 import { AsTerminals } from "./as_terminal";
 import { fileAttachment, insert, label, openLink, openLocation, Told as ToldTexts } from "./links";
 import { LastOutput } from "./last_output";
@@ -17,10 +15,12 @@ import type { Live } from "./live";
 import { Memory, type Draft } from "./memory";
 import { candidates, Fixes, problem, selection } from "./mentions";
 import { CHANGES, type Changed } from "./offers";
-import { Outbox, type Page } from "./outbox";
+import type { Page } from "./outbox";
+import { Pane } from "./pane";
 import type { Server } from "./ports";
 import { Search } from "./search";
 import { message, Sessions } from "./sessions";
+import { Tabs } from "./tabs";
 import { Tour } from "./tour";
 
 export const VIEW = "acpSidecar.panel";
@@ -29,37 +29,54 @@ const LOOK_AFTER = 300;
 
 export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
-  private current: Live | null = null;
+  /** The view in the side bar. */
+  private readonly side: Pane;
+  private readonly tabs: Tabs;
+  /** The one that the user turned to last. What they add from elsewhere goes there. */
+  private last: Pane;
+  /** The one whose agent is followed. */
+  private followed: Pane | undefined;
   private readonly sessions: Sessions;
   private readonly memory: Memory;
   private readonly told = new ToldTexts();
   private readonly terminals = new AsTerminals();
   private readonly output = new LastOutput();
-  private readonly outbox: Outbox;
   private readonly tour: Tour;
   private readonly follow: Follow;
   private readonly disposables: vscode.Disposable[] = [];
   private readonly search: Search;
-  /** What was last looked for. */
-  private searched = "";
   private restored = false;
-  /** The page has asked for everything. It is created again whenever the panel was hidden. */
-  private ready = false;
-  private later: ToWebview[] = [];
   private looking: ReturnType<typeof setTimeout> | undefined;
-  private completing: vscode.CancellationTokenSource | undefined;
 
   constructor(private readonly session: Session) {
     const { context, client, log } = session;
     this.memory = new Memory(context.workspaceState);
-    this.outbox = new Outbox({ post: (one) => this.post(one), overview: () => ({ type: "overview", overview: this.overview() }) });
+    const around = {
+      extensionUri: context.extensionUri,
+      overview: (pane: Pane) => this.overview(pane),
+      received: (pane: Pane, one: FromWebview) => this.received(pane, one),
+      failed: (pane: Pane, error: unknown) => this.failed(error, pane),
+      turned: () => {
+        this.focusMoved();
+        this.look();
+      },
+      log: (words: string) => log.warn(words),
+    };
+    this.side = this.last = new Pane("side", around);
+    this.tabs = new Tabs(
+      around,
+      (pane) => this.closed(pane),
+      () => {
+        if (client.state === "running") void this.refresh();
+      },
+    );
     const commands = server(session);
     this.search = new Search(commands);
     this.sessions = new Sessions(commands, {
       changed: (live) => this.changed(live),
       news: (live, what) => this.news(live, what),
       adopted: (live) => {
-        if (!this.current) this.show(live, null);
+        if (!this.side.current) this.show(live, this.side, null);
       },
       returned: (live, text) => this.intoBox(live, { text, attachments: [] }),
       attached: (live, attachment) => this.intoBox(live, { text: "", attachments: [attachment] }),
@@ -88,14 +105,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     this.sessions.titles = { ...this.memory.titles };
     this.tour = new Tour(context, {
-      changed: () => this.outbox.changed(null),
-      begin: (folder) => this.begin("demo", folder),
-      compose: (text, attachments) => this.compose(text, attachments, true),
+      changed: () => this.side.changed(null),
+      begin: (folder) => this.begin(this.side, "demo", folder),
+      compose: (text, attachments) => this.compose(text, attachments, true, this.side),
       log: (words) => log.warn(words),
     });
-    this.follow = new Follow(session, { followed: () => this.current?.id, changed: () => this.outbox.changed(null) });
+    this.follow = new Follow(session, { followed: () => this.followed?.current?.id, changed: () => this.followed?.changed(null) });
     this.disposables.push(
       this.follow,
+      this.tabs,
       vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
       vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: false } }),
       this.told,
@@ -132,7 +150,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       client.onDidChangeState((state) => {
         if (state === "running") void this.refresh();
         else if (state === "stopped" || state === "failed") this.sessions.gone();
-        this.outbox.changed(null);
+        for (const pane of this.panes()) pane.changed(null);
       }),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("acpSidecar.agents") || event.affectsConfiguration("acpSidecar.defaultAgent")) void this.refresh();
@@ -144,7 +162,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.looking);
-    this.outbox.closed();
+    this.side.detached();
     for (const one of this.disposables.splice(0).reverse()) one.dispose();
   }
 
@@ -152,66 +170,63 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
-    const { webview } = view;
-    const dist = vscode.Uri.joinPath(this.session.context.extensionUri, "dist");
-    webview.options = { enableScripts: true, localResourceRoots: [dist], enableCommandUris: false, enableForms: false };
-    webview.html = html({
-      script: webview.asWebviewUri(vscode.Uri.joinPath(dist, "webview.js")).toString(),
-      style: webview.asWebviewUri(vscode.Uri.joinPath(dist, "webview.css")).toString(),
-      csp: webview.cspSource,
-      nonce: randomBytes(16).toString("base64"),
-      language: vscode.env.language,
-    });
-    webview.onDidReceiveMessage((data: unknown) => {
-      const received = parse(FromWebview, data);
-      if (received) void this.received(received).catch((error: unknown) => this.failed(error));
-      else this.session.log.warn("panel: a message that is not understood");
-    });
-    const gone = (): void => {
-      this.outbox.closed();
-      this.ready = false;
-      this.focused(false);
-    };
+    this.side.attach(view.webview);
     view.onDidChangeVisibility(() => {
-      if (!view.visible) gone();
-      this.look();
+      if (view.visible) this.look();
+      else this.side.hidden();
     });
     view.onDidDispose(() => {
-      gone();
+      this.side.detached();
       this.view = undefined;
     });
   }
 
-  /** The page says so itself: VS Code's own `focusedView` is not set when the focus came by way of the page. */
-  private focused(on: boolean): void {
-    this.follow.isPageFocused = on;
-    void vscode.commands.executeCommand("setContext", "acpSidecar.panelFocused", on);
+  /** The pages say themselves which has the keyboard's focus: VS Code's own `focusedView` is not set when the focus came by way of the page. */
+  private focusMoved(): void {
+    this.follow.isPageFocused = this.side.isFocused; // a file that takes the place of a tab would hide it
+    void vscode.commands.executeCommand("setContext", "acpSidecar.panelFocused", this.panes().some((one) => one.isFocused));
   }
 
-  private post(one: ToWebview): void {
-    void this.view?.webview.postMessage(one);
+  private panes(): Pane[] {
+    return [this.side, ...this.tabs.all];
   }
 
-  /** Posts a message after all earlier ones. A page that is still loading gets it when it is ready. */
-  private tell(one: ToWebview): void {
-    if (!this.ready) {
-      this.later.push(one);
-      return;
-    }
-    this.outbox.flush();
-    this.post(one);
+  /** Where the conversation is shown. Each is shown in one place at most, so that there is one box to write in. */
+  private paneOf(live: Live): Pane | undefined {
+    return this.side.current === live ? this.side : this.tabs.of(live);
   }
 
-  private overview(): Overview {
-    const live = this.current;
+  private isVisible(pane: Pane): boolean {
+    return pane === this.side ? this.view?.visible === true : this.tabs.isVisible(pane);
+  }
+
+  /** Brings it to the front, with the keyboard's focus. */
+  private async turnTo(pane: Pane): Promise<void> {
+    this.last = pane;
+    if (pane === this.side) await vscode.commands.executeCommand(`${VIEW}.focus`);
+    else this.tabs.reveal(pane);
+  }
+
+  /** The user closed a tab. Its conversation goes on, and is in the list. */
+  private closed(pane: Pane): void {
+    if (this.last === pane) this.last = this.side;
+    if (this.followed === pane) this.follow.set(false);
+    this.side.changed(null);
+    this.badge();
+  }
+
+  private overview(pane: Pane): Overview {
+    const live = pane.current;
     const draft = this.memory.draft(live?.id ?? null);
     const { client } = this.session;
-    const tour = this.tour.state();
+    const tour = pane === this.side ? this.tour.state() : undefined;
     return {
+      place: pane.place,
+      opening: this.tabs.isOpening(pane),
       agents: this.agents(),
-      sessions: this.sessions.summaries(),
+      sessions: pane === this.side ? this.sessions.summaries() : [],
       connected: client.state === "running",
-      following: this.follow.on,
+      following: this.follow.on && this.followed === pane,
       history: [...this.memory.history],
       draftKey: live?.key ?? "",
       draft: draft.text,
@@ -243,23 +258,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   // --- Messages of the page
 
-  private async received(one: FromWebview): Promise<void> {
+  private async received(pane: Pane, one: FromWebview): Promise<void> {
     switch (one.type) {
-      case "ready":
-        this.post({ type: "strings", bundle: vscode.l10n.bundle ?? {} });
-        this.outbox.opened();
-        this.outbox.flush();
-        this.ready = true;
-        for (const one of this.later.splice(0)) this.post(one);
-        this.look();
-        return;
       case "send": {
-        const live = this.live(one.sessionId) ?? (await this.begin(one.agent ?? this.defaultAgent()));
+        const live = this.live(one.sessionId) ?? (await this.begin(pane, one.agent ?? this.defaultAgent()));
         if (!live) {
-          return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
+          return pane.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
         if (live.state === "failed" && !(await this.started(live, this.sessions.again(live)))) {
-          return this.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
+          return pane.tell({ type: "compose", text: one.text, attachments: one.attachments, focus: false });
         }
         if (one.sessionId === null) this.memory.keepDraft(null, { text: "", attachments: [] });
         this.memory.sent(one.text);
@@ -268,29 +275,38 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.sessions.send(live, one.text, one.attachments);
       }
       case "draft":
-        if (one.key === (this.current?.key ?? "")) this.memory.keepDraft(this.current?.id ?? null, { text: one.text, attachments: one.attachments });
+        if (one.key === (pane.current?.key ?? "")) this.memory.keepDraft(pane.current?.id ?? null, { text: one.text, attachments: one.attachments });
         return;
       case "newSession":
-        await this.begin(one.agent ?? this.defaultAgent());
+        await this.begin(pane, one.agent ?? this.defaultAgent());
         return;
       case "openSession":
-        return this.show(await this.sessions.open(one.sessionId));
-      case "forkSession":
-        return this.show(await this.sessions.fork(one.sessionId));
+        return this.show(await this.sessions.open(one.sessionId), pane);
+      case "openInEditor":
+        return this.inEditor(await this.sessions.open(one.sessionId));
+      case "openInSideBar":
+        return this.inSideBar(pane);
+      case "forkSession": {
+        const fork = await this.sessions.fork(one.sessionId);
+        return pane === this.side ? this.show(fork, pane) : this.inEditor(fork); // beside the one that it comes from
+      }
       case "home":
-        return this.show(null);
+        return this.show(null, pane);
       case "refreshSessions":
         return this.refresh();
       case "search": {
-        this.searched = one.query;
-        const found = await this.search.find(one.query, this.sessions.summaries(), this.sessions.all, () => this.searched === one.query);
-        if (this.searched === one.query) this.tell({ type: "found", query: one.query, found });
+        pane.searched = one.query;
+        const found = await this.search.find(one.query, this.sessions.summaries(), this.sessions.all, () => pane.searched === one.query);
+        if (pane.searched === one.query) pane.tell({ type: "found", query: one.query, found });
         return;
       }
       case "renameSession":
         return this.sessions.rename(one.sessionId, one.title);
       case "deleteSession": {
-        if (this.current?.id === one.sessionId) this.show(null, "sessions");
+        if (this.side.current?.id === one.sessionId) this.show(null, this.side, "sessions");
+        const shown = this.live(one.sessionId);
+        const tab = shown && this.tabs.of(shown);
+        if (tab) this.tabs.close(tab);
         const kept = await this.sessions.remove(one.sessionId);
         if (kept.length > 0) void vscode.window.showWarningMessage(kept.join("\n"));
         return;
@@ -298,9 +314,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "exportSession":
         return this.export(await this.sessions.open(one.sessionId));
       case "complete":
-        return this.complete(one.request, one.query);
+        return this.complete(pane, one.request, one.query);
       case "drop":
-        return this.dropped(one.uris);
+        return this.dropped(pane, one.uris);
       case "openLocation":
         return openLocation(one.path, one.line);
       case "openFile":
@@ -315,31 +331,35 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       case "remedy":
         return remedy(one.id);
       case "action":
-        return this.action(one.id);
+        return this.action(pane, one.id);
       case "tryIt":
         return this.tour.start();
       case "focused":
-        return this.focused(one.on);
+        pane.isFocused = one.on;
+        if (one.on) this.last = pane;
+        return this.focusMoved();
       case "follow":
-        return this.follow.set(one.on);
+        return this.followIn(pane, one.on);
+      case "ready": // the pane's own
+        return;
       default:
         return this.inSession(one);
     }
   }
 
   /** The candidates for `@`. The next keystroke cancels a search, because a large folder has room for only one at a time. */
-  private async complete(request: number, query: string): Promise<void> {
-    this.completing?.cancel();
-    const mine = (this.completing = new vscode.CancellationTokenSource());
+  private async complete(pane: Pane, request: number, query: string): Promise<void> {
+    pane.completing?.cancel();
+    const mine = (pane.completing = new vscode.CancellationTokenSource());
     try {
       const changed = await this.underReview(query);
       if (mine.token.isCancellationRequested) return;
       const found = await candidates(query, { output: this.output.get(), changed }, mine.token);
-      if (!mine.token.isCancellationRequested) this.post({ type: "candidates", request, candidates: found });
+      if (!mine.token.isCancellationRequested) pane.post({ type: "candidates", request, candidates: found });
     } catch (error) {
       if (!mine.token.isCancellationRequested) throw error;
     } finally {
-      if (this.completing === mine) this.completing = undefined;
+      if (pane.completing === mine) pane.completing = undefined;
       mine.dispose();
     }
   }
@@ -354,7 +374,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** Files and folders that were dragged into the prompt box. What is no file on this machine is left out, and the user is told. */
-  private async dropped(uris: string[]): Promise<void> {
+  private async dropped(pane: Pane, uris: string[]): Promise<void> {
     const attachments = await Promise.all(
       uris.map(async (one) => {
         const uri = vscode.Uri.parse(one);
@@ -365,7 +385,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     );
     const found = attachments.filter((one) => one !== undefined);
     if (found.length < uris.length) void vscode.window.showWarningMessage(vscode.l10n.t("Only files and folders on this machine can be added."));
-    if (found.length > 0) this.tell({ type: "compose", text: "", attachments: found, focus: true });
+    if (found.length > 0) pane.tell({ type: "compose", text: "", attachments: found, focus: true });
   }
 
   private async inSession(one: Extract<FromWebview, { sessionId: string }>): Promise<void> {
@@ -419,16 +439,16 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  private async action(id: string): Promise<void> {
+  private async action(pane: Pane, id: string): Promise<void> {
     if (id === "addAgent") await addAgent(this.session, () => this.refresh());
     else if (id === "restart") await vscode.commands.executeCommand("acpSidecar.restart");
     else if (id === "openFolder") await vscode.commands.executeCommand("workbench.action.files.openFolder");
     else if (id === "endTour") this.tour.end();
-    else if (id.startsWith("signIn:")) await this.signIn(id.slice("signIn:".length));
+    else if (id.startsWith("signIn:")) await this.signIn(pane, id.slice("signIn:".length));
   }
 
-  private async signIn(agent: string): Promise<void> {
-    const live = this.current;
+  private async signIn(pane: Pane, agent: string): Promise<void> {
+    const live = pane.current;
     if (!(await signIn(this.session, agent, this.sessions.agentName(agent)))) return;
     await this.refresh();
     if (live?.state === "failed" && live.agentId === agent) await this.started(live, this.sessions.again(live));
@@ -440,14 +460,14 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return sessionId === null ? undefined : this.sessions.all.get(sessionId);
   }
 
-  private async begin(agent: string | undefined, cwd?: string): Promise<Live | undefined> {
+  private async begin(pane: Pane, agent: string | undefined, cwd?: string): Promise<Live | undefined> {
     if (agent === undefined) {
-      this.tell({ type: "show", what: "agents" });
+      pane.tell({ type: "show", what: "agents" });
       return undefined;
     }
     const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
-    if (this.current === null && cwd === undefined) this.memory.moveDraft("", live.id); // what was typed on the start page
-    this.show(live);
+    if (pane.current === null && cwd === undefined) this.memory.moveDraft("", live.id); // what was typed on the start page
+    this.show(live, pane);
     if (await this.started(live, ready)) return live;
     if (!vscode.workspace.workspaceFolders?.length && cwd === undefined) {
       const action = { id: "openFolder", label: vscode.l10n.t("Open folder…") };
@@ -464,26 +484,66 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return begun;
   }
 
-  /** `page`: null if the user did not ask for it, so that an open list stays open. */
-  private show(live: Live | null, page: Page | null = "conversation"): void {
-    if (live !== this.current) this.follow.forget();
-    this.current = live;
-    if (live) live.unseen = false;
-    this.outbox.show(live, page ?? undefined);
+  /**
+   * Shows it in the pane, or turns to the tab that shows it already. `page`: null if the user did not ask for it, so that
+   * an open list stays open, and no tab comes to the front.
+   */
+  private show(live: Live | null, pane: Pane, page: Page | null = "conversation"): void {
+    const elsewhere = live ? this.paneOf(live) : undefined;
+    if (elsewhere && elsewhere !== pane) {
+      if (page !== null) void this.turnTo(elsewhere);
+      return;
+    }
+    if (live && elsewhere) {
+      if (page !== null) pane.tell({ type: "show", what: page });
+      return this.look();
+    }
+    if (live !== pane.current && this.followed === pane) this.follow.forget();
+    pane.show(live, page ?? undefined);
+    if (live) this.tabs.titled(live);
     this.remember();
     this.look();
   }
 
+  /** Moves a conversation into an editor tab, or turns to the one that it has. */
+  private inEditor(live: Live): void {
+    const tab = this.tabs.of(live);
+    if (tab) return void this.turnTo(tab);
+    if (this.side.current === live) this.show(null, this.side);
+    this.last = this.tabs.open(live);
+    this.look();
+  }
+
+  /** Moves a tab's conversation back into the side bar. */
+  private async inSideBar(tab: Pane): Promise<void> {
+    const live = tab.current;
+    if (tab === this.side || !live) return;
+    tab.current = null; // it is free to be shown elsewhere
+    this.tabs.close(tab);
+    this.show(live, this.side);
+    await this.turnTo(this.side);
+  }
+
+  private followIn(pane: Pane, on: boolean): void {
+    const before = this.followed;
+    if (before !== pane) this.follow.forget();
+    this.followed = pane;
+    this.follow.set(on);
+    before?.changed(null);
+    pane.changed(null);
+  }
+
   /** Adds to the session's prompt box, now or when it is shown. */
   private intoBox(live: Live, { text, attachments }: Draft): void {
-    if (live === this.current) return this.tell({ type: "compose", text, attachments, focus: false });
+    const pane = this.paneOf(live);
+    if (pane) return pane.tell({ type: "compose", text, attachments, focus: false });
     const draft = this.memory.draft(live.id);
     const more = attachments.filter((one) => !draft.attachments.some((other) => other.id === one.id));
     this.memory.keepDraft(live.id, { text: [draft.text, text].filter(Boolean).join("\n"), attachments: [...draft.attachments, ...more] });
   }
 
   private remember(): void {
-    const live = this.current;
+    const live = this.side.current;
     this.memory.current = live && !live.id.startsWith("starting-") ? live.id : undefined;
     this.memory.keepTitles(this.sessions.titles);
   }
@@ -492,12 +552,16 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private async refresh(): Promise<void> {
     try {
       await this.sessions.refresh();
+      const known = (id: string): boolean => this.sessions.all.has(id) || this.sessions.rows.some((row) => row.sessionId === id);
+      if (this.session.client.state === "running") {
+        await this.tabs.restored(async (id) => (known(id) ? this.sessions.open(id) : undefined));
+      }
       const last = this.memory.current;
       if (!this.restored) {
         this.restored = true;
-        if (last !== undefined && this.current === null && this.sessions.rows.some((row) => row.sessionId === last)) {
+        if (last !== undefined && this.side.current === null && known(last)) {
           const opened = await this.sessions.open(last);
-          if (this.current === null) this.show(opened, null); // otherwise the user started another one meanwhile
+          if (this.side.current === null) this.show(opened, this.side, null); // otherwise the user started another one meanwhile
         }
       }
     } catch (error) {
@@ -506,17 +570,21 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private changed(live: Live | null): void {
-    this.outbox.changed(live);
+    for (const pane of this.panes()) {
+      if (live === null || pane === this.side || pane.current === live) pane.changed(live);
+    }
+    if (live) this.tabs.titled(live);
     if (live === null) void vscode.commands.executeCommand("setContext", "acpSidecar.hasAgent", this.defaultAgent() !== undefined);
-    void vscode.commands.executeCommand("setContext", "acpSidecar.forks", this.current?.summary().forks === true);
+    void vscode.commands.executeCommand("setContext", "acpSidecar.forks", this.side.current?.summary().forks === true);
     this.badge();
   }
 
   /** The user is looking at the panel, so what it shows is no longer unseen. */
   private look(): void {
-    if (this.view?.visible && vscode.window.state.focused && this.current) {
-      this.current.unseen = false;
-      this.outbox.changed(this.current);
+    for (const pane of this.panes()) {
+      if (!this.isVisible(pane) || !vscode.window.state.focused || !pane.current) continue;
+      pane.current.unseen = false;
+      pane.changed(pane.current);
     }
     this.badge();
   }
@@ -535,12 +603,12 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** Tells the user if they are looking elsewhere. The message only leads to the panel; it does not answer the question. */
   private news(live: Live, what: "ended" | "asks"): void {
-    const looking = this.view?.visible === true && vscode.window.state.focused && live === this.current;
-    if (looking) return;
+    const pane = this.paneOf(live);
+    const hidden = !this.isVisible(pane ?? this.side);
+    if (pane && !hidden && vscode.window.state.focused) return;
     if (what === "ended") live.unseen = true;
     this.badge();
     const wanted = vscode.workspace.getConfiguration("acpSidecar").get<boolean>("notify", true);
-    const hidden = this.view?.visible !== true;
     // a question that nobody sees would block the turn for ever
     if (!(what === "asks" && hidden) && !(wanted && (hidden || !vscode.window.state.focused))) return;
     const show = vscode.l10n.t("Show");
@@ -550,8 +618,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         : vscode.l10n.t("{0} has finished: {1}", live.agentName, live.title);
     void vscode.window.showInformationMessage(words, show).then((chosen) => {
       if (chosen !== show) return;
-      this.show(live);
-      void vscode.commands.executeCommand(`${VIEW}.focus`);
+      this.show(live, this.paneOf(live) ?? this.side);
+      void this.turnTo(this.paneOf(live) ?? this.side);
     });
   }
 
@@ -564,9 +632,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     }, LOOK_AFTER);
   }
 
-  private failed(error: unknown): void {
+  private failed(error: unknown, pane: Pane = this.last): void {
     this.session.log.warn(`panel: ${message(error)}`);
-    if (this.current) this.sessions.explain(this.current, error);
+    if (pane.current) this.sessions.explain(pane.current, error);
     else void vscode.window.showErrorMessage(message(error));
   }
 
@@ -586,31 +654,40 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   // --- Commands
 
   private commands(): vscode.Disposable[] {
-    const focus = () => vscode.commands.executeCommand(`${VIEW}.focus`);
+    const focus = () => this.turnTo(this.side);
     const all: Record<string, (...args: never[]) => unknown> = {
       "acpSidecar.panel.new": async () => {
         await focus();
         const usable = this.agents().filter((one) => one.installed && one.source !== "demo");
-        if (usable.length === 1) await this.begin(usable[0]!.id);
-        else this.tell({ type: "show", what: "agents" });
+        if (usable.length === 1) await this.begin(this.side, usable[0]!.id);
+        else this.side.tell({ type: "show", what: "agents" });
       },
       "acpSidecar.panel.focusPrompt": (way?: unknown) =>
         way === "back" ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : this.compose("", [], true),
       "acpSidecar.panel.sessions": async () => {
         await focus();
         await this.refresh();
-        this.tell({ type: "show", what: "sessions" });
+        this.side.tell({ type: "show", what: "sessions" });
       },
-      "acpSidecar.panel.export": () => (this.current ? this.export(this.current) : undefined),
+      "acpSidecar.panel.export": () => (this.side.current ? this.export(this.side.current) : undefined),
       "acpSidecar.panel.fork": async () => {
-        if (this.current) this.show(await this.sessions.fork(this.current.id));
+        if (this.side.current) this.show(await this.sessions.fork(this.side.current.id), this.side);
+      },
+      "acpSidecar.panel.openInEditor": async (sessionId?: unknown) => {
+        const live = typeof sessionId === "string" ? await this.sessions.open(sessionId) : this.side.current;
+        if (live) this.inEditor(live);
+      },
+      "acpSidecar.panel.openInSideBar": () => {
+        const tab = this.tabs.active();
+        return tab && this.inSideBar(tab);
       },
       "acpSidecar.panel.question": async () => {
         const live = this.sessions.waiting()[0];
         if (!live) return;
-        await focus();
-        if (live !== this.current) this.show(live);
-        this.tell({ type: "show", what: "question" });
+        const pane = this.paneOf(live) ?? this.side;
+        await this.turnTo(pane);
+        this.show(live, pane);
+        pane.tell({ type: "show", what: "question" });
       },
       "acpSidecar.panel.add": (target?: unknown, more?: unknown) => this.add(target, more),
       "acpSidecar.panel.fix": (uri: vscode.Uri, diagnostics: vscode.Diagnostic[], fix: boolean) =>
@@ -621,7 +698,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         ),
       "acpSidecar.panel.addAgent": () => addAgent(this.session, () => this.refresh()),
       "acpSidecar.panel.tryIt": () => this.tour.start(),
-      "acpSidecar.panel.follow": () => this.follow.set(!this.follow.on),
+      "acpSidecar.panel.follow": () => this.followIn(this.last, !this.follow.on),
     };
     const shown = Object.entries(all).map(([name, run]) =>
       vscode.commands.registerCommand(name, async (...args: never[]) => {
@@ -640,7 +717,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const live = await this.sessions.open(sessionId);
     if (live.recorded) await this.sessions.resume(live);
     if (live.recorded || live.state === "failed") throw new Error(vscode.l10n.t("The conversation cannot be continued. Open it in the panel to see why."));
-    if (this.current !== live) this.show(live, null);
+    this.show(live, this.paneOf(live) ?? this.side, null);
     void this.sessions.send(live, text, attachments);
   }
 
@@ -661,9 +738,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** Puts it into the prompt box; the user decides what is sent. */
-  private async compose(text: string, attachments: Parameters<Memory["keepDraft"]>[1]["attachments"], focus: boolean): Promise<void> {
-    await vscode.commands.executeCommand(`${VIEW}.focus`);
-    this.tell({ type: "compose", text, attachments, focus });
+  private async compose(text: string, attachments: Draft["attachments"], focus: boolean, pane = this.target()): Promise<void> {
+    await this.turnTo(pane);
+    pane.tell({ type: "compose", text, attachments, focus });
+  }
+
+  /** Where the user writes: the tab that they are in or were in last, while it can be seen; else the side bar. */
+  private target(): Pane {
+    const pane = this.tabs.active() ?? this.last;
+    return pane !== this.side && this.tabs.isVisible(pane) ? pane : this.side;
   }
 }
 

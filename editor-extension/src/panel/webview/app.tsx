@@ -20,7 +20,7 @@ export function App({ store }: { store: Store }) {
   const current = overview.current;
   const agent = overview.defaultAgent;
   return (
-    <div class="app">
+    <div class="app" data-place={overview.place}>
       {overview.trouble && (
         <div class="notice warning trouble" role="status">
           <Icon name="warning" />
@@ -36,17 +36,21 @@ export function App({ store }: { store: Store }) {
       ) : store.page === "agents" ? (
         <Choose store={store} overview={overview} />
       ) : current && store.sessionId === current.sessionId ? (
-        <Conversation store={store} current={current} following={overview.following} />
+        <Conversation store={store} current={current} following={overview.following} place={overview.place} />
+      ) : overview.place === "tab" ? (
+        <div class="loading" role="status">
+          {overview.opening ? t("The conversation is being opened…") : t("This conversation is no longer there.")}
+        </div>
       ) : (
         <Start store={store} overview={overview} />
       )}
-      {store.page === "conversation" && <Foot store={store} overview={overview} current={current} agent={agent} />}
+      {store.page === "conversation" && (current || overview.place === "side") && <Foot store={store} overview={overview} current={current} agent={agent} />}
       <Voice all={store.announcements} />
     </div>
   );
 }
 
-function Conversation({ store, current, following }: { store: Store; current: Current; following: boolean }) {
+function Conversation({ store, current, following, place }: { store: Store; current: Current; following: boolean; place: Overview["place"] }) {
   const rows = useRef(new Rows());
   const list = useMemo(() => rows.current.of(store), [store.revision, store.sessionId]);
   const [reveal, setReveal] = useState<{ key: string; serial: number } | null>(null);
@@ -56,15 +60,24 @@ function Conversation({ store, current, following }: { store: Store; current: Cu
     if (store.revealQuestion > 0 && first) setReveal({ key: first, serial: store.revealQuestion * 2 });
   }, [store.revealQuestion]);
   const state = stateIcon(current);
+  const heading = (
+    <>
+      <Icon name={state.name} spin={state.spin} />
+      <span class="sr">{state.words}</span>
+      <span class="title">{current.title || t("New conversation")}</span>
+      <span class="muted">{current.agent}</span>
+    </>
+  );
   return (
     <>
       <header>
-        <button class="heading" title={t("All conversations")} onClick={() => store.show("sessions")}>
-          <Icon name={state.name} spin={state.spin} />
-          <span class="sr">{state.words}</span>
-          <span class="title">{current.title || t("New conversation")}</span>
-          <span class="muted">{current.agent}</span>
-        </button>
+        {place === "tab" ? (
+          <h1 class="heading">{heading}</h1>
+        ) : (
+          <button class="heading" title={t("All conversations")} onClick={() => store.show("sessions")}>
+            {heading}
+          </button>
+        )}
         {current.forks && (
           <IconButton icon="repo-forked" label={t("Fork: begin another conversation with this one")} onClick={() => store.send({ type: "forkSession", sessionId: current.sessionId })} />
         )}
@@ -75,6 +88,11 @@ function Conversation({ store, current, following }: { store: Store; current: Cu
             pressed={following}
             onClick={() => store.send({ type: "follow", on: !following })}
           />
+        )}
+        {place === "tab" ? (
+          <IconButton icon="layout-sidebar-right" label={t("Open in the side bar")} onClick={() => store.send({ type: "openInSideBar" })} />
+        ) : (
+          <IconButton icon="multiple-windows" label={t("Open in an editor tab")} onClick={() => store.send({ type: "openInEditor", sessionId: current.sessionId })} />
         )}
       </header>
       <List

@@ -7,7 +7,7 @@ import { App } from "./app";
 import { Store } from "./store";
 import "./style.css";
 
-declare function acquireVsCodeApi(): { postMessage(message: FromWebview): void };
+declare function acquireVsCodeApi(): { postMessage(message: FromWebview): void; setState(state: { sessionId: string }): void };
 
 const vscode = acquireVsCodeApi();
 const store = new Store({ post: (message) => vscode.postMessage(message) });
@@ -16,6 +16,7 @@ window.addEventListener("message", (event: MessageEvent<unknown>) => {
   const message = parse(ToWebview, event.data);
   if (message) store.receive(message);
   else console.warn("a message that is not understood", event.data);
+  if (message?.type === "conversation" && message.sessionId) vscode.setState({ sessionId: message.sessionId }); // a tab comes back with it
 });
 
 render(<App store={store} />, document.getElementById("app")!);

@@ -196,6 +196,7 @@ function SessionRow({ session, excerpt, store }: { session: Summary; excerpt?: s
         </>
       ) : (
         <span class="row-actions">
+          <IconButton icon="multiple-windows" label={t("Open {0} in an editor tab", session.title)} onClick={() => store.send({ type: "openInEditor", sessionId })} />
           {session.forks && <IconButton icon="repo-forked" label={t("Fork {0}", session.title)} onClick={() => store.send({ type: "forkSession", sessionId })} />}
           <IconButton icon="edit" label={t("Rename {0}", session.title)} onClick={() => setEditing(session.title)} />
           <IconButton icon="export" label={t("Export {0}", session.title)} onClick={() => store.send({ type: "exportSession", sessionId })} />

@@ -1,0 +1,114 @@
+"""Conversations in editor tabs: several at once, each its own, back after a reload."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Frame, expect
+
+from tests.e2e import scripted
+from tests.support.waiting import eventually
+from tests.vscode.panel import Panel
+from tests.vscode.test_panel import ask, begin, fresh
+from tests.vscode.window import Window
+
+pytestmark = pytest.mark.timeout(600)
+
+
+class Tab(Panel):
+    """The editor tab that shows the conversation of this title."""
+
+    def __init__(self, window: Window, title: str) -> None:
+        self._window = window
+        self._title = title
+
+    @property
+    def page(self) -> Frame:
+        def look() -> Frame | None:
+            for frame in self._window.page.frames:
+                try:
+                    head = frame.query_selector("#app .app[data-place=tab] header")
+                    if head and self._title in head.inner_text():
+                        return frame
+                except PlaywrightError:
+                    continue  # it is going away
+            self._window.page.wait_for_timeout(20)  # lets the browser process its events
+            return None
+
+        return eventually(
+            look, f"the tab of {self._title}", within=60, otherwise=self._window.server.last_words
+        )
+
+
+def titled(window: Window, title: str) -> Panel:
+    """A conversation of this title in the side bar, whose agent has answered once."""
+    panel = begin(window)
+    panel.prompt(f"{title} {scripted.steps({'say': f'this is **{title}**'})}")
+    panel.answers(f"this is {title}")
+    panel.ready()
+    return panel
+
+
+def in_editor(window: Window, title: str) -> Tab:
+    panel = titled(window, title)
+    panel.button("Open in an editor tab").click()
+    tab = Tab(window, title)
+    tab.answers(f"this is {title}")
+    return tab
+
+
+def test_conversations_stand_in_tabs_side_by_side_each_its_own(window: Window) -> None:
+    one = in_editor(window, "Alpha")
+    two = in_editor(window, "Beta")
+    window.command("workbench.action.moveEditorToRightGroup")
+    names = [tab["label"] for tab in window.tabs()]
+    assert [any(title in name for name in names) for title in ("Alpha", "Beta")] == [True, True]
+    # both can be seen, and a draft in one is not in the other
+    one.box.fill("a draft of Alpha's")
+    two.prompt(fresh(2, {"say": "only in **Beta**"}))
+    two.answers("only in Beta")
+    expect(one.box).to_have_value("a draft of Alpha's")
+    expect(one.page.get_by_text("only in Beta")).to_have_count(0)
+    # the side bar shows neither, and leads to the tab of one that it is asked for
+    side = Panel(window)
+    window.command("acpSidecar.panel.sessions")
+    expect(side.page.locator(".app[data-place=side]")).to_be_visible()
+    side.page.locator(".sessions li .session").filter(has_text="Alpha").first.click()
+    expect(one.box).to_be_visible()
+    eventually(lambda: "Alpha" in str(window.active_tab()["label"]), "its tab is turned to")
+
+
+def test_a_question_is_asked_where_its_conversation_is_and_a_closed_tab_ends_no_turn(window: Window) -> None:
+    tab = in_editor(window, "Gamma")
+    tab.prompt(fresh(2, ask(7), {"say": "it **ran**"}))
+    card = tab.page.locator(".question button.allow")
+    expect(card).to_be_visible()
+    side = Panel(window)
+    expect(side.page.locator(".question")).to_have_count(0)
+    # the key leads there, and so does the command
+    window.command("acpSidecar.panel.question")
+    expect(tab.page.locator("[data-row]:focus .question")).to_be_visible()
+    window.command("workbench.action.closeActiveEditor")
+    status = window.command("sidecar.status", {})
+    assert any(one["running"] for one in status["sessions"])
+    # it is asked on, in the side bar now
+    window.command("acpSidecar.panel.question")
+    expect(side.page.locator(".question button.allow[aria-disabled=false]")).to_be_visible()
+    side.page.locator(".question button.allow").click()
+    side.answers("it ran")
+
+
+def test_tabs_come_back_after_a_reload_with_their_drafts_and_go_back_to_the_side_bar(window: Window) -> None:
+    tab = in_editor(window, "Delta")
+    tab.box.fill("half a thought")
+    tab.box.blur()
+    window.reload_by_command()
+    window.until_server_runs()
+    tab.answers("this is Delta")
+    tab.button("Continue in new session").click()
+    expect(tab.box).to_have_value("half a thought")
+    tab.button("Open in the side bar").click()
+    side = Panel(window)
+    side.answers("this is Delta")
+    expect(side.box).to_have_value("half a thought")
+    eventually(lambda: not any("Delta" in tab["label"] for tab in window.tabs()), "the tab is closed")
