@@ -96,6 +96,8 @@ class _Entry:
     unseen: list[_Belief] = field(default_factory=list[_Belief])
     """What the program was given since by itself, oldest first."""
     served: list[_Served] = field(default_factory=list[_Served])
+    wrote: bool = False
+    """The session has changed the document itself."""
 
 
 class Beliefs:
@@ -149,6 +151,7 @@ class Beliefs:
         kept = Kept.of(content, like)
         since = moment if received is None else received
         entry.belief = _Belief(moment, since, kept, Own(kept, moment))
+        entry.wrote = True
         entry.unseen.clear()
         # what was served after the write was received is still to come, as for `candidates`
         entry.served[:] = [s for s in entry.served if received is not None and s.serial > received]
@@ -165,6 +168,7 @@ class Beliefs:
         if entry is None:
             return
         _settle(entry)
+        entry.wrote = True
         if entry.belief is not None:
             entry.belief = _with_change(entry.belief, before, after)
 
@@ -205,6 +209,16 @@ class Beliefs:
             return None
         _settle(entry, until)
         return None if entry.belief is None else entry.belief.own
+
+    def written(self, session: str) -> list[tuple[DocumentUri, str]]:
+        """What this session believes of the documents that it has changed itself, in the compared form."""
+        found: list[tuple[DocumentUri, str]] = []
+        for (known, uri), entry in self._entries.items():
+            if known == session and entry.wrote:
+                _settle(entry)
+                if entry.belief is not None:
+                    found.append((uri, entry.belief.compared()))
+        return found
 
     def candidates(
         self, session: str, uri: DocumentUri, disk: Iterable[str] = (), until: int | None = None

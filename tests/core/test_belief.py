@@ -188,3 +188,18 @@ def test_a_write_of_its_own_is_known_until_the_whole_text_is_read() -> None:
     beliefs.served_whole("s", URI, Text.of("theirs\n"))
     assert beliefs.own("s", URI, before) == own, "what was read later is not in an earlier write"
     assert beliefs.own("s", URI, beliefs.moment()) is None
+
+
+def test_what_a_session_changed_is_known_whatever_it_reads_since() -> None:
+    beliefs = Beliefs()
+    read, wrote, edited = (DocumentUri(f"file:///{name}") for name in ("read", "wrote", "edited"))
+    for uri in (read, edited):
+        beliefs.served_whole("s", uri, Text.of(DISK))
+    beliefs.wrote("s", wrote, "one\n")
+    beliefs.edited("s", edited, DISK, DISK + "more\n")
+    beliefs.wrote("another", read, "two\n")
+    assert beliefs.written("s") == [(edited, DISK + "more\n"), (wrote, "one\n")]
+    beliefs.served_whole("s", wrote, Text.of(TYPED))
+    assert dict(beliefs.written("s"))[wrote] == TYPED
+    beliefs.forget(wrote)
+    assert beliefs.written("s") == [(edited, DISK + "more\n")]

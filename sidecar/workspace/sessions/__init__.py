@@ -1,5 +1,6 @@
 """Conversations with agents: opened, prompted, continued, guests'; commands they run; tools they are given.
 
+afterwards.py       Afterwards: what became of an agent's changes, told to it with its next prompt
 agent_tools.py      AgentTools: what a session's tools ask for beside reads and writes
 audience.py         Audience: who else sees and drives the conversations: clients that are attached beside the editor
 commands.py         Commands: whether an agent's command may run now, and what has to be on the disk before it does

@@ -31,6 +31,7 @@ from sidecar.workspace.ports.prompt_context import (
     selection_block,
     shown,
 )
+from sidecar.workspace.sessions.afterwards import Afterwards
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
@@ -57,13 +58,17 @@ class Prompting:
         self._consent = consent
         self._buffers = buffers
         self._reconciler = reconciler
+        self._afterwards = Afterwards(state, consent, reconciler)
 
     async def blocks(
         self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> list[Json]:
-        """The prompt as sent: followed by its context and the user's unsaved texts."""
+        """The prompt as sent: followed by its context, what became of the agent's writes, and the user's unsaved texts."""
         blocks = [*blocks, *self._mentioned(session, context)]
         policy = self._state.settings.before_prompt
+        afterwards = None if policy == "nothing" else await self._afterwards.block(session)
+        if afterwards is not None:
+            blocks = [*blocks, afterwards]
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
         if policy == "save":
             unsaved = [t for t in unsaved if to_path(t.document.uri) is None or not await self._save(t)]

@@ -79,6 +79,8 @@ class Session:
     """Documents whose save failed after a write of this session."""
     went_along: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents for which the user was told that their unsaved text is sent along with prompts."""
+    afterwards: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
+    """Of documents that say something else than this session last knew: the hash of the text of which it was told that."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
     changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])

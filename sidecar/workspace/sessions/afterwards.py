@@ -1,0 +1,105 @@
+"""Afterwards: what became of an agent's changes, told to it with its next prompt: what the user rejected, changed in them or typed around them.
+
+An agent's model takes a file that it changed to say what it last saw or wrote there (`core.belief`). Where it says something else by now, the
+difference is told once, line by line. Left out are texts that the agent would have to ask for, and long ones. What it believes stays as it
+is: whether a model heeds such a note cannot be known, and a write that it makes of its older text is merged as ever.
+
+What an agent's own tools write on the disk, past the sidecar, is not believed, and so not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sidecar.core.hunks import line_hunks, lines_of
+from sidecar.core.json_types import Json
+from sidecar.core.normal import normal
+from sidecar.core.refusal import Refusal
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, is_untitled, to_path
+from sidecar.disk import Missing
+from sidecar.workspace.behind.reconcile import Reconciler
+from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.state.places import locate
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+MAX_TEXT = 256 * 1024
+"""Code points of a text that is compared, and bytes of a file that is read for it."""
+MAX_FILES = 20
+MAX_LINES = 200
+"""Of all files together. Of more, the agent is told to read again."""
+_HEAD = (
+    "Files that you changed say something else by now: the user rejected or changed something in them, or somebody else did. Work from what they"
+    " say now, and do not put back what is gone unless you are asked to. (- is a line as you last knew it, + as it is now.)"
+)
+
+
+class Afterwards:
+    def __init__(self, state: State, consent: Consent, reconciler: Reconciler) -> None:
+        self._state = state
+        self._consent = consent
+        self._reconciler = reconciler
+
+    async def block(self, session: Session) -> Json | None:
+        """ACP's text block; None if there is nothing new to tell."""
+        told: list[str] = []
+        room = MAX_LINES
+        for uri, knew in self._state.beliefs.written(session.id):
+            now = await self._text(session, uri)
+            if now is None or len(knew) > MAX_TEXT:
+                continue
+            if now == knew:
+                session.afterwards.pop(uri, None)
+                continue
+            if session.afterwards.get(uri) == hash(now):
+                continue
+            session.afterwards[uri] = hash(now)
+            name = to_path(uri) or uri
+            lines = list(_lines(knew, now))
+            if len(told) == MAX_FILES or len(lines) > room:
+                told.append(f"{name}: read it again; much in it is not as you last knew it.")
+                continue
+            room -= len(lines)
+            told.append("\n".join([f"{name}:", *lines]))
+        return {"type": "text", "text": "\n\n".join([_HEAD, *told])} if told else None
+
+    async def _text(self, session: Session, uri: DocumentUri) -> str | None:
+        """What it says now, in the compared form; "": it is gone. None: that is not to be told, or cannot be."""
+        path = to_path(uri)
+        if path is None:
+            tracked = self._state.documents.get(uri) if is_untitled(uri) else None
+            return None if tracked is None else self._of(tracked.document.snapshot())
+        found = locate(self._state.storage, self._state.documents, session.roots, path, "read")
+        if isinstance(found, Refusal):
+            return None
+        with found as place:
+            if self._consent.must_ask(place, "read") or self._state.opaque.refusal(place) is not None:
+                return None
+            if place.tracked is not None:
+                await self._reconciler.look(place.tracked)
+                document = place.tracked.document
+                known = not place.tracked.closed and document.desynchronised is None
+                return self._of(document.snapshot()) if known else None
+            if isinstance(place.on_disk, Missing):
+                return ""
+            if place.on_disk.size > MAX_TEXT:
+                return None
+            decoded = await self._state.storage.read(place.on_disk)
+            return None if isinstance(decoded, Refusal) else normal(decoded.text)
+
+    def _of(self, text: Text) -> str | None:
+        return normal(str(text)) if len(text) <= MAX_TEXT else None
+
+
+def _lines(knew: str, now: str) -> Iterator[str]:
+    if not now:
+        yield "it is empty, or gone"
+        return
+    for hunk in line_hunks(knew, now):
+        yield f"line {now.count(chr(10), 0, hunk.new_start) + 1}:"
+        for sign, text in (
+            ("-", knew[hunk.old_start : hunk.old_end]),
+            ("+", now[hunk.new_start : hunk.new_end]),
+        ):
+            yield from (f"{sign} {line.rstrip(chr(10))}" for line in lines_of(text))
