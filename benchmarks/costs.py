@@ -16,9 +16,9 @@ from benchmarks._common import Amount, Case, Seconds
 from benchmarks._common.processes import AgentEnd, Scratch, Server, cpu_seconds, resident_bytes, sidecar
 from benchmarks._common.texts import code, edited
 
-SESSIONS = (5, 20, 80)
-DOCUMENTS = (50, 200, 800)
-TURNS = (50, 200, 800)
+SESSIONS_AT = (5, 20, 80)
+DOCUMENTS_AT = (50, 200, 800)
+TURNS_AT = (50, 200, 800)
 """How many there are when it is measured, one after the other in one sidecar."""
 UPDATES = 20
 """Of a turn."""
@@ -99,7 +99,7 @@ def _sessions(costs: _Costs) -> Iterator[Case]:
         costs.agent.send({"jsonrpc": "2.0", "id": request["id"], "result": answer})
         costs.server.answer(asked)
 
-    yield from _grown("a session", SESSIONS, costs, one)
+    yield from _grown("a session", SESSIONS_AT, costs, one)
 
 
 def _documents(costs: _Costs) -> Iterator[Case]:
@@ -109,7 +109,7 @@ def _documents(costs: _Costs) -> Iterator[Case]:
         costs.scratch.file(f"{which}.py", text)
         costs.server.open(f"{which}.py", text)
 
-    yield from _grown("an open document of 10 kB", DOCUMENTS, costs, one)
+    yield from _grown("an open document of 10 kB", DOCUMENTS_AT, costs, one)
 
 
 def _turns(costs: _Costs) -> Iterator[Case]:
@@ -127,7 +127,7 @@ def _turns(costs: _Costs) -> Iterator[Case]:
         costs.agent.send({"jsonrpc": "2.0", "id": request["id"], "result": {"stopReason": "end_turn"}})
         costs.server.answer(asked)
 
-    yield from _grown(f"a turn with {UPDATES} updates", TURNS, costs, one)
+    yield from _grown(f"a turn with {UPDATES} updates", TURNS_AT, costs, one)
 
 
 def _messages(costs: _Costs) -> Iterator[Case]:
