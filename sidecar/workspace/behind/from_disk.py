@@ -11,7 +11,7 @@ from sidecar.core.normal import Normal
 from sidecar.core.text import Text
 from sidecar.workspace.behind.open_files import OpenFiles
 from sidecar.workspace.behind.reload import Reloader, keep_apart
-from sidecar.workspace.edits.sending import RELOAD_SECONDS, Sender
+from sidecar.workspace.edits.sending import Sender
 from sidecar.workspace.ports.ports import Editor
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
@@ -27,11 +27,14 @@ class FromDisk:
         self._files = files
         self._reload = Reloader(editor, sender, files)
 
-    async def bring_together(self, tracked: Tracked, before: str | None, on_disk: OnDisk) -> None:
+    async def bring_together(
+        self, tracked: Tracked, before: str | None, on_disk: OnDisk, reload_seconds: float
+    ) -> None:
+        """`reload_seconds`: how long the editor has to take it by itself."""
         tracked.apart = False
         if on_disk.text is None:
             return
-        if await self._reloaded(tracked, on_disk.text):
+        if await self._reloaded(tracked, on_disk.text, reload_seconds):
             tracked.together = tracked.kept(on_disk.text)
             return
         if before is None:
@@ -92,15 +95,15 @@ class FromDisk:
         tracked.together = tracked.kept(on_disk.text)
         return True
 
-    async def _reloaded(self, tracked: Tracked, text: str) -> bool:
-        """Whether the editor takes the disk's text by itself, given a moment."""
+    async def _reloaded(self, tracked: Tracked, text: str, seconds: float) -> bool:
+        """Whether the editor takes the disk's text by itself, given that long."""
         if tracked.says(text):
             tracked.edited = tracked.user_dirty = False
             return True
         watch = Watch(tracked.document, Text.of(text))
         tracked.quiet = True
         try:
-            reloaded = await watch.wait(RELOAD_SECONDS)
+            reloaded = await watch.wait(seconds)
         finally:
             tracked.quiet = False
             watch.close()

@@ -16,7 +16,7 @@ from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
-from sidecar.disk import Missing, Resolved
+from sidecar.disk import Missing, Resolved, Stat
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.from_disk import FromDisk
 from sidecar.workspace.behind.legs import Seen
@@ -34,6 +34,8 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk, Storage
 
 OBSERVE_SECONDS = 5.0
+LOOK_AGAIN_SECONDS = 2.0
+"""How long a look begins anew because the user typed into what it was about to do."""
 
 
 class Reconciler:
@@ -190,15 +192,27 @@ class Reconciler:
         return path is None or self._storage.stat(path) == tracked.stat
 
     async def look(self, tracked: Tracked) -> None:
-        """Brings mirror and disk together if the file changed since it was last seen."""
+        """Brings mirror and disk together if the file changed since it was last seen. Who types or writes the file in the moment in which that
+        is done makes the editor refuse it: then it begins anew."""
         with anyio.move_on_after(OBSERVE_SECONDS):
             await tracked.observed.wait()
         if (tracked.flight is not None or tracked.saving) and not tracked.looking.locked():
             return  # an edit or a save is on its way, and nothing is planned beside it
         async with tracked.looking:
-            await self._look(tracked)
+            until, reload_waited_for = anyio.current_time() + LOOK_AGAIN_SECONDS, None
+            while not self.is_current(tracked):
+                version, stat = tracked.document.version, self._stat(tracked)
+                await self._look(tracked, 0.0 if stat == reload_waited_for else RELOAD_SECONDS)
+                is_unmoved = (tracked.document.version, self._stat(tracked)) == (version, stat)
+                if is_unmoved or tracked.closed or tracked.flight or anyio.current_time() > until:
+                    return
+                reload_waited_for = stat  # one wait is enough for each of the file's texts
 
-    async def _look(self, tracked: Tracked) -> None:
+    def _stat(self, tracked: Tracked) -> Stat | None:
+        path = to_path(tracked.document.uri)
+        return None if path is None else self._storage.stat(path)
+
+    async def _look(self, tracked: Tracked, reload_seconds: float) -> None:
         path = to_path(tracked.document.uri)
         if path is None or tracked.closed or tracked.document.desynchronised is not None:
             return
@@ -274,7 +288,7 @@ class Reconciler:
                 tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
                 tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
             else:
-                await self._from_disk.bring_together(tracked, base, on_disk)
+                await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds)
                 if emptied and tracked.stat is None:  # the next look begins where this one did
                     tracked.saved = tracked.kept(start)
                     self._emptied.add(tracked.document.uri)
