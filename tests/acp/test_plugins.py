@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from sidecar.acp.own_tools import plugins
 from sidecar.acp.own_tools.kilo import KILO
 from sidecar.acp.own_tools.opencode import OPENCODE
+from sidecar.acp.own_tools.pi import PI
 from sidecar.acp.own_tools.plugins import led_by
 
 SERVER = {"name": "sidecar", "command": "/x/python", "args": ["mcp"], "env": [{"name": "T", "value": "1"}]}
@@ -76,3 +78,49 @@ def test_agents_that_load_one_program_have_settings_of_their_own() -> None:
     told, known = json.loads(kilos.read_text()), json.loads(before)
     assert told["plugin"] == known["plugin"]
     assert "kilo" in told["$schema"], "it would write its own into a file without it"
+
+
+@pytest.fixture
+def path_with_pi(tmp_path: Path) -> str:
+    """A program that says with what it was started."""
+    folder = tmp_path / "a folder's programs"
+    folder.mkdir()
+    program = folder / "pi"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    return os.pathsep.join((str(folder), os.environ["PATH"]))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="another starter there")
+def test_pi_is_started_with_our_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path_with_pi: str
+) -> None:
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "it's a state"))
+    assert PI.plugin is not None
+    env = led_by(PI.plugin, SERVER, {"PATH": path_with_pi})
+    starter = env["PI_ACP_PI_COMMAND"]
+    started = subprocess.run(
+        [starter, "--mode", "rpc"], env={"PATH": path_with_pi}, capture_output=True, text=True, check=True
+    )
+    *words, program = started.stdout.splitlines()
+    assert words == ["--mode", "rpc", "--extension"]
+    assert Path(program).read_bytes() == Path(plugins.__file__).with_name("pi.js").read_bytes()
+    assert Path(program).with_name("door.mjs").exists(), "what it imports"
+    assert Path(starter).stat().st_mode & 0o077 == 0
+
+
+def test_without_pi_its_adapter_says_so_itself(tmp_path: Path, state: Path) -> None:
+    assert PI.plugin is not None
+    assert led_by(PI.plugin, SERVER, {"PATH": str(tmp_path)}) == {}
+    assert not state.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a mode of files")
+def test_where_no_program_may_be_run_pi_keeps_its_own_tools(
+    monkeypatch: pytest.MonkeyPatch, path_with_pi: str
+) -> None:
+    """The state folder may lie where programs cannot be started; the agent would not start at all."""
+    assert PI.plugin is not None
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(plugins, "find", lambda name, path: "/x/pi")
+    assert led_by(PI.plugin, SERVER, {"PATH": path_with_pi}) == {}

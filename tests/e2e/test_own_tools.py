@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer
 from tests.e2e.third_party import (
     BASE,
+    CHOSEN,
     KINDS,
     LIVE,
     PLUGINS,
@@ -151,9 +153,13 @@ async def test_what_is_no_text_and_what_is_denied(
         assert base64.b64encode(PNG).decode()[:40] in str(model.requests[-1]["messages"])
 
         await it.turn(kind.read(workspace / "c.pdf"))
-        shows = base64.b64encode(PDF).decode()[:40] in str(model.requests[-1]["messages"])
-        it.yes("PDFs", how="yes" if shows else "no: it says that the file is not text")
-        assert shows or "is not text" in results(model) or "binary" in results(model), results(model)[-500:]
+        if base64.b64encode(PDF).decode()[:40] in str(model.requests[-1]["messages"]):
+            it.yes("PDFs")
+        elif "%PDF-1.4" in results(model):
+            it.yes("PDFs", how="no: it takes them for text, as without the sidecar")
+        else:
+            assert "is not text" in results(model) or "binary" in results(model), results(model)[-500:]
+            it.yes("PDFs", how="no: it says that the file is not text")
 
         allow, it.product.answer = it.product.answer, lambda text, titles: None
         await it.turn(kind.read(workspace / ".env"))
@@ -167,6 +173,9 @@ async def test_a_sub_agent(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
     """opencode never passes a sub-agent's questions on, with its own tools just the same: it waits for ever."""
+    if kind.delegate is None:
+        agents_table.note(kind.tool, "sub-agent", "no: it has none")
+        return
     async with a_file(kind, tmp_path, workspace, model, agents_table, env=kind.asks_nothing) as it:
         it.type("typed\n")
         prompt = delegated(kind, it.read(), it.edit("typed", "TYPED"))
@@ -334,16 +343,59 @@ async def test_nothing_of_the_users_is_written(
 ) -> None:
     """Neither in the agent's settings nor in the repository."""
     kind, home = loads_ours, tmp_path / "home"
-    settings = home / "config" / kind.tool
+    settings = home / (kind.settings or f"config/{kind.tool}")
     settings.mkdir(parents=True)
     (settings / "AGENTS.md").write_text("Be brief.\n")
-    (settings / f"{kind.tool}.json").write_text('{"$schema": "x", "username": "me"}')
+    if not kind.settings:
+        (settings / f"{kind.tool}.json").write_text('{"$schema": "x", "username": "me"}')
     kind.environment(home, model.url)
     async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
         it.type("typed\n")
-        before = hashes(home / "config"), hashes(workspace)
+        before = hashes(settings), hashes(workspace)
         await it.turn(it.read(), it.edit("typed", "TYPED"))
         assert it.text == "TYPED\n" + BASE
         shown = [str(body["messages"]) for body in model.requests]  # the last may be one about a title
         assert any("Be brief." in words for words in shown), "it has the user's own instructions"
-    assert (hashes(home / "config"), hashes(workspace)) == before
+    after = {name: was for name, was in hashes(settings).items() if not name.startswith("sessions/")}
+    assert (after, hashes(workspace)) == before
+
+
+PI_ONLY = pytest.mark.skipif("pi-acp" not in CHOSEN, reason="not chosen")
+
+
+@PI_ONLY
+async def test_pi_starts_with_a_read_of_its_users_own(
+    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """Two extensions with a tool of one name, and pi does not start. The user's stands; edit is led to us."""
+    kind = KINDS["pi-acp"]
+    folder = tmp_path / "home" / kind.settings / "extensions"
+    folder.mkdir(parents=True)
+    (folder / "mine.js").write_text(
+        'export default (pi) => pi.registerTool({ name: "read", label: "read", description: "mine", parameters: { type: "object" }, '
+        'execute: async () => ({ content: [{ type: "text", text: "my own read" }] }) })'
+    )
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        it.type("typed\n")
+        await it.turn(it.read(), it.edit("typed", "TYPED"))
+        assert "my own read" in results(model), results(model)
+        assert it.text == "TYPED\n" + BASE
+
+
+@PI_ONLY
+async def test_pi_gets_no_tool_that_its_user_switched_off(
+    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    kind = KINDS["pi-acp"]
+
+    def environment(home: Path, url: str) -> dict[str, str]:
+        made = kind.environment(home, url)
+        settings = home / kind.settings / "settings.json"
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"defaultTools": ["read"]}))
+        return made
+
+    async with a_file(replace(kind, environment=environment), tmp_path, workspace, model, agents_table) as it:
+        it.type("typed\n")
+        await it.turn(it.read())
+        assert "typed" in results(model)
+        assert [tool["function"]["name"] for tool in model.requests[-1]["tools"]] == ["read"]

@@ -50,6 +50,8 @@ class Kind:
     """A tool of ours that it was given beside its own, with these arguments; None: not tested."""
     reviewed: bool = False
     """Its model, and not its user, is asked about tools that are not its own."""
+    settings: str = ""
+    """Its settings' folder, below its home; where that is not `config` and its name."""
     rereads: bool = False
     """Its edits are made in the text that the sidecar gives it at that moment, so they never overlap with the user's."""
 
@@ -91,6 +93,18 @@ def _opencode_settings(url: str) -> JsonDict:
         "provider": {"fake": provider},
         "permission": {"edit": "ask"},
     }
+
+
+def _pi(home: Path, url: str) -> dict[str, str]:
+    folder = home / ".pi" / "agent"
+    folder.mkdir(parents=True, exist_ok=True)
+    model = {"id": "m", "input": ["text", "image"], "contextWindow": 100000, "maxTokens": 4096}
+    provider = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "dummy", "models": [model]}
+    (folder / "models.json").write_text(json.dumps({"providers": {"fake": provider}}))
+    settings = {"defaultProvider": "fake", "defaultModel": "m", "quietStartup": True}
+    (folder / "settings.json").write_text(json.dumps(settings))
+    path = os.pathsep.join((str(Path(tools.require("pi").command).parent), os.environ["PATH"]))
+    return {"PATH": path, "PI_OFFLINE": "1"}
 
 
 def _installed(folder: Path, package: str) -> None:
@@ -202,6 +216,19 @@ KINDS = {
         tool="kilo",
         environment=_kilo,
         asks_nothing={"KILO_PERMISSION": _OPENCODE.asks_nothing["OPENCODE_PERMISSION"]},
+    ),
+    "pi-acp": Kind(
+        "pi-acp",
+        (),
+        _pi,
+        lambda path: {"tool": "read", "args": {"path": str(path)}},
+        lambda path, old, new: (
+            {"tool": "edit", "args": {"path": str(path), "edits": [{"oldText": old, "newText": new}]}}
+            if old
+            else {"tool": "write", "args": {"path": str(path), "content": new}}
+        ),
+        lambda line: {"tool": "bash", "args": {"command": line}},
+        settings=".pi/agent",
     ),
     "claude-agent-acp": Kind(
         "claude-agent-acp",

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,9 +13,9 @@ import pytest
 
 from sidecar.acp.own_tools import plugins
 from sidecar.acp.ways import LIVE
-from tests.extension.node import require_node
 from tests.gates.product import a_product
 from tests.mcp.live import SCRIPT
+from tests.mcp.plugin_runs import PluginRun, environment_of, told_by_sidecar
 from tests.mcp.test_live import raw
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at an agent's environment in /proc")
@@ -52,23 +49,8 @@ process.exit()
 """
 
 
-class Plugin:
-    def __init__(self, folder: Path, workspace: Path, env: dict[str, str]) -> None:
-        self._node = require_node()
-        self._harness = folder / "opencode.mjs"
-        self._harness.write_text(OPENCODE)
-        self._program = folder / "plugin.mjs"
-        shutil.copyfile(Path(plugins.__file__).with_name("opencode.js"), self._program)
-        self._workspace = workspace
-        self._env = env
-
-    async def __call__(self, *steps: Any) -> Any:
-        argv = [self._node, self._harness, self._program, self._workspace, json.dumps(steps)]
-        done = await asyncio.to_thread(
-            subprocess.run, argv, env=self._env, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+def plugin_of(folder: Path, workspace: Path, env: dict[str, str]) -> PluginRun:
+    return PluginRun(folder, "opencode.js", OPENCODE, workspace, env)
 
 
 def read(path: Path | str, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -102,11 +84,8 @@ async def test_with_the_sidecar(tmp_path: Path) -> None:
         status: Any = await product.execute("sidecar.status")
         (agent,) = (row for row in status["agents"] if row["agent"] == "opencode")
         assert (agent["files"], status["sessions"][0]["ownToolsLive"]) == (LIVE, True)
-        pid = agent["pid"]
-        told = dict(
-            pair.split("=", 1) for pair in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in pair
-        )
-        plugin = Plugin(tmp_path, workspace, os.environ | {plugins.SERVER: told[plugins.SERVER]})
+        told = environment_of(agent["pid"])
+        plugin = plugin_of(tmp_path, workspace, told_by_sidecar(agent["pid"]))
         product.open(path)
         product.type(path, "typed\n", at=0)
         done = await plugin(
@@ -155,7 +134,7 @@ async def test_without_one_it_works_on_the_disk(tmp_path: Path, command: str) ->
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\r\ntwo\r\nthree\r\n")
     told = {plugins.SERVER: json.dumps({"command": command, "args": [], "env": {}})} if command else {}
-    plugin = Plugin(tmp_path, tmp_path, {"PATH": "", **told})
+    plugin = plugin_of(tmp_path, tmp_path, {"PATH": "", **told})
     done = await plugin(
         read(path, offset=7),
         edit(path, "one\ntwo", "1\n2"),

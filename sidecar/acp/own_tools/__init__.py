@@ -1,7 +1,8 @@
 """Own tools: how each agent's own Read and Edit are led to ours (`acp-sidecar mcp`), the agent unchanged and nothing of the user's written.
 
     row.py       OwnTools: what a row says
-    claude.py, codex.py, opencode.py, kilo.py  one row an agent, data only; a program that the agent loads lies beside it
+    claude.py, codex.py, opencode.py, kilo.py, pi.py  one row an agent, data only; a program that the agent loads lies beside it
+    door.mjs     Door: the way of those programs to our server
     plugins.py   led_by: the environment with which an agent loads such a program
     table.py     TABLE, own_tools_of: the row of a configured agent
 

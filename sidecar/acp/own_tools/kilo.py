@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from sidecar.acp.own_tools.row import OwnTools, Plugin
-from sidecar.core.json_types import Json
 
 
-def _settings(program: str) -> Json:
+def _settings(program: str) -> str:
     # without `$schema`, Kilo would write it into the file
-    return {"$schema": "https://app.kilo.ai/config.json", "plugin": [Path(program).as_uri()]}
+    return json.dumps({"$schema": "https://app.kilo.ai/config.json", "plugin": [Path(program).as_uri()]})
 
 
 KILO = OwnTools(

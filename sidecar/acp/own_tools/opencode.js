@@ -5,89 +5,14 @@
 //
 // Whenever the sidecar cannot be reached, and for files outside its folders, everything works on the disk.
 
-import { spawn } from "node:child_process"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { dirname, isAbsolute, relative, resolve } from "node:path"
-import { createInterface } from "node:readline"
+import { DENIED, ELSEWHERE, door } from "./door.mjs"
 
-const SERVER = process.env.ACP_SIDECAR_TOOLS && JSON.parse(process.env.ACP_SIDECAR_TOOLS)
-delete process.env.ACP_SIDECAR_TOOLS // it has the token, and commands that the agent runs inherit the environment
-
-const MOST_STARTS = 3
 const LINES = 2000 // what opencode's own read shows at most: lines, code units of a line, code units altogether
 const LINE = 2000
 const TEXT = 50 * 1024
-const SHUT = "no_sidecar"
-const DENIED = ["denied_by_user", "denied_by_policy"]
-const ELSEWHERE = [SHUT, "path_outside_workspace", "symlink_escape"]
-const LOST = "acp-sidecar's tools ended meanwhile. Read the file to see what it says now."
 const OURS = "leads to acp-sidecar"
-
-// One `acp-sidecar mcp`, started at the first call and again when it has died.
-class Door {
-  starts = 0
-  number = 0
-  waiting = new Map()
-
-  open() {
-    if (this.process || !SERVER || this.starts === MOST_STARTS) return this.process
-    this.starts += 1
-    const child = spawn(SERVER.command, SERVER.args, {
-      env: { ...process.env, ...SERVER.env },
-      stdio: ["pipe", "pipe", "ignore"],
-    })
-    const ended = () => {
-      if (this.process !== child) return
-      this.process = undefined
-      for (const answered of this.waiting.values()) answered({ lost: true })
-      this.waiting.clear()
-    }
-    child.on("error", ended)
-    child.on("exit", ended)
-    child.stdin.on("error", ended)
-    createInterface({ input: child.stdout }).on("line", (line) => this.heard(JSON.parse(line)))
-    this.process = child
-    this.greeted = false
-    const clientInfo = { name: "opencode", version: "1" }
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo }
-    this.ask("initialize", params).then((answer) => (this.greeted = !answer?.lost))
-    this.send({ method: "notifications/initialized" })
-    return child
-  }
-
-  heard(message) {
-    this.waiting.get(message.id)?.(message.result ?? { lost: true })
-    this.waiting.delete(message.id)
-  }
-
-  send(message) {
-    this.process.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n")
-  }
-
-  ask(method, params) {
-    const id = ++this.number
-    return new Promise((answered) => {
-      this.waiting.set(id, answered)
-      this.send({ id, method, params })
-    })
-  }
-
-  // {text} | {image} | {error, kind}; kind "no_sidecar": nothing was done, "unknown": perhaps it was
-  async call(name, args, session) {
-    if (!this.open()) return { error: "", kind: SHUT }
-    const result = await this.ask("tools/call", {
-      name,
-      arguments: args,
-      _meta: { "acp-sidecar/session": session },
-    })
-    if (result.lost && !this.greeted) return { error: "", kind: SHUT } // it answers in order
-    if (result.lost) return { error: LOST, kind: "unknown" }
-    const text = result.content.map((block) => block.text ?? "").join("")
-    return result.isError ? { error: text, kind: result.structuredContent?.errorKind } : { text, image: !text && result.content[0]?.type === "image" }
-  }
-}
-
-const door = new Door()
 
 export const AcpSidecar = async ({ client }) => {
   door.open()

@@ -5,15 +5,15 @@ OPENCODE_CONFIG_DIR would do, too, but opencode then no longer reads the user's 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from sidecar.acp.own_tools.row import OwnTools, Plugin
-from sidecar.core.json_types import Json
 
 
-def _settings(program: str) -> Json:
+def _settings(program: str) -> str:
     # without `$schema`, opencode would write it into the file
-    return {"$schema": "https://opencode.ai/config.json", "plugin": [Path(program).as_uri()]}
+    return json.dumps({"$schema": "https://opencode.ai/config.json", "plugin": [Path(program).as_uri()]})
 
 
 OPENCODE = OwnTools(

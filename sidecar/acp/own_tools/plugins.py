@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -10,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
+from sidecar.acp.command import find, path_of
 from sidecar.acp.own_tools.row import Plugin
 from sidecar.core.json_types import Json
 from sidecar.state_folder import make_private, open_private, state_folder
@@ -18,6 +20,8 @@ log = logging.getLogger(__name__)
 
 SERVER = "ACP_SIDECAR_TOOLS"
 """How the plugin starts our server, as JSON: `{command, args, env}`."""
+DOOR = "door.mjs"
+"""What all of them reach it through."""
 
 
 def led_by(plugin: Plugin, server: Json, env: Mapping[str, str]) -> dict[str, str]:
@@ -26,17 +30,22 @@ def led_by(plugin: Plugin, server: Json, env: Mapping[str, str]) -> dict[str, st
     if plugin.variable in env:
         log.warning("%s is set by the user, so the agent's own tools are not live", plugin.variable)
         return {}
-    program = Path(__file__).with_name(plugin.program).read_bytes()
-    folder = state_folder("own_tools", sha256(program).hexdigest()[:16])
-    file = (
-        folder / f"{plugin.variable.lower()}.json"
-    )  # agents that load one program have settings of their own
-    settings = json.dumps(plugin.settings(str(folder / plugin.program))).encode()
+    if plugin.starts is not None and find(plugin.starts, path_of(env)) is None:
+        return {}  # the agent says best what it lacks
+    programs = {name: Path(__file__).with_name(name).read_bytes() for name in (plugin.program, DOOR)}
+    folder = state_folder("own_tools", sha256(b"".join(programs.values())).hexdigest()[:16])
+    # agents that load one program have files of their own
+    file = folder / f"{plugin.variable.lower()}{plugin.suffix}"
     try:
         for part in (folder.parent.parent, folder.parent, folder):
             make_private(part)
-        _put(folder / plugin.program, program)
-        _put(file, settings)
+        for name, program in programs.items():
+            _put(folder / name, program)
+        _put(file, plugin.file(str(folder / plugin.program)).encode())
+        if plugin.starts is not None:
+            file.chmod(0o700)
+            if not os.access(file, os.X_OK):
+                raise PermissionError(errno.EACCES, "no programs may be run there", str(file))
     except OSError as error:
         log.warning("the agent's own tools are not live: %s: %s", error.filename, error.strerror)
         return {}

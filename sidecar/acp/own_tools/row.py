@@ -14,14 +14,18 @@ def _nothing(server: str) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A program of ours that the agent loads into itself and that starts our server. Its environment names it (plugins.py)."""
+    """A program of ours that the agent loads into itself and that starts our server. A variable of its environment names a file that leads to
+    it (plugins.py)."""
 
     program: str
     """A file of this folder."""
     variable: str
-    """Environment variable with the path of a settings file."""
-    settings: Callable[[str], Json]
-    """That file, from the program's path."""
+    file: Callable[[str], str]
+    """What the file says that the variable names, from the program's path."""
+    suffix: str = ".json"
+    """Of that file's name."""
+    starts: str | None = None
+    """Where that file is itself a program, which the agent runs in place of this one."""
 
 
 @dataclass(frozen=True, slots=True)
