@@ -131,6 +131,35 @@ def test_a_buffer_without_a_file_goes_along_unless_it_is_empty(tmp_path: Path, p
     assert sent[0].endswith(": my notes\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("my notes\n", "```\nmy notes\n```"),
+        ("no end", "```\nno end\n```"),
+        ("a ```fence```\n", "````\na ```fence```\n````"),
+    ],
+)
+def test_a_buffer_without_a_file_goes_along_as_words_to_an_agent_that_takes_only_those(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    """It cannot read it where it does not know the name."""
+    agents = Listening(embedded=False)
+    uri = "untitled:Untitled-1"
+
+    async def main() -> FakeEditor:
+        fake = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, fake, agents) as bench:
+            fake.attach(bench.workspace.apply)
+            await dirty(bench, fake)
+            bench.workspace.apply(Modification(normalise(uri), Action.OPEN, 1, text=text, client_uri=uri))
+            await bench.workspace.start_prompt(bench.session, [ASKED])[2]
+        return fake
+
+    editor = run(main())
+    assert agents.heard == [[ASKED, {"type": "text", "text": f"Unsaved text of {uri}:\n{said}"}]]
+    assert [words for _, words in editor.notices] == [f"Your unsaved text of {uri} was sent with the prompt."]
+
+
 def test_outside_the_session_s_folders_nothing_is_taken(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     (tmp_path / "out.txt").write_text("disk\n")

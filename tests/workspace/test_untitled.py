@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,87 @@ def test_the_next_one_of_its_name_is_another_one(tmp_path: Path) -> None:
         assert editor.text(NAME) == "TWO\nmine\n"
 
     play(tmp_path, case, journal=journal)
+
+
+@pytest.mark.parametrize("participants", ["", "\n"])
+@pytest.mark.parametrize("folder", ["", "../elsewhere/"])
+def test_its_review_goes_on_in_the_file_that_it_is_saved_as(
+    tmp_path: Path, participants: str, folder: str
+) -> None:
+    """`participants`: what the editor's save adds to the text."""
+    root = tmp_path / "ws"
+    root.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    journal = MemoryJournal()
+    name = f"{folder}saved.md"
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read(NAME)
+        await bench.write(NAME, TEXT.replace("two", "TWO"))
+        saved_as(editor, name, participants)
+        await bench.workspace.reviews_stored()
+        (row,) = await bench.workspace.review.listed(ALL)
+        assert (row["uri"], row["oldText"], row["newText"]) == (editor.uri(name), "two", "TWO")
+        assert list(journal.ledgers) == [editor.uri(name)]
+        if not folder:
+            # what the agent knows of it is the base of its next write
+            editor.types(name, "mine\n", at=0)
+            assert not isinstance(await bench.write(name, TEXT.replace("two", "TWO!")), Refusal)
+            assert editor.text(name) == "mine\none\nTWO!\nthree\n" + participants
+            editor.replaces(name, "mine\n", "")
+        done = await bench.workspace.review.reject(ALL)
+        assert not done.impossible
+        assert editor.text(name) == TEXT + participants
+        # the next one of its name is another one
+        editor.opens(NAME)
+        editor.types(NAME, "new\n")
+        assert await bench.workspace.review.listed(ALL) == []
+        assert refusal(await bench.write(NAME, "one\n")).kind is Kind.CONFLICT
+
+    play(root, case, journal=journal)
+
+
+def saved_as(editor: FakeEditor, name: str, participants: str = "") -> None:
+    """As VS Code does it: makes the file and opens it empty, puts the text in, saves, then empties the other one and closes it."""
+    text = editor.text(NAME)
+    path = os.path.join(editor.folder, name)
+    Path(path).write_text("")
+    editor.opens(name)
+    editor.types(name, text)
+    if participants:
+        editor.types(name, participants)
+    editor.saves(name)
+    editor.replaces(NAME, text, "")
+    editor.closes(NAME)
+
+
+def test_a_text_that_is_copied_elsewhere_stays_under_review_where_it_is(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read(NAME)
+        await bench.write(NAME, TEXT.replace("two", "TWO"))
+        (tmp_path / "copy.md").write_text("")
+        editor.opens("copy.md")
+        editor.types("copy.md", editor.text(NAME))
+        assert [row["uri"] for row in await bench.workspace.review.listed(ALL)] == [NAME]
+        editor.types(NAME, "more\n")
+        editor.closes(NAME)
+        assert await bench.workspace.review.listed(ALL) == []
+
+    play(tmp_path, case)
+
+
+def test_an_agent_that_waits_for_the_users_decision_hears_it_from_the_file(tmp_path: Path) -> None:
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        await bench.read(NAME)
+        write = asyncio.ensure_future(bench.write(NAME, TEXT.replace("two", "TWO")))
+        await asyncio.sleep(1)
+        saved_as(editor, "saved.md")
+        await asyncio.sleep(1)
+        assert not write.done(), "nothing is decided yet"
+        bench.workspace.review.keep(ALL)
+        assert isinstance(await write, WriteDone)
+
+    play(tmp_path, case, settings={"writes": "confirm"})
 
 
 @pytest.mark.parametrize(("writes", "asked"), [("ask", 1), ("deny", 0)])

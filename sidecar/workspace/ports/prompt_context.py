@@ -8,6 +8,7 @@ limited; the user is told what was not sent.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -70,6 +71,18 @@ def selection_block(uri: str, words: str, selection: Range, *, embedded: bool) -
         }
     where = f"line {first}" if first == last else f"lines {first} to {last}"
     return {"type": "text", "text": f"Selected in {_name(uri)}, {where}:\n```\n{words}\n```"}
+
+
+def whole_block(uri: str, text: str, *, embedded: bool) -> Json:
+    """A block for the agent with all of a document's text. Without `embedded`, in a fence that the text cannot end."""
+    if embedded:
+        return {"type": "resource", "resource": {"uri": uri, "mimeType": "text/plain", "text": text}}
+    runs = re.findall("`+", text)
+    fence = "`" * max(3, *(len(run) + 1 for run in runs), 0)
+    return {
+        "type": "text",
+        "text": f"Unsaved text of {_name(uri)}:\n{fence}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}",
+    }
 
 
 def others_problems(problems: Sequence[Problem]) -> list[Problem]:

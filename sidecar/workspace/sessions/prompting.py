@@ -30,6 +30,7 @@ from sidecar.workspace.ports.prompt_context import (
     selected,
     selection_block,
     shown,
+    whole_block,
 )
 from sidecar.workspace.sessions.afterwards import Afterwards
 from sidecar.workspace.state.documents import Tracked
@@ -72,9 +73,12 @@ class Prompting:
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
         if policy == "save":
             unsaved = [t for t in unsaved if to_path(t.document.uri) is None or not await self._save(t)]
-        if not unsaved or session.opened is None or not session.opened.embedded_context:
+        if session.opened is None:
             return list(blocks)
-        return [*blocks, *self._embedded(session, unsaved)]
+        embedded = session.opened.embedded_context
+        if not embedded:  # then an agent reads a file, and nothing else tells it of a document without one
+            unsaved = [t for t in unsaved if is_untitled(t.document.uri)]
+        return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
         """Selections and diagnostics from files that this session may see."""
@@ -156,7 +160,7 @@ class Prompting:
     async def _save(self, tracked: Tracked) -> bool:
         return bool((await self._buffers.save(tracked, whose="users")).saved)
 
-    def _embedded(self, session: Session, unsaved: Iterable[Tracked]) -> list[Json]:
+    def _texts(self, session: Session, unsaved: Iterable[Tracked], *, embedded: bool) -> list[Json]:
         sent: list[Json] = []
         told: list[str] = []
         left_out: list[str] = []
@@ -172,8 +176,7 @@ class Prompting:
                 left_out.append(_shown(tracked))
                 continue
             room -= size
-            resource = {"uri": document.client_uri or document.uri, "mimeType": "text/plain", "text": text}
-            sent.append({"type": "resource", "resource": resource})
+            sent.append(whole_block(document.client_uri or document.uri, text, embedded=embedded))
             self._state.beliefs.mentioned(session.id, document.uri, normal(text))
             told.append(_shown(tracked))
             news = news or document.uri not in session.went_along

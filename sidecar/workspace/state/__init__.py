@@ -11,6 +11,7 @@ opaque.py            Opaque: files that are open in the editor where text sync d
 places.py            Places: what a requested path refers to: an open document, a file, a file that does not exist yet, or nothing
 queues.py            Tickets: the order in which requests on one document take effect
 save_history.py      SaveHistory: which of the texts that a document had is on the disk, and whether the user typed since
+saved_as.py          SavedAs: documents without a file that the user saves as one. Their review goes on in the file
 sessions.py          Sessions: the agents' conversations as the workspace knows them: roots, turn, what they did that we did not serve
 state.py             State: everything mutable of one workspace in one place
 storage.py           Storage: disk access for the workspace

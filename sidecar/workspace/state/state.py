@@ -17,6 +17,7 @@ from sidecar.workspace.state.documents import Documents, Tracked
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.opaque import Opaque
 from sidecar.workspace.state.queues import Queues
+from sidecar.workspace.state.saved_as import SavedAs
 from sidecar.workspace.state.sessions import Session, Sessions
 from sidecar.workspace.state.storage import Storage
 
@@ -44,9 +45,11 @@ class State:
     """Called for every edit of a document; with whether it was clean before it."""
 
     opaque: Opaque = field(init=False)
+    saved_as: SavedAs = field(init=False)
 
     def __post_init__(self) -> None:
         self.opaque = Opaque(self.storage)
+        self.saved_as = SavedAs(self.documents, self.ledgers, self.beliefs)
         self.documents.disk.moment = self.beliefs.moment
 
     def apply(self, modification: Modification) -> tuple[Tracked | None, str | None]:
@@ -177,6 +180,8 @@ class State:
             if not reviewed.ledger.hunks and tracked.is_clean():
                 self.ledgers.forget(uri)
         if is_untitled(uri):
+            if tracked is not None:
+                self.saved_as.ends(uri, tracked.settled_text())
             self._thrown_away(uri)
 
     def _thrown_away(self, uri: DocumentUri) -> None:
@@ -195,7 +200,11 @@ class State:
     def _others_edit(
         self, tracked: Tracked, edit: Edit, length: int, before: Callable[[], Text] | None
     ) -> None:
-        reviewed = self.ledgers.get(tracked.document.uri)
+        uri = tracked.document.uri
+        self.saved_as.edited(tracked, edit, length)
+        if length == 0 and is_untitled(uri) and before is not None and self.saved_as.ends(uri, before()):
+            return
+        reviewed = self.ledgers.get(uri)
         if reviewed is None or not reviewed.live:
             return  # it is brought up to the whole text once that is known
         if reviewed.user_edit(edit, length, tracked.document.snapshot, before):

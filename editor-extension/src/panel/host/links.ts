@@ -8,8 +8,12 @@ import type { DiffTexts } from "./conversation";
 
 export const SCHEME = "acp-sidecar-told";
 
-/** Resolves an agent's path, absolute or relative to a workspace folder. */
+/** Resolves an agent's path, absolute or relative to a workspace folder, or the name of an open document without a file. */
 export function uriOf(given: string): vscode.Uri | undefined {
+  if (given.startsWith("untitled:")) {
+    // one that is not open would be made
+    return vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === given)?.uri;
+  }
   if (/^file:/i.test(given)) {
     const uri = vscode.Uri.parse(given);
     return uri.authority === "" ? uri : undefined; // opening a file on another machine would send the user's name there

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Attachment } from "../model";
 import type { Candidate } from "../protocol";
+import { synced } from "../../server/selector";
 import type { Output } from "./last_output";
 import { fileAttachment, label } from "./links";
 import { changes, foldersOf, offered, openFiles, problems, terminal, type Changed, type Offer } from "./offers";
@@ -16,6 +17,8 @@ const SYMBOLS = 10;
 const SYMBOLS_MS = 500;
 /** The most characters of a selection that are sent along. */
 const SELECTION_LIMIT = 200_000;
+
+const SYNCED = synced.map((one) => one.scheme);
 
 /** The source of our own hints, which describe the agent's changes, not the code. */
 const OURS = /sidecar/i;
@@ -81,7 +84,7 @@ function folders(files: readonly vscode.Uri[], query: string): Candidate[] {
 function openUris(): vscode.Uri[] {
   return vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
-    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [tab.input.uri] : []))
+    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && SYNCED.includes(tab.input.uri.scheme) ? [tab.input.uri] : []))
     .filter((uri, at, all) => all.findIndex((other) => other.toString() === uri.toString()) === at);
 }
 

@@ -730,6 +730,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const uris = Array.isArray(more) ? more.filter((one) => one instanceof vscode.Uri) : target instanceof vscode.Uri ? [target] : editor ? [editor.document.uri] : [];
     const attachments = await Promise.all(
       uris.map(async (uri) => {
+        if (uri.scheme === "untitled") return fileAttachment(uri);
         const stat = await vscode.workspace.fs.stat(uri);
         return fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
       }),

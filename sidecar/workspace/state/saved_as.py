@@ -1,0 +1,50 @@
+"""SavedAs: documents without a file that the user saves as one. Their review goes on in the file.
+
+No editor says so. VS Code opens the new file empty, puts the text in, saves it, and then empties and closes the document without a file
+(observed, 1.139). So a file that gets the whole text of such a document at once is noted; if the document then ends with that text, it is the
+file that it was saved as.
+"""
+
+from __future__ import annotations
+
+from sidecar.core.belief import Beliefs
+from sidecar.core.change import Edit
+from sidecar.core.text import Text
+from sidecar.core.uri import DocumentUri, is_untitled
+from sidecar.workspace.state.documents import Documents, Tracked
+from sidecar.workspace.state.ledgers import Ledgers
+
+
+class SavedAs:
+    def __init__(self, documents: Documents, ledgers: Ledgers, beliefs: Beliefs) -> None:
+        self._documents = documents
+        self._ledgers = ledgers
+        self._beliefs = beliefs
+        self._files: dict[DocumentUri, tuple[DocumentUri, Text]] = {}
+        """By document without a file: the file that got its whole text, and that text."""
+
+    def edited(self, tracked: Tracked, edit: Edit, length: int) -> None:
+        """A document was edited, not by an agent, and has this length now. Notes it if the edit gave a file the text of another document."""
+        if is_untitled(tracked.document.uri) or edit.start != 0 or len(edit.new) != length or not length:
+            return
+        text = tracked.document.snapshot()
+        for reviewed in self._ledgers:
+            other = self._documents.get(reviewed.uri)
+            if is_untitled(reviewed.uri) and other is not None and other.document.snapshot() == text:
+                self._files[reviewed.uri] = tracked.document.uri, text
+
+    def ends(self, uri: DocumentUri, last: Text) -> bool:
+        """A document without a file is emptied or closed, and said `last`. Returns whether its review, and what agents believe of it, is that
+        of a file now."""
+        new, text = self._files.pop(uri, (None, None))
+        file = None if new is None else self._documents.get(new)
+        if new is None or file is None or text != last or self._ledgers.get(new) is not None:
+            return False
+        reviewed = self._ledgers.renamed(uri, new)
+        if reviewed is None:
+            return False
+        self._beliefs.renamed(uri, new)
+        reviewed.closed(last)
+        reviewed.opened(file.settled_text())
+        self._ledgers.moved(reviewed)
+        return True
