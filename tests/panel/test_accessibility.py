@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import expect
 
-from tests.panel import gallery
+from tests.panel import scenes
 from tests.panel.panel import (
     EXTENSION,
     THEMES,
@@ -21,7 +21,6 @@ from tests.panel.panel import (
     put,
     question,
     talk,
-    tool,
     user,
 )
 
@@ -35,145 +34,14 @@ RUN = """async () => {
 }"""
 
 
-def sessions(panel: Panel) -> None:
-    gallery.start(panel)
-    panel.send({"type": "show", "what": "sessions"})
-
-
-def recorded(panel: Panel) -> None:
-    panel.send(*talk(user("hi"), agent("| a | b |\n|-|-|\n| 1 | 2 |"), recorded=True))
-
-
-def rich(panel: Panel) -> None:
-    written = "- [x] done\n- [ ] to do\n\n| a | b |\n|--:|:-:|\n| 1 | 2 |\n\n$$\nx_1\n$$\n\nat `a.py:1`, $x_1$\n\nשלום"
-    looks = [tool(id="t1"), tool(id="t2", toolKind="search"), tool(id="t3", status="in_progress")]
-    panel.send(*talk(user("hi"), agent(written), *looks, state="running"))
-    panel.page.locator(".run .fold").click()
-    expect(panel.page.locator(".run-body")).to_be_visible()
-
-
-def form(panel: Panel) -> None:
-    field = {"name": "n", "label": "Name", "type": "text", "required": True, "hint": "As in the passport"}
-    panel.send(
-        *talk(
-            {
-                "id": "f",
-                "kind": "form",
-                "requestId": "r",
-                "message": "Who?",
-                "fields": [field],
-                "state": "open",
-            },
-            state="waiting",
-        )
-    )
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=30_000)
-
-
-def menu(panel: Panel) -> None:
-    panel.send(*talk(slashes=[{"name": "plan", "description": "Makes a plan"}]))
-    panel.page.get_by_label("Message to the agent").click()
-    panel.page.keyboard.type("/")
-    expect(panel.page.get_by_role("option")).to_have_count(1)
-
-
-def trouble(panel: Panel) -> None:
-    panel.send(
-        overview(
-            trouble={
-                "text": "acp-sidecar is not running.",
-                "action": {"id": "restart", "label": "Start again"},
-            },
-            tour={"step": 1, "steps": ["One", "Two", "Three"]},
-            connected=False,
-            draftKey="",
-        )
-    )
-
-
-def choosing(panel: Panel) -> None:
-    panel.send(
-        {"type": "conversation", "sessionId": None, "entries": []},
-        overview(agents=gallery.AGENTS, draftKey=""),
-    )
-    panel.page.locator(".prompt textarea").fill("Mend the sum in weather.py")
-    panel.page.keyboard.press("Enter")
-
-
-def stopping(panel: Panel) -> None:
-    panel.send(*talk(user("hi"), agent("hello"), state="running"))
-    panel.page.locator(".prompt textarea").press("Escape")
-
-
-def terminal(panel: Panel) -> None:
-    """Every colour: as text, bright, as a background and reversed."""
-    codes = [
-        *range(30, 38),
-        *range(90, 98),
-        *range(40, 48),
-        *(f"7;{one}" for one in range(30, 38)),
-        "38;5;208",
-    ]
-    output = "".join(f"\x1b[{code}mtext {code}\x1b[0m\n" for code in codes)
-    panel.send(
-        *talk(user("go"), tool(toolKind="execute", status="in_progress", output=output), state="running")
-    )
-    expect(panel.page.locator(".output")).to_contain_text("text 30")
-
-
-def nested(panel: Panel) -> None:
-    """A sub-agent at work, a compaction, notices, and tools by their names."""
-    task = tool(id="task", title="Look for the rain", name="Task", toolKind="think", status="in_progress")
-    steps = [
-        tool(id="t1", title="Read the readings", name="read_file", parent="task"),
-        tool(id="t2", title="Find rain", toolKind="search", parent="task", status="failed"),
-        tool(id="t3", title="Run it", toolKind="execute", parent="task", status="in_progress"),
-        agent("It rains in **a.py**, see [there](https://x.example).", id="w", parent="task"),
-    ]
-    kept = {"id": "c", "kind": "compaction", "status": "completed", "summary": "You want **rain**."}
-    failed = {"id": "d", "kind": "compaction", "status": "failed", "summary": "", "error": "no room"}
-    notices = [
-        {"id": level, "kind": "notice", "level": level, "text": "No server", "detail": "Going on without it."}
-        for level in ("info", "warning", "error")
-    ]
-    panel.send(*talk(user("hi"), kept, failed, *notices, task, *steps, state="running", forks=True))
-    panel.page.locator(".below > .fold").click()
-    panel.page.locator(".compaction button").click()
-    expect(panel.page.locator(".below-body")).to_be_visible()
-
-
-def tab(panel: Panel) -> None:
-    """A conversation in an editor."""
-    gallery.ended(panel)
-    panel.send(overview(place="tab", current=current(forks=True, **gallery.AROUND)))
-    expect(panel.page.get_by_role("heading", name="The sum is wrong")).to_be_visible()
-
-
-SCENES: dict[str, Callable[[Panel], None]] = {
-    **gallery.SCENES,
-    "sessions": sessions,
-    "recorded": recorded,
-    "rich": rich,
-    "form": form,
-    "menu": menu,
-    "choosing": choosing,
-    "stopping": stopping,
-    "trouble": trouble,
-    "terminal": terminal,
-    "nested": nested,
-    "tab": tab,
-}
-
-
 @pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing_serious(open_panel: Callable[..., Panel], theme: str) -> None:
+def test_axe_finds_nothing(open_panel: Callable[..., Panel], theme: str) -> None:
     found: dict[str, list[Any]] = {}
-    for name, play in SCENES.items():
+    for name, play in scenes.SCENES.items():
         panel = open_panel(theme, bypass_csp=True)  # axe is brought in as a script of its own
         play(panel)
         panel.page.add_script_tag(path=AXE)
-        bad = [one for one in panel.page.evaluate(RUN) if one["impact"] in ("serious", "critical")]
-        if bad:
+        if bad := panel.page.evaluate(RUN):
             found[name] = bad
         panel.close()
     assert found == {}
@@ -190,6 +58,50 @@ def test_axe_would_find_it(open_panel: Callable[..., Panel]) -> None:
     panel.page.add_script_tag(path=AXE)
     found = {one["id"] for one in panel.page.evaluate(RUN) if one["impact"] in ("serious", "critical")}
     assert {"button-name", "color-contrast"} <= found
+
+
+RATIO = """(element) => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const linear = [...canvas.getImageData(0, 0, 1, 1).data].map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const both = [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor].map(light).sort((a, b) => b - a);
+  return (both[0] + 0.05) / (both[1] + 0.05);
+}"""
+"""Of an icon's colour and the page's, as WCAG has it (axe looks at words only)."""
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_icons_that_say_how_it_went_stand_out(open_panel: Callable[..., Panel], theme: str) -> None:
+    panel = open_panel(theme)
+    scenes.looks(panel)
+    ratios = panel.page.locator(".tool-head .status").evaluate_all(f"(all) => all.map({RATIO})")
+    assert len(ratios) == 5
+    assert min(ratios) >= 3, ratios
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_pressed_button_looks_pressed(open_panel: Callable[..., Panel], theme: str) -> None:
+    panel = open_panel(theme)
+    looks = "(one) => { const { backgroundColor, borderColor, color } = getComputedStyle(one); return [backgroundColor, borderColor, color].join(); }"
+    found: list[str] = []
+    for following in (False, True):
+        panel.send(*talk(), overview(current=current(), following=following))
+        button = panel.page.locator("header button[aria-pressed]")
+        expect(button).to_have_attribute("aria-pressed", str(following).lower())
+        found.append(button.evaluate(looks))
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_the_browser_draws_is_dark_in_a_dark_theme(open_panel: Callable[..., Panel], theme: str) -> None:
+    panel = open_panel(theme)
+    scenes.form(panel)
+    scheme = panel.page.locator("input[type=checkbox]").evaluate("(one) => getComputedStyle(one).colorScheme")
+    assert scheme == ("dark" if theme.endswith("dark") else "light")
 
 
 def test_the_log_is_silent_and_every_message_is_said_once(panel: Panel) -> None:
@@ -223,7 +135,7 @@ def test_history_is_not_read_out(panel: Panel) -> None:
 
 
 def test_everything_can_be_reached_with_tab(panel: Panel) -> None:
-    gallery.ended(panel)
+    scenes.ended(panel)
     panel.page.get_by_label("Message to the agent").focus()
     reached: set[str] = set()
     for _ in range(60):
@@ -281,15 +193,10 @@ def strings(value: object) -> Iterator[str]:
 
 def test_every_word_of_ours_is_translated(open_panel: Callable[..., Panel]) -> None:
     """A language that nobody speaks, long and accented: what is left in English was forgotten. Nothing overflows."""
-    for play in SCENES.values():
+    for play in scenes.SCENES.values():
         panel = open_panel()
         panel.send(PSEUDO)
-        if play is menu:
-            continue
-        if play in (gallery.asking, form):
-            panel.send(*talk(user("hi"), agent("hello"), {**question()}, state="waiting"))
-        else:
-            play(panel)
+        play(panel)
         panel.settle()
         data = "\n".join(strings(panel.told))  # what agents, files and the user said stays as it is
         shown = panel.page.evaluate(WORDS)
@@ -297,7 +204,7 @@ def test_every_word_of_ours_is_translated(open_panel: Callable[..., Panel]) -> N
         plain = [
             one
             for one in shown
-            if re.search(r"[A-Za-z]{2}", one) and "⟦" not in one and one.strip("()") not in data
+            if re.search(r"[A-Za-z]{2}", one) and "⟦" not in one and one.strip("()/") not in data
         ]
         assert plain == []
         wide = panel.page.evaluate(
@@ -326,7 +233,7 @@ def test_a_page_that_is_shown_takes_another_language(panel: Panel) -> None:
 
 def test_the_narrowest_side_bar(open_panel: Callable[..., Panel]) -> None:
     panel = open_panel(width=240)
-    gallery.ended(panel)
+    scenes.ended(panel)
     assert (
         panel.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         <= 0

@@ -72,10 +72,14 @@ def test_code_is_copied_and_inserted_whole(panel: Panel) -> None:
     assert panel.got("insert")[0]["text"] == lines
 
 
-def test_undo_this_turn_is_on_every_message_that_has_a_turn(panel: Panel) -> None:
-    panel.send(*talk(user("first", id="u1", turn=1), user("second", id="u2", turn=2)))
+def test_undo_this_turn_is_on_every_message_that_has_something_to_undo(panel: Panel) -> None:
+    nothing = user("nothing", id="u0", turn=3, undo="no")
+    panel.send(*talk(nothing, user("first", id="u1", turn=1), user("second", id="u2", turn=2)))
     buttons = panel.page.get_by_role("button", name="Undo this turn")
     expect(buttons).to_have_count(2)
+    expect(panel.page.locator(".user", has_text="nothing").get_by_role("button")).to_have_count(
+        2
+    )  # copy, edit
     buttons.nth(0).click()
     assert panel.got("undoTurn")[0]["turn"] == 1
     panel.send(put(user("first", id="u1", turn=1, undo="done")))
@@ -458,6 +462,10 @@ def test_reads_and_searches_in_a_row_are_one_row(panel: Panel) -> None:
     panel.send(put(tool(id="t3", title="Read b.py", status="failed")))
     expect(run.locator(".fold").first).to_have_attribute("aria-expanded", "true")
     expect(run.locator(".tool-head .title").first).to_have_text("2 reads · 1 search · 1 failed")
+    failed = run.locator(".run-body .tool.failed .status").evaluate("(one) => getComputedStyle(one).color")
+    expect(run.locator(".status").first).to_have_css("color", failed)
+    done = run.locator(".run-body .tool.completed .status").first
+    expect(done).not_to_have_css("color", failed)
 
 
 def test_conversations_are_found_by_words_in_them(panel: Panel) -> None:

@@ -1,4 +1,4 @@
-"""An agent with modes, models, options and commands, which takes conversations up again: `python able_agent.py TRACE`.
+"""An agent with modes, models, options and commands, which takes unsaved text along and conversations up again: `python able_agent.py TRACE`.
 
 As scripted as the others (tests/support/fake_agent.py); TRACE gets every line it received. It refuses whatever is called "locked".
 """
@@ -17,7 +17,11 @@ RECEIVED = "able.received"
 ABOUT = {
     "protocolVersion": 1,
     "agentInfo": {"name": "able", "version": "1"},
-    "agentCapabilities": {"loadSession": True, "sessionCapabilities": {"fork": {}}},
+    "agentCapabilities": {
+        "loadSession": True,
+        "promptCapabilities": {"embeddedContext": True},
+        "sessionCapabilities": {"fork": {}},
+    },
 }
 MODES = {
     "currentModeId": "code",

@@ -101,6 +101,21 @@ def test_what_was_kept_and_rejected_stands_at_the_turns_end(window: Window) -> N
     window.until_disk(file, lines.replace("1\n", "one\n"))
 
 
+def test_only_a_turn_that_changed_something_can_be_undone(window: Window) -> None:
+    file = window.file("a.txt", "one\n")
+    panel = begin(window)
+    panel.prompt(scripted.steps(scripted.read(file), {"say": "looked"}))
+    panel.answers("looked")
+    panel.ready()
+    undo = panel.button("Undo this turn")
+    expect(undo).to_have_count(0)
+    panel.prompt(fresh(1, scripted.read(file), scripted.write(file, "one\ntwo\n"), {"say": "changed"}))
+    panel.answers("changed")
+    panel.ready()
+    expect(undo).to_have_count(1)
+    expect(panel.page.locator(".user").last.get_by_role("button", name="Undo this turn")).to_be_visible()
+
+
 def test_a_running_turn_is_cancelled_before_it_is_undone(window: Window) -> None:
     file = window.file("a.txt", "one\n")
     window.open(file)
@@ -211,15 +226,31 @@ def test_diffs_and_places_open_in_the_editor(window: Window) -> None:
     steps = [{"update": update}, {"update": {**place, "locations": [{"path": str(file), "line": 2}]}}]
     panel.prompt(scripted.steps(*steps, {"say": "[quit](command:workbench.action.quit)"}))
     panel.ready()
+    line = "return vscode.window.activeTextEditor?.selection.active.line"
     panel.button("a.txt:2").click()
-    eventually(lambda: window.active() == file, "the file is open", within=60)
-    assert window.js("return vscode.window.activeTextEditor.selection.active.line") == 1
+    eventually(lambda: window.active() == file and window.js(line) == 1, "its second line", within=60)
     panel.page.locator(".diff-card .file").click()
     eventually(
         lambda: any("as the agent reported" in one["label"] for one in window.tabs()), "the diff", within=10
     )
     panel.page.get_by_role("link", name="quit").click()
     expect(window.notification("open only web pages and files")).to_be_visible()
+
+
+def test_a_place_in_code_opens_at_its_line(window: Window) -> None:
+    file = window.file("src/rain.py", "one\ntwo\nthree\n")
+    assert window.root is not None
+    panel = begin(window)
+    panel.prompt(
+        scripted.steps({"say": f"It is in `{file.relative_to(window.root)}:3`, `{file}:2` and `rain.py`."})
+    )
+    panel.ready()
+    links = panel.page.locator(".markdown a.place")
+    expect(links).to_have_count(2)
+    for link, line in ((links.first, 2), (links.last, 1)):
+        link.click()
+        look = "return vscode.window.activeTextEditor?.selection.active.line"
+        eventually(lambda: window.active() == file and window.js(look) == line, "the line", within=60)  # noqa: B023  # called at once
 
 
 def test_code_goes_to_the_cursor_as_one_undo_step(window: Window) -> None:
@@ -348,6 +379,23 @@ def test_sessions_are_listed_renamed_and_deleted(window: Window) -> None:
     assert session not in [one["sessionId"] for one in window.command("sidecar.listSessions", {})]
 
 
+def test_conversations_are_found_by_what_was_said_in_them(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "The gauge counts "}, {"say": "drizzle twice."}))
+    panel.answers("drizzle twice")
+    panel.ready()
+    window.command("acpSidecar.panel.sessions")
+    rows = panel.page.locator(".sessions li")
+    expect(rows.first).to_be_visible()
+    search = panel.page.get_by_label("Search conversations")
+    search.fill("COUNTS DRIZZLE")  # no title has it, and it came in two pieces
+    expect(rows).to_have_count(1)
+    expect(rows.locator(".excerpt")).to_contain_text("gauge counts drizzle twice")
+    rows.locator(".session").click()
+    panel.answers("drizzle twice")
+    expect(panel.box).to_be_visible()
+
+
 def test_all_by_keyboard(window: Window) -> None:
     """Open, prompt, allow, keep, reject, stop: no pointer."""
     file = window.file("a.txt", "one\n")
@@ -406,8 +454,9 @@ def test_a_form_of_the_agents_is_answered(window: Window) -> None:
     assert found == [{"action": "accept", "content": {"name": "me"}}]
 
 
-def test_what_a_command_says_is_shown(window: Window) -> None:
-    terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", "print('it rained')"]}
+def test_what_a_command_says_and_how_it_ended_is_shown(window: Window) -> None:
+    code = "import sys; print('it \\x1b[31mrained\\x1b[0m'); sys.exit(3)"
+    terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", code]}
     call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run", "kind": "execute"}
     content = [{"type": "terminal", "terminalId": "$taken"}]
     ended = {"sessionId": "$session", "terminalId": "$taken"}
@@ -420,12 +469,17 @@ def test_what_a_command_says_is_shown(window: Window) -> None:
             {"request": "terminal/wait_for_exit", "params": ended, "as": "exit", "wait": True},
         )
     )
-    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("it rained", timeout=60_000)
+    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("rained", timeout=60_000)
     expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.page.locator(".question button.allow").click()
     panel.ready()
+    expect(panel.page.locator(".tool-head .exit")).to_have_text("exit code 3")
+    output = panel.page.get_by_label("Output")
+    expect(output).to_have_count(0)  # folded, as it is done
     panel.page.locator(".tool .fold").click()
-    expect(panel.page.get_by_label("Output")).to_have_text("it rained\n")
+    expect(output).to_have_text("it rained\n")
+    plain = output.evaluate("(one) => getComputedStyle(one).color")
+    expect(output.locator("span", has_text="rained")).not_to_have_css("color", plain)
 
 
 def test_a_command_is_shown_in_a_terminal_and_stopped(window: Window) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from tests.panel.test_prompt import DROP
 from tests.support.waiting import eventually
 from tests.vscode.code_server import RECEIVED
 from tests.vscode.panel import Panel
-from tests.vscode.test_panel import begin
+from tests.vscode.test_panel import STOPPED, begin
+from tests.vscode.test_panel_choosing import begin as begin_able
 from tests.vscode.window import Window
 
 pytestmark = pytest.mark.timeout(400)
@@ -94,9 +96,9 @@ def test_what_the_editor_knows_is_mentioned(window: Window) -> None:
         "weather/rainfall.py:2: warning: rain is expected",
         "-two",
         "+TWO",
-        file.parent.as_uri(),
-        file.as_uri(),
-        other.as_uri(),
+        f'"{file.parent.as_uri()}"',
+        f'"{file.as_uri()}"',
+        f'"{other.as_uri()}"',
     ):
         assert words in sent, words
 
@@ -139,6 +141,32 @@ def test_files_are_dropped_into_the_prompt(window: Window) -> None:
     panel.page.evaluate(DROP, {"uris": gone, "kind": "text/uri-list", "files": []})
     window.notification("Only files and folders on this machine can be added.").first.wait_for(timeout=30_000)
     expect(chips).to_have_count(2)
+
+
+def test_escape_pressed_twice_stops_the_turn(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps({"say": "begun"}, *STOPPED))
+    panel.answers("begun")
+    panel.box.press("Escape")
+    panel.says("Press Escape again to stop the agent")
+    expect(panel.button("Stop")).to_be_enabled()
+    panel.box.press("Escape")
+    panel.says("Stopped.")
+    panel.ready()
+
+
+def test_that_unsaved_text_went_along_is_a_line_in_the_conversation(window: Window) -> None:
+    file = window.file("rain.py", "one\n")
+    window.open(file)
+    window.type("zero ")
+    panel = begin_able(window)
+    panel.prompt(scripted.steps({"say": "got it"}))
+    panel.answers("got it")
+    line = panel.page.locator(".log .notice.info").filter(has_text="was sent with the prompt")
+    expect(line).to_have_text(re.compile(r"Your unsaved text of .*rain\.py was sent with the prompt\."))
+    prompt = panel.page.locator(".log .user")
+    assert line.bounding_box()["y"] > prompt.bounding_box()["y"]  # type: ignore[index]  # both are visible
+    assert window.notifications() == []  # nothing lies over Send
 
 
 def test_a_key_goes_to_the_prompt_and_back(window: Window) -> None:

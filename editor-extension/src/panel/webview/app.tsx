@@ -16,7 +16,7 @@ export function App({ store }: { store: Store }) {
   // Not in an effect, which runs after the first frame: the page has said that it is ready by then, and may have its answer
   useLayoutEffect(() => store.subscribe(() => redraw(undefined)), [store]);
   const { overview } = store;
-  if (!overview) return <div class="loading" role="status">{t("Starting…")}</div>;
+  if (!overview) return <Loading words={t("Starting…")} />;
   const current = overview.current;
   const agent = overview.defaultAgent;
   return (
@@ -38,14 +38,21 @@ export function App({ store }: { store: Store }) {
       ) : current && store.sessionId === current.sessionId ? (
         <Conversation store={store} current={current} following={overview.following} place={overview.place} />
       ) : overview.place === "tab" ? (
-        <div class="loading" role="status">
-          {overview.opening ? t("The conversation is being opened…") : t("This conversation is no longer there.")}
-        </div>
+        <Loading words={overview.opening ? t("The conversation is being opened…") : t("This conversation is no longer there.")} />
       ) : (
         <Start store={store} overview={overview} />
       )}
       {store.page === "conversation" && (current || overview.place === "side") && <Foot store={store} overview={overview} current={current} agent={agent} />}
       <Voice all={store.announcements} />
+    </div>
+  );
+}
+
+/** Instead of a page. */
+function Loading({ words }: { words: string }) {
+  return (
+    <div class="loading" role="status">
+      <h1>{words}</h1>
     </div>
   );
 }
@@ -71,13 +78,15 @@ function Conversation({ store, current, following, place }: { store: Store; curr
   return (
     <>
       <header>
-        {place === "tab" ? (
-          <h1 class="heading">{heading}</h1>
-        ) : (
-          <button class="heading" title={t("All conversations")} onClick={() => store.show("sessions")}>
-            {heading}
-          </button>
-        )}
+        <h1>
+          {place === "tab" ? (
+            <span class="heading">{heading}</span>
+          ) : (
+            <button class="heading" title={t("All conversations")} onClick={() => store.show("sessions")}>
+              {heading}
+            </button>
+          )}
+        </h1>
         {current.forks && (
           <IconButton icon="repo-forked" label={t("Fork: begin another conversation with this one")} onClick={() => store.send({ type: "forkSession", sessionId: current.sessionId })} />
         )}

@@ -195,13 +195,15 @@ function Tool({ entry, below = [], store, sessionId }: Of<"tool"> & { below?: re
           ))}
         {last && <span class="muted exit">{endOf(last.end!)}</span>}
         {commands.length > 0 && (
-          <IconButton icon="link-external" label={t("Show in a terminal")} onClick={() => store.send({ type: "openTerminal", sessionId, entry: entry.id })} />
+          <span class="actions">
+            {commands
+              .filter((one) => !one.end)
+              .map((one) => (
+                <IconButton key={one.id} icon="debug-stop" label={t("Stop this command")} onClick={() => store.send({ type: "stopCommand", sessionId, command: one.id })} />
+              ))}
+            <IconButton icon="link-external" label={t("Show in a terminal")} onClick={() => store.send({ type: "openTerminal", sessionId, entry: entry.id })} />
+          </span>
         )}
-        {commands
-          .filter((one) => !one.end)
-          .map((one) => (
-            <IconButton key={one.id} icon="debug-stop" label={t("Stop this command")} onClick={() => store.send({ type: "stopCommand", sessionId, command: one.id })} />
-          ))}
         <span class="status" title={words[entry.status]}>
           <span class="sr">{words[entry.status]}</span>
           {working ? <Icon name="loading" spin /> : <Icon name={entry.status === "completed" ? "check" : entry.status === "failed" ? "error" : "circle-slash"} />}
@@ -303,8 +305,9 @@ function Run({ run, store, sessionId }: { run: readonly EntryOf<"tool">[]; store
     ...(searches === 0 ? [] : [searches === 1 ? t("1 search") : t("{0} searches", searches)]),
     ...(failed === 0 ? [] : [t("{0} failed", failed)]),
   ];
+  const state = working ? "in_progress" : failed > 0 ? "failed" : "completed";
   return (
-    <div class="tool run">
+    <div class={`tool run ${state}`}>
       <div class="tool-head">
         <button class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
           <Icon name={open ? "chevron-down" : "chevron-right"} />
