@@ -15,7 +15,7 @@ DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
 
 Writes = Literal["review", "confirm", "ask", "deny"]
 AfterWrite = Literal["save-if-was-clean", "always", "never"]
-BeforePrompt = Literal["embed", "save", "nothing"]
+BeforePrompt = Literal["auto", "embed", "save", "nothing"]
 OwnTools = Literal["live", "all", "off"]
 
 
@@ -93,7 +93,7 @@ class Settings:
     default_agent: str | None = None
     writes: Writes = "review"
     after_write: AfterWrite = "save-if-was-clean"
-    before_prompt: BeforePrompt = "embed"
+    before_prompt: BeforePrompt = "auto"
     own_tools: OwnTools = "live"
     """live: agents are given tools of ours beside their own, and in their place where they let us."""
     mcp_servers: tuple[McpServer, ...] = ()
@@ -313,7 +313,7 @@ _TOP: Mapping[str, tuple[str, Reader]] = {
     "defaultAgent": ("default_agent", _text),
     "writes": ("writes", _one_of("review", "confirm", "ask", "deny")),
     "afterWrite": ("after_write", _one_of("save-if-was-clean", "always", "never")),
-    "beforePrompt": ("before_prompt", _one_of("embed", "save", "nothing")),
+    "beforePrompt": ("before_prompt", _one_of("auto", "embed", "save", "nothing")),
     "ownTools": ("own_tools", _one_of("live", "all", "off")),
     "mcpServers": ("mcp_servers", _mcp_servers),
     "allowedRoots": ("allowed_roots", _texts),

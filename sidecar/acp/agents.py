@@ -28,7 +28,7 @@ from sidecar.acp.options import Options
 from sidecar.acp.own_tools.plugins import SERVER, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.service import AnyService
-from sidecar.acp.ways import way_of
+from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
@@ -392,13 +392,14 @@ class HostedAgents:
             session.agent.id,
             options.modes,
             options.config,
-            host.connection.facts.embedded_context,
+            host.connection.takes_embedded,
             opened.agent_session_id,
             replayed,
             host.connection.facts.images,
             host.connection.facts.load or host.connection.facts.resume,
             host.connection.rereads,
             live or bool(session.agent.led),
+            reads_disk(session.agent.id, session.agent.command),
             host.connection.facts.fork,
         )
 

@@ -132,6 +132,11 @@ class AgentConnection:
         self.facts = facts_of(answer)
 
     @property
+    def takes_embedded(self) -> bool:
+        """Texts that are embedded in a prompt reach its model."""
+        return self.facts.embedded_context and not self._quirks.drops_embedded
+
+    @property
     def rereads(self) -> bool:
         """Whether its program is known to read a file just before it writes it."""
         return self._quirks.rereads

@@ -23,6 +23,8 @@ class KnownAgent:
     install: str
     reads: str
     """How it reads and writes files where its own tools are not live, as observed; docs/live.md explains the words."""
+    reads_disk: bool = False
+    """It is sure to read files from the disk then."""
 
 
 KNOWN = (
@@ -36,6 +38,7 @@ KNOWN = (
         ("--experimental-acp",),
         "npm i -g @google/gemini-cli",
         "asks the sidecar to edit, reads the disk",
+        reads_disk=True,
     ),
     KnownAgent(
         "qwen",
@@ -62,6 +65,7 @@ KNOWN = (
         ("acp",),
         "npm i -g opencode-ai",
         "disk; it tells the sidecar what it writes, too",
+        reads_disk=True,
     ),
     KnownAgent(
         "claude-code",
@@ -70,9 +74,23 @@ KNOWN = (
         (),
         "npm i -g @agentclientprotocol/claude-agent-acp",
         "disk",
+        reads_disk=True,
     ),
-    KnownAgent("codex", "Codex", "codex-acp", (), "npm i -g @agentclientprotocol/codex-acp", "disk"),
-    KnownAgent("copilot", "GitHub Copilot CLI", "copilot", ("--acp",), "npm i -g @github/copilot", "disk"),
+    KnownAgent(
+        "codex", "Codex", "codex-acp", (), "npm i -g @agentclientprotocol/codex-acp", "disk", reads_disk=True
+    ),
+    KnownAgent(
+        "copilot",
+        "GitHub Copilot CLI",
+        "copilot",
+        ("--acp",),
+        "npm i -g @github/copilot",
+        "disk",
+        reads_disk=True,
+    ),
+    KnownAgent(
+        "pi", "pi", "pi-acp", (), "npm i -g pi-acp @earendil-works/pi-coding-agent", "disk", reads_disk=True
+    ),
 )
 
 NAMES = {agent.id: agent.name for agent in KNOWN}

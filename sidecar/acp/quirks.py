@@ -24,6 +24,8 @@ class Quirks:
     rereads: bool = False
     """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
     or comes another way."""
+    drops_embedded: bool = False
+    """It announces that it takes embedded texts in prompts, and its model does not get them."""
     names: frozenset[str] = frozenset()
     """Of the agent, its program and its package, in lower case."""
     reason: str = ""
@@ -43,6 +45,11 @@ TABLE: tuple[Quirks, ...] = (
         names=frozenset({"fast-agent", "fast-agent-acp", "fast-agent-mcp"}),
         reason="its read_text_file, write_text_file and execute are the client's fs and terminals; it asks before each by itself, "
         "and reads a file once more before it writes it",
+    ),
+    Quirks(
+        drops_embedded=True,
+        names=frozenset({"copilot", "copilot-cli"}),
+        reason="announces embeddedContext; of a prompt with such a block, its model gets the rest",
     ),
 )
 NONE = Quirks()

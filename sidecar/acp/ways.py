@@ -16,6 +16,12 @@ ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
 """Behind the way of one that has a transport."""
 
 
+def reads_disk(agent: str, command: Command) -> bool:
+    """Whether it is known to, where its own tools are not live."""
+    names = names_of(agent, command)
+    return any(known.reads_disk for known in KNOWN if {known.id, known.command} & names)
+
+
 def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
     """`own_tools`: the setting `ownTools` is not off."""
     there = command.transport is not None

@@ -145,7 +145,7 @@ class Workspace:
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
         creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
         self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
-        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
+        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler, tasks)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit, self._disk_watch.noted)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
@@ -169,7 +169,7 @@ class Workspace:
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
         self.tools.called = self._own_tools.called
         self.tools.removes = self._removes
-        self._turns.ended.append(self._own_tools.turn_ended)
+        self._turns.ended += [self._own_tools.turn_ended, self._prompting.disk_readers.turn_ended]
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
@@ -497,6 +497,7 @@ class Workspace:
         if session is not None and self._conversations.heard(session, update):
             self._evidence.observe(session, update)
             self._own_tools.heard(session, update)
+            self._prompting.disk_readers.heard(session, update)
             self._turns.update(session, update)
 
     async def elicit(self, elicitation: Elicitation) -> Elicited:

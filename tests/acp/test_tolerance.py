@@ -438,8 +438,30 @@ async def test_asked_again_after_a_cancel_and_deaf_to_the_end(tmp_path: Path) ->
         assert (await product.prompt(session))["stopReason"] == "end_turn"
 
 
+@pytest.mark.parametrize(("agent", "kind"), [("copilot", "text"), ("agent", "resource")])
+async def test_copilot_drops_embedded_texts_and_gets_words(tmp_path: Path, agent: str, kind: str) -> None:
+    traces = tmp_path / "traces"
+    (tmp_path / "ws").mkdir()
+    traces.mkdir()
+    path = tmp_path / "ws" / "a.txt"
+    path.write_text(BASE)
+    can = {"promptCapabilities": {"embeddedContext": True}}
+    script: Script = {"initialize": [{"reply": {**INIT, "agentCapabilities": can}}], "turns": [[]]}
+    options = {"beforePrompt": "embed"}
+    async with a_product(tmp_path / "ws", {agent: script}, traces=traces, **options) as product:
+        session = await product.session(agent)
+        product.open(path)
+        product.type(path, "typed\n", at=0)
+        await product.prompt(session)
+    frames = [json.loads(line) for line in (traces / agent).read_text().splitlines()]
+    (sent,) = [frame["params"]["prompt"] for frame in frames if frame.get("method") == "session/prompt"]
+    assert sent[-1]["type"] == kind
+    assert "typed\\none" in json.dumps(sent[-1])
+
+
 def test_every_quirk_has_a_reason_and_a_row() -> None:
     for quirks in TABLE:
         assert quirks.reason
         assert all(name == name.lower() for name in quirks.names)
-        assert any(row.agent in quirks.names for row in ROWS.values()), quirks.names
+        shown = quirks.drops_embedded or any(row.agent in quirks.names for row in ROWS.values())
+        assert shown, quirks.names

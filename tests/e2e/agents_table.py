@@ -54,7 +54,7 @@ ABOUT_LIVE = {
     "gemini": "**Not gemini.** Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
     "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "
     "no tool of an MCP server or of a command can be called `read_file`. It could be left out, with our Read in its place, but then its sub-agents could not read at all. "
-    '`"beforePrompt": "save"` helps, and so do our tools beside its own (below).',
+    "What you had not saved is saved before the prompt, and our tools beside its own (below) help, too.",
 }
 """Why not, or not always, by agent. Gemini's is tried in test_gemini_doors.py, Codex' in test_codex_live.py."""
 EVERY = {**COLUMNS, **LIVE, **GIVEN}

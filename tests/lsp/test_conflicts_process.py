@@ -27,7 +27,8 @@ async def a_conflict(folder: Path, *client: str) -> AsyncIterator[tuple[Product,
     """With the document's URI: the user typed in line 2, and the agent wrote the same line on the disk."""
     path = folder / "a.txt"
     path.write_text(BASE)
-    async with a_product(folder, {"agent": in_folder(SCRIPT, folder)}, client=client) as product:
+    scripts, options = {"agent": in_folder(SCRIPT, folder)}, {"beforePrompt": "nothing"}
+    async with a_product(folder, scripts, client=client, **options) as product:
         product.open(path)
         product.replace(path, "two", "zwei")
         session = await product.session("agent")

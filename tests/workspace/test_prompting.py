@@ -101,9 +101,8 @@ def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -
     assert [words for _, words in editor.logged if "was sent with" in words] == [editor.notices[0][1]]
 
 
-@pytest.mark.parametrize(("policy", "embedded"), [("nothing", True), ("embed", False)])
-def test_nothing_goes_along(tmp_path: Path, policy: str, embedded: bool) -> None:
-    sent, editor = prompt(tmp_path, dirty, policy, embedded=embedded)
+def test_nothing_goes_along(tmp_path: Path) -> None:
+    sent, editor = prompt(tmp_path, dirty, "nothing")
     assert (sent, editor.shown) == ([], [])
     assert (tmp_path / "a.txt").read_text() == "disk\n"
 
@@ -139,10 +138,9 @@ def test_a_buffer_without_a_file_goes_along_unless_it_is_empty(tmp_path: Path, p
         ("a ```fence```\n", "````\na ```fence```\n````"),
     ],
 )
-def test_a_buffer_without_a_file_goes_along_as_words_to_an_agent_that_takes_only_those(
+def test_to_an_agent_that_takes_only_words_unsaved_text_goes_along_as_words(
     tmp_path: Path, text: str, said: str
 ) -> None:
-    """It cannot read it where it does not know the name."""
     agents = Listening(embedded=False)
     uri = "untitled:Untitled-1"
 
@@ -156,8 +154,11 @@ def test_a_buffer_without_a_file_goes_along_as_words_to_an_agent_that_takes_only
         return fake
 
     editor = run(main())
-    assert agents.heard == [[ASKED, {"type": "text", "text": f"Unsaved text of {uri}:\n{said}"}]]
-    assert [words for _, words in editor.notices] == [f"Your unsaved text of {uri} was sent with the prompt."]
+    words = [f"Unsaved text of {tmp_path}/a.txt:\n```\ntyped disk\n```", f"Unsaved text of {uri}:\n{said}"]
+    assert agents.heard == [[ASKED, *({"type": "text", "text": text} for text in words)]]
+    assert [words for _, words in editor.notices] == [
+        f"Your unsaved text of a.txt, {uri} was sent with the prompt."
+    ]
 
 
 def test_outside_the_session_s_folders_nothing_is_taken(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ export function read(get: <T>(name: string) => T | undefined): Settings {
     defaultAgent: get<string>("defaultAgent") ?? "",
     writes: get<string>("writes") ?? "review",
     afterWrite: get<string>("afterWrite") ?? "save-if-was-clean",
-    beforePrompt: get<string>("beforePrompt") ?? "embed",
+    beforePrompt: get<string>("beforePrompt") ?? "auto",
     ownTools: get<string>("ownTools") ?? "live",
     mcpServers: get<Settings["mcpServers"]>("mcpServers") ?? {},
     allowedRoots: get<string[]>("allowedRoots") ?? [],

@@ -299,6 +299,8 @@ class OpenedSession:
     """Its program is known to read files by itself just before it writes them; its model does not see that."""
     own_tools_live: bool = False
     """Its own tools are led to ours."""
+    reads_disk: bool = False
+    """It is known to read files from the disk and not through us."""
     forks: bool = False
     """The agent can begin another conversation with what was said in it."""
 

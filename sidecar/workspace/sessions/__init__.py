@@ -5,6 +5,7 @@ agent_tools.py      AgentTools: what a session's tools ask for beside reads and 
 audience.py         Audience: who else sees and drives the conversations: clients that are attached beside the editor
 commands.py         Commands: whether an agent's command may run now, and what has to be on the disk before it does
 conversations.py    Conversations: lists, reopens, reads and deletes current and earlier sessions; sets their modes and options; handles logins
+disk_readers.py     DiskReaders: which agents read files from the disk and not through us
 editor_context.py   EditorContext: what the user has selected, and the problems that the editor shows, as far as the editor tells
 guests.py           Guests: agents that somebody else started (a terminal's `claude`) and that come with their tools' calls only
 opening.py          Opening: creates a session: its agent, its folders, what it is offered, and whether its agent may be started

@@ -1,7 +1,7 @@
 """Prompting: sends the user's unsaved text with a prompt, because many agents read only the disk.
 
-`beforePrompt`: embed (the texts as `resource` blocks, if the agent accepts them) · save (in the editor; embed what could not be
-saved) · nothing. Only documents in the session's folders, never files that the policy would ask about, and limited in size. One line
+`beforePrompt`: auto (save for agents that read the disk, embed for all others) · embed (the texts as `resource` blocks, or as plain
+text if the agent accepts none) · save (in the editor; embed what could not be saved) · nothing. Only documents in the session's folders, never files that the policy would ask about, and limited in size. One line
 tells the user what was sent and what was not. An agent's question about a file that it is going to change itself is treated
 likewise.
 """
@@ -21,6 +21,7 @@ from sidecar.disk import Roots
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Question
 from sidecar.workspace.ports.prompt_context import (
     MAX_SELECTED,
@@ -33,6 +34,7 @@ from sidecar.workspace.ports.prompt_context import (
     whole_block,
 )
 from sidecar.workspace.sessions.afterwards import Afterwards
+from sidecar.workspace.sessions.disk_readers import DiskReaders
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.places import locate
 from sidecar.workspace.state.sessions import Session
@@ -52,14 +54,22 @@ class Prompting:
     """Unsaved text on its way to an agent."""
 
     def __init__(
-        self, state: State, editor: Editor, consent: Consent, buffers: BufferWriter, reconciler: Reconciler
+        self,
+        state: State,
+        editor: Editor,
+        consent: Consent,
+        buffers: BufferWriter,
+        reconciler: Reconciler,
+        tasks: Background,
     ) -> None:
         self._state = state
         self._editor = editor
         self._consent = consent
         self._buffers = buffers
         self._reconciler = reconciler
+        self._tasks = tasks
         self._afterwards = Afterwards(state, consent, reconciler)
+        self.disk_readers = DiskReaders(self._open_documents, self._about_to_be_read)
 
     async def blocks(
         self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
@@ -71,14 +81,45 @@ class Prompting:
         if afterwards is not None:
             blocks = [*blocks, afterwards]
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
-        if policy == "save":
-            unsaved = [t for t in unsaved if to_path(t.document.uri) is None or not await self._save(t)]
-        if session.opened is None:
-            return list(blocks)
-        embedded = session.opened.embedded_context
-        if not embedded:  # then an agent reads a file, and nothing else tells it of a document without one
-            unsaved = [t for t in unsaved if is_untitled(t.document.uri)]
+        if self._saves(session):
+            files = [t for t in unsaved if to_path(t.document.uri) is not None]
+            saved = await self._saved(session, files)
+            unsaved = [t for t in unsaved if t not in saved]
+        embedded = session.opened is not None and session.opened.embedded_context
         return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
+
+    def _saves(self, session: Session) -> bool:
+        """Whether this agent's prompts, and its reads, find on the disk what the user sees."""
+        policy = self._state.settings.before_prompt
+        return policy == "save" or (policy == "auto" and self.disk_readers.is_one(session))
+
+    async def _saved(self, session: Session, unsaved: Sequence[Tracked]) -> list[Tracked]:
+        """Those that could be saved. The user is told why, once for each, unless they chose it."""
+        saved = [tracked for tracked in unsaved if await self._save(tracked)]
+        news = [t for t in saved if t.document.uri not in session.saved_for]
+        session.saved_for.update(t.document.uri for t in news)
+        if news and self._state.settings.before_prompt == "auto":
+            words = f"{_list([_shown(t) for t in news])}: saved, because {session.agent} reads files from the disk."
+            self._editor.notice(session.id, words)
+        return saved
+
+    def _about_to_be_read(self, session: Session, documents: Sequence[Tracked]) -> None:
+        """A call of an agent's says that it reads these from the disk. It may have done so by now."""
+
+        async def save() -> None:
+            await self._saved(session, [t for t in documents if self._is_to_be_seen(session, t)])
+
+        if self._saves(session) and session.acting:
+            self._tasks.start_soon(save)
+
+    def _is_to_be_seen(self, session: Session, tracked: Tracked) -> bool:
+        path = to_path(tracked.document.uri)
+        return (
+            path is not None
+            and not tracked.closed
+            and tracked.is_user_dirty()
+            and self._may_be_told(session.roots, path)
+        )
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
         """Selections and diagnostics from files that this session may see."""
@@ -125,7 +166,7 @@ class Prompting:
             await self._reconciler.look(tracked)
             if not tracked.is_user_dirty():
                 continue
-            by_policy = settings.before_prompt == "save" or settings.after_write == "always"
+            by_policy = self._saves(session) or settings.after_write == "always"
             if not (by_policy and await self._save(tracked)):
                 older.append(_shown(tracked))
         if not older:
@@ -145,7 +186,7 @@ class Prompting:
             if path is None or tracked.is_clean():
                 continue
             await self._reconciler.look(tracked)
-            if not tracked.closed and tracked.is_user_dirty() and self._may_be_told(session.roots, path):
+            if self._is_to_be_seen(session, tracked):
                 found.append(tracked)
         return found
 
@@ -177,7 +218,10 @@ class Prompting:
                 continue
             room -= size
             sent.append(whole_block(document.client_uri or document.uri, text, embedded=embedded))
-            self._state.beliefs.mentioned(session.id, document.uri, normal(text))
+            if embedded or is_untitled(
+                document.uri
+            ):  # else what it sends is based on what it reads, there or here
+                self._state.beliefs.mentioned(session.id, document.uri, normal(text))
             told.append(_shown(tracked))
             news = news or document.uri not in session.went_along
             session.went_along.add(document.uri)

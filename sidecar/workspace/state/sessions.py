@@ -79,6 +79,8 @@ class Session:
     """Documents whose save failed after a write of this session."""
     went_along: set[DocumentUri] = field(default_factory=set[DocumentUri])
     """Documents for which the user was told that their unsaved text is sent along with prompts."""
+    saved_for: set[DocumentUri] = field(default_factory=set[DocumentUri])
+    """Documents for which the user was told that they were saved so that this agent sees them."""
     afterwards: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
     """Of documents that say something else than this session last knew: the hash of the text of which it was told that."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
@@ -172,6 +174,14 @@ class Session:
                 del self.tool_calls[forgotten]
                 self._told.pop(forgotten, None)
                 self._no_longer_behind(forgotten)
+
+    def kind_of(self, call: str) -> str:
+        """Of a tool call under way, as far as it was told."""
+        return self._told.get(call, ("", 0))[0]
+
+    def reads_behind(self, call: str) -> bool:
+        """Whether a tool call under way has read nothing through us."""
+        return call in self._behind
 
     def command_started(self, terminal_id: str) -> None:
         """A command of this agent's runs in a terminal of ours from now on."""

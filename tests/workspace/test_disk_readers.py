@@ -1,0 +1,167 @@
+"""An agent that reads files from the disk finds there what the user sees: unsaved files are saved for it, and for no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.workspace.ports.ports import OpenedSession, SessionRequest
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.editor_time import run
+from tests.support.workspaces import Bench, IdleAgents, a_workspace
+
+ASKED = {"type": "text", "text": "do it"}
+
+
+class Agents(IdleAgents):
+    """Each turn is what `turn` does."""
+
+    def __init__(self, turn: Any, **known: bool) -> None:
+        super().__init__()
+        self.turn = turn
+        self.known = known
+        self.heard: list[Sequence[Mapping[str, Any]]] = []
+
+    async def open_session(self, request: SessionRequest) -> OpenedSession:
+        return OpenedSession(request.session_id, request.agent, embedded_context=True, **self.known)
+
+    async def prompt(self, session_id: str, blocks: Sequence[Mapping[str, Any]]) -> str:
+        self.heard.append(blocks)
+        await self.turn()
+        return "end_turn"
+
+
+def two_prompts(
+    folder: Path,
+    turn: Any,
+    settings: dict[str, object] | None = None,
+    *,
+    name: str = "a.txt",
+    **known: bool,
+) -> tuple[list[bool], FakeEditor]:
+    """Whether the unsaved text went along with each, and the editor. Something is typed before each."""
+
+    async def main() -> tuple[list[bool], FakeEditor]:
+        fake = FakeEditor(VSCODE, folder)
+        agents = Agents(lambda: turn(bench, fake), **known)
+        async with a_workspace(folder, fake, agents, settings) as bench:
+            fake.attach(bench.workspace.apply)
+            (folder / name).write_text("disk\n")
+            fake.opens(name)
+            await asyncio.sleep(1)
+            for word in ("first ", "second "):
+                fake.types(name, word, at=0)
+                await bench.workspace.start_prompt(bench.session, [ASKED])[2]
+                await asyncio.sleep(1)
+        return [any(block["type"] == "resource" for block in heard) for heard in agents.heard], fake
+
+    return run(main())
+
+
+def tool(bench: Bench, **more: Any) -> None:
+    bench.workspace.session_update(bench.session, {"sessionUpdate": "tool_call", "toolCallId": "c", **more})
+
+
+async def reads_the_disk(bench: Bench, editor: FakeEditor) -> None:
+    tool(bench, kind="read", status="pending", locations=[{"path": str(bench.folder / "a.txt")}])
+    await asyncio.sleep(0.1)
+    tool(bench, sessionUpdate="tool_call_update", status="completed")
+
+
+async def asks_us(bench: Bench, editor: FakeEditor) -> None:
+    tool(bench, kind="read", status="pending", locations=[{"path": str(bench.folder / "a.txt")}])
+    assert isinstance(await bench.read("a.txt"), str)
+    tool(bench, sessionUpdate="tool_call_update", status="completed")
+
+
+async def fails(bench: Bench, editor: FakeEditor) -> None:
+    tool(bench, kind="read", status="pending", locations=[{"path": str(bench.folder / "a.txt")}])
+    tool(bench, sessionUpdate="tool_call_update", status="failed")
+
+
+async def reads_another(bench: Bench, editor: FakeEditor) -> None:
+    tool(bench, kind="read", status="pending", locations=[{"path": str(bench.folder / "none.txt")}])
+    tool(bench, sessionUpdate="tool_call_update", status="completed")
+
+
+async def nothing(bench: Bench, editor: FakeEditor) -> None: ...
+
+
+def test_for_an_agent_that_is_known_to(tmp_path: Path) -> None:
+    sent, editor = two_prompts(tmp_path, nothing, reads_disk=True)
+    assert sent == [False, False]
+    assert (tmp_path / "a.txt").read_text() == "second first disk\n"
+    assert [words for _, words in editor.notices] == [
+        "a.txt: saved, because agent reads files from the disk."
+    ]
+
+
+def test_for_an_agent_that_was_seen_to(tmp_path: Path) -> None:
+    """Its first prompt went with the text."""
+    sent, editor = two_prompts(tmp_path, reads_the_disk)
+    assert sent == [True, False]
+    assert (tmp_path / "a.txt").read_text() == "second first disk\n"
+    assert len(editor.notices) == 2
+
+
+@pytest.mark.parametrize("turn", [asks_us, fails, reads_another, nothing])
+def test_for_no_other(tmp_path: Path, turn: Any) -> None:
+    sent, _ = two_prompts(tmp_path, turn)
+    assert sent == [True, True]
+    assert (tmp_path / "a.txt").read_text() == "disk\n"
+
+
+def test_not_where_its_own_tools_are_live(tmp_path: Path) -> None:
+    sent, _ = two_prompts(tmp_path, reads_the_disk, reads_disk=True, own_tools_live=True)
+    assert sent == [True, True]
+    assert (tmp_path / "a.txt").read_text() == "disk\n"
+
+
+@pytest.mark.parametrize("policy", ["embed", "nothing"])
+def test_not_where_the_user_decided_otherwise(tmp_path: Path, policy: str) -> None:
+    sent, _ = two_prompts(tmp_path, reads_the_disk, {"beforePrompt": policy}, reads_disk=True)
+    assert sent == [policy == "embed"] * 2
+    assert (tmp_path / "a.txt").read_text() == "disk\n"
+
+
+def test_not_a_file_that_it_would_have_to_ask_for(tmp_path: Path) -> None:
+    sent, _ = two_prompts(tmp_path, nothing, name=".env", reads_disk=True)
+    assert sent == [False, False]
+    assert (tmp_path / ".env").read_text() == "disk\n"
+
+
+@pytest.mark.parametrize("policy", ["auto", "save", "embed"])
+def test_what_is_typed_after_the_prompt_is_saved_before_it_reads(tmp_path: Path, policy: str) -> None:
+    """As far as it says so before it does."""
+    found: list[str] = []
+
+    async def turn(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "later ", at=0)
+        await asyncio.sleep(0.5)
+        tool(bench, kind="read", status="pending", locations=[{"path": "a.txt"}])
+        await asyncio.sleep(0.5)
+        found.append((tmp_path / "a.txt").read_text())
+        tool(bench, sessionUpdate="tool_call_update", status="completed")
+
+    two_prompts(tmp_path, turn, {"beforePrompt": policy}, reads_disk=True)
+    assert ("later first" in found[0]) == (policy != "embed")
+
+
+def test_nothing_is_saved_for_one_that_was_stopped(tmp_path: Path) -> None:
+    found: list[str] = []
+
+    async def turn(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "later ", at=0)
+        await asyncio.sleep(0.5)
+        bench.workspace.cancel(bench.session)
+        tool(bench, kind="read", status="pending", locations=[{"path": "a.txt"}])
+        await asyncio.sleep(0.5)
+        found.append((tmp_path / "a.txt").read_text())
+
+    two_prompts(tmp_path, turn, reads_disk=True)
+    assert found[0] == "first disk\n"
