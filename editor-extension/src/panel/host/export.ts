@@ -1,4 +1,4 @@
-/** Exports a conversation as markdown to a file of the user's choice. */
+/** A conversation as markdown. */
 
 import type { Entry } from "../model";
 
