@@ -207,7 +207,6 @@ class Panel:
 def overview(**more: Any) -> Json:
     plain: Json = {
         "place": "side",
-        "opening": False,
         "agents": [],
         "sessions": [],
         "connected": True,

@@ -367,7 +367,7 @@ OFFERS = [
     ("Terminal output", "pytest -q", "terminal"),
     ("Changes under review", "4 changes", "diff-multiple"),
     ("weather.py", "src/weather.py", "file"),
-    ("Untitled-1", "not saved yet", "new-file"),
+    ("Untitled-1", "not saved to a file yet", "new-file"),
     ("rain.ipynb", "notebooks/rain.ipynb", "notebook"),
     ("weather/", "tests/weather", "folder"),
     ("rainfall", "src/weather.py:11", "symbol-method"),
@@ -549,8 +549,14 @@ def tab(panel: Panel) -> None:
 
 def tab_opening(panel: Panel) -> None:
     """A tab of before a reload."""
-    panel.send(overview(place="tab", opening=True, draftKey=""))
+    panel.send(overview(place="tab", vacant="opening", draftKey=""))
     expect(panel.page.locator(".loading")).to_be_visible()
+
+
+def tab_new(panel: Panel) -> None:
+    """A tab for a new conversation."""
+    panel.send(NO_CONVERSATION, overview(place="tab", vacant="choosing", agents=[*AGENTS, DEMO], draftKey=""))
+    expect(panel.page.locator(".agents li")).to_have_count(len(AGENTS) + 1)
 
 
 # --- Without an agent, or without the sidecar
@@ -617,6 +623,7 @@ SCENES: dict[str, Callable[[Panel], None]] = {
     "searching": searching,
     "tab": tab,
     "tab-opening": tab_opening,
+    "tab-new": tab_new,
     "starting": starting,
     "agent-starting": agent_starting,
     "no-agent": no_agent,

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.panel.panel import Panel, agent, append, current, overview, put, talk, tool, user
+from tests.panel.panel import THEMES, Panel, agent, append, current, overview, put, talk, tool, user
 
 END = {
     "id": "e",
@@ -611,15 +611,35 @@ def test_a_conversation_is_moved_into_an_editor_tab_and_back(panel: Panel) -> No
 
 def test_a_tab_has_its_conversation_alone(panel: Panel) -> None:
     tab = {"place": "tab", "current": current(forks=True), "defaultAgent": "fast-agent"}
-    panel.send(overview(place="tab", opening=True, draftKey=""))
+    panel.send(overview(place="tab", vacant="opening", draftKey=""))
     expect(panel.page.get_by_role("status").first).to_have_text("The conversation is being opened…")
     expect(panel.page.locator(".prompt")).to_have_count(0)
-    panel.send(overview(place="tab", draftKey=""))
+    panel.send(overview(place="tab", vacant="gone", draftKey=""))
     expect(panel.page.get_by_role("status").first).to_have_text("This conversation is no longer there.")
     panel.send(talk(user("hi"))[0], overview(**tab))
     expect(panel.page.get_by_role("heading", name="Rain")).to_be_visible()
+    colours = [THEMES["dark"]["variables"][f"--vscode-{of}-background"] for of in ("editor", "sideBar")]
+    assert colours[0] != colours[1]
+    told = panel.page.evaluate("getComputedStyle(document.querySelector('.app')).backgroundColor")
+    assert "#" + "".join(f"{int(one):02x}" for one in re.findall(r"\d+", told)) == colours[0], (
+        "as other editors"
+    )
     expect(panel.page.locator(".prompt textarea")).to_be_visible()
     for name in ("All conversations", "Open in an editor tab"):
         expect(panel.page.get_by_role("button", name=name)).to_have_count(0)
     panel.page.get_by_role("button", name="Open in the side bar").click()
     panel.got("openInSideBar")
+
+
+def test_a_tab_for_a_new_conversation_asks_for_its_agent(panel: Panel) -> None:
+    agents = [{"id": one, "name": one, "source": "found", "installed": True} for one in ("rain", "sun")]
+    nothing = {"type": "conversation", "sessionId": None, "entries": []}
+    panel.send(nothing, overview(place="tab", vacant="choosing", agents=agents, draftKey=""))
+    expect(panel.page.get_by_role("heading", name="New conversation with")).to_be_visible()
+    expect(panel.page.get_by_role("button", name="Close")).to_have_count(0)
+    expect(panel.page.locator(".prompt")).to_have_count(0)
+    panel.page.get_by_role("button", name="Start with sun").click()
+    assert panel.got("newSession") == [{"type": "newSession", "agent": "sun"}]
+    panel.send(*talk(agent("hello")), overview(place="tab", current=current()))
+    expect(panel.page.locator(".markdown")).to_have_text("hello")
+    expect(panel.page.locator(".prompt")).to_be_visible()

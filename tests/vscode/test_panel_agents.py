@@ -73,7 +73,7 @@ def test_an_agent_that_is_not_signed_in(window: Window, panel: Panel, place: Pat
     expect(notice.get_by_role("button")).to_have_text(["Sign in"])
     panel.box.fill("hello")
     notice.get_by_role("button").click()
-    terminal = window.page.locator(".terminal-wrapper .xterm")
+    terminal = window.page.locator(".terminal-wrapper.active .xterm")
     expect(terminal).to_be_visible(timeout=60_000)
     window.until_js(
         "return vscode.window.terminals.some((one) => one.name.startsWith('Sign in to'))",

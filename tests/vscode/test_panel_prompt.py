@@ -128,6 +128,74 @@ def test_the_last_output_of_a_terminal_is_mentioned(window: Window) -> None:
     assert "\\nrain-42" in sent
 
 
+def test_notebooks_and_documents_without_a_file_are_mentioned(window: Window) -> None:
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+    notebook = window.file("rain.ipynb", json.dumps(book))
+    name = window.js(
+        "await vscode.commands.executeCommand('vscode.openWith', vscode.Uri.file(args[0]), 'jupyter-notebook');"
+        "const document = await vscode.workspace.openTextDocument({ content: 'not saved', language: 'markdown' });"
+        "await vscode.window.showTextDocument(document, { preview: false });"
+        "return document.uri.toString();",
+        str(notebook),
+    )
+    panel = begin(window)
+    panel.box.click()
+    for typed, label, icon in (("@unti", "Untitled-", "new-file"), ("@rain.i", "rain.ipynb", "notebook")):
+        window.page.keyboard.type(typed)
+        row = panel.page.get_by_role("option").filter(has=panel.page.locator(f".codicon-{icon}"))
+        expect(row.first).to_contain_text(label)
+        row.first.click()
+    choose(window, panel, "@op", "Open files")
+    chips = panel.page.locator(".box .chip")
+    expect(chips).to_have_count(2)  # these two are all that is open
+    panel.box.fill(scripted.steps({"say": "got it"}))
+    panel.box.press("Enter")
+    panel.answers("got it")
+    links = [one["uri"] for one in last_prompt(window) if one["type"] == "resource_link"]
+    assert sorted(links) == sorted([name, notebook.as_uri()])
+    # and from the menu of commands
+    window.focus_editor()
+    window.command("acpSidecar.panel.add")
+    expect(chips).to_have_text(["Untitled-1"])
+
+
+def test_a_file_is_dragged_from_the_explorer_with_shift_held(window: Window) -> None:
+    """With a real pointer. The workbench lets a drag into a page only while Shift is held."""
+    file = window.file("rain.py", "x\n")
+    panel = begin(window)
+    window.command("workbench.view.explorer")
+    window.command("workbench.files.action.refreshFilesExplorer")
+    window.js("await vscode.commands.executeCommand('revealInExplorer', vscode.Uri.file(args[0]))", str(file))
+    row = window.page.locator(".explorer-folders-view .monaco-list-row").filter(has_text="rain.py")
+    expect(row).to_be_visible()
+    chips = panel.page.locator(".box .chip")
+
+    def drag() -> bool:
+        here, there = row.bounding_box(), panel.box.bounding_box()
+        assert here is not None
+        assert there is not None
+        mouse = window.page.mouse
+        mouse.move(here["x"] + 60, here["y"] + 8)
+        mouse.down()
+        mouse.move(here["x"] + 70, here["y"] + 20, steps=4)
+        window.page.keyboard.down("Shift")
+        mouse.move(there["x"] + 40, there["y"] + 20, steps=10)
+        mouse.move(there["x"] + 42, there["y"] + 22, steps=3)
+        mouse.up()
+        window.page.keyboard.up("Shift")
+        try:
+            chips.wait_for(timeout=5_000)
+        except PlaywrightError:
+            return False
+        return True
+
+    eventually(drag, "the file is in the prompt box", within=60)
+    panel.box.fill(scripted.steps({"say": "got it"}))
+    panel.box.press("Enter")
+    panel.answers("got it")
+    assert [one["uri"] for one in last_prompt(window) if one["type"] == "resource_link"] == [file.as_uri()]
+
+
 def test_files_are_dropped_into_the_prompt(window: Window) -> None:
     file = window.file("rain.py", "x\n")
     panel = begin(window)

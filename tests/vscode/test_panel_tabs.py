@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Frame, expect
@@ -9,6 +11,7 @@ from playwright.sync_api import Frame, expect
 from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.panel import Panel
+from tests.vscode.reviewing import title_button
 from tests.vscode.test_panel import ask, begin, fresh
 from tests.vscode.window import Window
 
@@ -38,6 +41,21 @@ class Tab(Panel):
         return eventually(
             look, f"the tab of {self._title}", within=60, otherwise=self._window.server.last_words
         )
+
+    def begins(self) -> Frame:
+        """The page of the tab that asks with which agent a conversation begins."""
+
+        def look() -> Frame | None:
+            for frame in self._window.page.frames:
+                try:
+                    if frame.query_selector("#app .app[data-place=tab] .agents"):
+                        return frame
+                except PlaywrightError:
+                    continue  # it is going away
+            self._window.page.wait_for_timeout(20)
+            return None
+
+        return eventually(look, "a tab that asks for an agent", within=60)
 
 
 def titled(window: Window, title: str) -> Panel:
@@ -76,6 +94,38 @@ def test_conversations_stand_in_tabs_side_by_side_each_its_own(window: Window) -
     side.page.locator(".sessions li .session").filter(has_text="Alpha").first.click()
     expect(one.box).to_be_visible()
     eventually(lambda: "Alpha" in str(window.active_tab()["label"]), "its tab is turned to")
+
+
+def test_a_conversation_begins_in_a_tab_and_is_exported_from_it(window: Window) -> None:
+    side = titled(window, "Zeta")
+    window.command("acpSidecar.panel.newInEditor")
+    choice = Tab(window, "").begins()
+    expect(choice.get_by_role("heading", name="New conversation with")).to_be_visible()
+    choice.get_by_role("button", name=f"Start with {scripted.NAME}").click()
+    tab = Tab(window, "New conversation")
+    tab.ready()
+    tab.box.fill(f"Eta {scripted.steps({'say': 'begun in a **tab**'})}")
+    tab.box.press("Enter")
+    tab = Tab(window, "Eta")
+    tab.answers("begun in a tab")
+    eventually(lambda: window.active_tab()["label"].startswith("Eta"), "the tab has its title")
+    side.answers("this is Zeta")  # the side bar shows what it did
+    # another one by the button beside the tabs
+    title_button(window, "New Session in an Editor Tab").click()
+    eventually(lambda: len(window.tabs()) == 2, "another tab")
+    expect(tab.begins().get_by_role("button", name=f"Start with {scripted.NAME}")).to_be_visible()
+    window.command("workbench.action.closeActiveEditor")
+    # and Export is of the tab's
+    eventually(lambda: window.active_tab()["label"].startswith("Eta"), "the first is at the front")
+    assert window.root is not None
+    title_button(window, "Export Conversation in the Tab").click()
+    box = window.page.locator(".quick-input-widget input.input")
+    expect(box).to_have_value(re.compile(r"/Eta .*\.md$"))
+    target = window.folder / "eta.md"
+    box.fill(str(target))
+    window.page.locator(".quick-input-widget").get_by_role("button", name="OK").click()
+    eventually(target.exists, "the file is there", within=30)
+    eventually(lambda: "begun in a **tab**" in target.read_text(), "it is the tab's", within=30)
 
 
 def test_a_question_is_asked_where_its_conversation_is_and_a_closed_tab_ends_no_turn(window: Window) -> None:

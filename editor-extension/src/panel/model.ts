@@ -266,8 +266,11 @@ export type Agent = v.InferOutput<typeof Agent>;
 export const Overview = v.object({
   /** Where the page is: in the side bar, with the lists, or in an editor tab, with its conversation alone. */
   place: v.picklist(["side", "tab"]),
-  /** A tab of before a reload, whose conversation comes when the server runs. */
-  opening: v.boolean(),
+  /**
+   * Why a tab shows no conversation: it is of before a reload, and its conversation comes when the server runs; it is for a new one,
+   * whose agent is to be chosen; or the conversation is no longer there.
+   */
+  vacant: v.optional(v.picklist(["opening", "choosing", "gone"])),
   agents: v.array(Agent),
   defaultAgent: v.optional(text),
   sessions: v.array(Summary),

@@ -48,7 +48,7 @@ export class Beginnings {
       return undefined;
     }
     const { live, ready } = this.sessions.begin(agent, cwd ?? homeless());
-    if (pane.current === null && cwd === undefined) this.memory.moveDraft("", live.id); // what was typed on the start page
+    if (pane === this.places.side && pane.current === null && cwd === undefined) this.memory.moveDraft("", live.id); // what was typed on the start page
     this.places.show(live, pane);
     if (await this.started(live, ready)) return live;
     if (!vscode.workspace.workspaceFolders?.length && cwd === undefined) {

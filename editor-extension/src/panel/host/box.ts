@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import * as lsp from "../../lsp_ext";
 import type { Session } from "../../session";
 import { LastOutput } from "./last_output";
-import { fileAttachment, label } from "./links";
+import { attachmentOf, label } from "./links";
 import type { Live } from "./live";
 import type { Draft, Memory } from "./memory";
 import { candidates, selection } from "./mentions";
@@ -46,29 +46,15 @@ export class Box implements vscode.Disposable {
     if (editor && (!(target instanceof vscode.Uri) || target.toString() === editor.document.uri.toString()) && !editor.selection.isEmpty) {
       return this.compose("", [selection(editor)], true);
     }
-    const uris = Array.isArray(more) ? more.filter((one) => one instanceof vscode.Uri) : target instanceof vscode.Uri ? [target] : editor ? [editor.document.uri] : [];
-    const attachments = await Promise.all(
-      uris.map(async (uri) => {
-        if (uri.scheme === "untitled") return fileAttachment(uri);
-        const stat = await vscode.workspace.fs.stat(uri);
-        return fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
-      }),
-    );
-    return this.compose("", attachments, true);
+    const notebook = vscode.window.activeNotebookEditor?.notebook.uri;
+    const own = notebook ?? editor?.document.uri;
+    const uris = Array.isArray(more) ? more.filter((one) => one instanceof vscode.Uri) : target instanceof vscode.Uri ? [target] : own ? [own] : [];
+    return this.compose("", await attached(uris), true);
   }
 
-  /** Files and folders that were dragged into the box. What is no file on this machine is left out, and the user is told. */
+  /** Files, folders and documents without a file that were dragged into the box. */
   async dropped(pane: Pane, uris: string[]): Promise<void> {
-    const attachments = await Promise.all(
-      uris.map(async (one) => {
-        const uri = vscode.Uri.parse(one);
-        if (uri.scheme !== "file") return undefined;
-        const stat = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
-        return stat && fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
-      }),
-    );
-    const found = attachments.filter((one) => one !== undefined);
-    if (found.length < uris.length) void vscode.window.showWarningMessage(vscode.l10n.t("Only files and folders on this machine can be added."));
+    const found = await attached(uris.map((one) => onThisMachine(vscode.Uri.parse(one))));
     if (found.length > 0) pane.tell({ type: "compose", text: "", attachments: found, focus: true });
   }
 
@@ -97,4 +83,16 @@ export class Box implements vscode.Disposable {
       .filter((one) => !one.file)
       .map((one) => ({ where: label(vscode.Uri.parse(one.uri)), line: one.range.start.line + 1, oldText: one.oldText, newText: one.newText }));
   }
+}
+
+/** The workbench of a remote window names the files of this machine as remote ones; everything else here names them as files. */
+function onThisMachine(uri: vscode.Uri): vscode.Uri {
+  return uri.scheme === "vscode-remote" && vscode.env.remoteName !== undefined ? uri.with({ scheme: "file", authority: "" }) : uri;
+}
+
+/** What of it can be attached; the user is told if something is left out. */
+async function attached(uris: readonly vscode.Uri[]): Promise<Draft["attachments"]> {
+  const found = (await Promise.all(uris.map(attachmentOf))).filter((one) => one !== undefined);
+  if (found.length < uris.length) void vscode.window.showWarningMessage(vscode.l10n.t("Only files and folders on this machine can be added."));
+  return found;
 }

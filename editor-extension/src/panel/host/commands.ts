@@ -17,6 +17,11 @@ export function commands(parts: Parts, failed: (error: unknown, pane: Pane) => v
       await places.turnTo(side);
       await beginnings.begin(side, beginnings.onlyAgent());
     },
+    "acpSidecar.panel.newInEditor": async () => {
+      const agent = beginnings.onlyAgent();
+      const tab = places.newTab(); // without an agent, its page asks for one
+      if (agent !== undefined) await beginnings.begin(tab, agent);
+    },
     "acpSidecar.panel.focusPrompt": (way?: unknown) =>
       way === "back" ? vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup") : box.compose("", [], true),
     "acpSidecar.panel.sessions": async () => {
@@ -25,6 +30,10 @@ export function commands(parts: Parts, failed: (error: unknown, pane: Pane) => v
       side.tell({ type: "show", what: "sessions" });
     },
     "acpSidecar.panel.export": () => (side.current ? save(side.current) : undefined),
+    "acpSidecar.panel.exportTab": () => {
+      const live = places.tabs.active()?.current;
+      return live && save(live);
+    },
     "acpSidecar.panel.fork": async () => {
       if (side.current) places.show(await sessions.fork(side.current.id), side);
     },

@@ -102,6 +102,17 @@ export function fileAttachment(uri: vscode.Uri, folder = false): Attachment {
   return { id: uri.toString().slice(-256), kind: folder ? "folder" : "file", label: label(uri), uri: uri.toString() };
 }
 
+/**
+ * What the user chose, as an attachment: a file or folder on this machine, or a document without a file. Undefined for anything else,
+ * and for what is not there.
+ */
+export async function attachmentOf(uri: vscode.Uri): Promise<Attachment | undefined> {
+  if (uri.scheme === "untitled") return fileAttachment(uri);
+  if (uri.scheme !== "file") return undefined;
+  const stat = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
+  return stat && fileAttachment(uri, (stat.type & vscode.FileType.Directory) !== 0);
+}
+
 /** The file as people name it: inside the workspace its path there, elsewhere the name and the folder. */
 export function label(uri: vscode.Uri): string {
   const relative = vscode.workspace.asRelativePath(uri);

@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 import type { Attachment } from "../model";
 import type { Candidate } from "../protocol";
-import { synced } from "../../server/selector";
 import type { Output } from "./last_output";
 import { fileAttachment, label } from "./links";
 import { changes, foldersOf, offered, openFiles, problems, terminal, type Changed, type Offer } from "./offers";
@@ -17,8 +16,6 @@ const SYMBOLS = 10;
 const SYMBOLS_MS = 500;
 /** The most characters of a selection that are sent along. */
 const SELECTION_LIMIT = 200_000;
-
-const SYNCED = synced.map((one) => one.scheme);
 
 /** The source of our own hints, which describe the agent's changes, not the code. */
 const OURS = /sidecar/i;
@@ -39,7 +36,14 @@ export async function candidates(query: string, around: Around, token: vscode.Ca
   ]);
   for (const uri of files) {
     const attachment = fileAttachment(uri);
-    found.push({ label: name(attachment.label), detail: attachment.label, icon: "file", insert: `@${name(attachment.label)} `, attachments: [attachment] });
+    const saved = uri.scheme === "file";
+    found.push({
+      label: name(attachment.label),
+      detail: saved ? attachment.label : vscode.l10n.t("not saved to a file yet"),
+      icon: !saved ? "new-file" : uri.path.endsWith(".ipynb") ? "notebook" : "file",
+      insert: `@${name(attachment.label)} `,
+      attachments: [attachment],
+    });
   }
   found.push(...folders([...files, ...inside], query));
   return [...found, ...symbols];
@@ -81,10 +85,12 @@ function folders(files: readonly vscode.Uri[], query: string): Candidate[] {
   });
 }
 
+/** What is open in tabs: files, notebooks, documents that are not saved to a file yet. */
 function openUris(): vscode.Uri[] {
   return vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
-    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && SYNCED.includes(tab.input.uri.scheme) ? [tab.input.uri] : []))
+    .flatMap(({ input }) => (input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook ? [input.uri] : []))
+    .filter((uri) => uri.scheme === "file" || uri.scheme === "untitled")
     .filter((uri, at, all) => all.findIndex((other) => other.toString() === uri.toString()) === at);
 }
 

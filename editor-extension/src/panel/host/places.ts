@@ -154,6 +154,11 @@ export class Places implements vscode.WebviewViewProvider, vscode.Disposable {
     this.watch.seen();
   }
 
+  /** A tab for a new conversation, at the front. */
+  newTab(): Pane {
+    return (this.last = this.tabs.open(null));
+  }
+
   /** Moves a tab's conversation back into the side bar. */
   async inSideBar(tab: Pane): Promise<void> {
     const live = tab.current;

@@ -34,9 +34,9 @@ export class Requests implements vscode.Disposable {
     const { state } = session.client;
     const agent = beginnings.defaultAgent();
     const tour = pane === places.side ? this.parts.tour.state() : undefined;
+    const vacant = places.tabs.vacant(pane);
     return {
       place: pane.place,
-      opening: places.tabs.isOpening(pane),
       agents: beginnings.agents(),
       sessions: pane === places.side ? sessions.summaries() : [],
       connected: state === "running",
@@ -45,6 +45,7 @@ export class Requests implements vscode.Disposable {
       draftKey: live?.key ?? "",
       draft: draft.text,
       attachments: draft.attachments,
+      ...(vacant ? { vacant } : {}),
       ...(live ? { current: live.current(vscode.l10n.t("Mode")) } : {}),
       ...(agent === undefined ? {} : { defaultAgent: agent }),
       ...(state === "stopped" || state === "failed"

@@ -1,6 +1,7 @@
 /** Conversations in editor tabs, each in one of its own. A tab comes back after a reload of the window; closing it ends nothing. */
 
 import * as vscode from "vscode";
+import type { Overview } from "../model";
 import { object } from "./conversation";
 import type { Live } from "./live";
 import { type Around, Pane } from "./pane";
@@ -11,6 +12,8 @@ export class Tabs implements vscode.Disposable {
   private readonly panels = new Map<Pane, vscode.WebviewPanel>();
   /** Tabs of before a reload whose conversation is not opened yet, by its id. */
   private readonly wanted = new Map<Pane, string>();
+  /** Tabs for a new conversation, until it has begun. */
+  private readonly fresh = new Set<Pane>();
   private restoring = false;
   private readonly serializer: vscode.Disposable;
 
@@ -26,6 +29,7 @@ export class Tabs implements vscode.Disposable {
         const { sessionId } = object(state);
         const pane = this.adopt(panel);
         if (typeof sessionId === "string") this.wanted.set(pane, sessionId);
+        else this.fresh.add(pane);
         this.restore();
         return Promise.resolve();
       },
@@ -45,11 +49,12 @@ export class Tabs implements vscode.Disposable {
     return this.all.find((one) => one.current === live);
   }
 
-  /** Shows the conversation in a tab of the active group. */
-  open(live: Live): Pane {
+  /** A tab of the active group, with the conversation, or for a new one. */
+  open(live: Live | null): Pane {
     const panel = vscode.window.createWebviewPanel(TAB, titleOf(live), vscode.ViewColumn.Active, { retainContextWhenHidden: false });
     const pane = this.adopt(panel);
-    pane.show(live);
+    if (live) pane.show(live);
+    else this.fresh.add(pane);
     return pane;
   }
 
@@ -77,8 +82,10 @@ export class Tabs implements vscode.Disposable {
     if (panel && panel.title !== title) panel.title = title;
   }
 
-  isOpening(pane: Pane): boolean {
-    return this.wanted.has(pane);
+  /** Why a tab shows no conversation; undefined if it shows one, and for the side bar. */
+  vacant(pane: Pane): Overview["vacant"] {
+    if (pane.current !== null || !this.panels.has(pane)) return undefined;
+    return this.wanted.has(pane) ? "opening" : this.fresh.has(pane) ? "choosing" : "gone";
   }
 
   /** Opens the conversations of tabs that came back, now that the server knows which there are. */
@@ -112,6 +119,7 @@ export class Tabs implements vscode.Disposable {
     panel.onDidDispose(() => {
       this.panels.delete(pane);
       this.wanted.delete(pane);
+      this.fresh.delete(pane);
       pane.detached();
       this.closed(pane);
     });
@@ -119,6 +127,6 @@ export class Tabs implements vscode.Disposable {
   }
 }
 
-function titleOf(live: Live): string {
-  return live.title || vscode.l10n.t("New conversation");
+function titleOf(live: Live | null): string {
+  return live?.title || vscode.l10n.t("New conversation");
 }

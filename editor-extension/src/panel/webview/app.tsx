@@ -37,8 +37,10 @@ export function App({ store }: { store: Store }) {
         <Choose store={store} overview={overview} />
       ) : current && store.sessionId === current.sessionId ? (
         <Conversation store={store} current={current} following={overview.following} place={overview.place} />
+      ) : overview.vacant === "choosing" ? (
+        <Choose store={store} overview={overview} />
       ) : overview.place === "tab" ? (
-        <Loading words={overview.opening ? t("The conversation is being opened…") : t("This conversation is no longer there.")} />
+        <Loading words={overview.vacant === "opening" ? t("The conversation is being opened…") : t("This conversation is no longer there.")} />
       ) : (
         <Start store={store} overview={overview} />
       )}

@@ -102,7 +102,7 @@ export function Choose({ store, overview }: { store: Store; overview: Overview }
     <div class="start">
       <div class="page-head">
         <h1>{unsent ? t("Choose or add an agent") : t("New conversation with")}</h1>
-        <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />
+        {overview.vacant !== "choosing" && <IconButton icon="close" label={t("Close")} onClick={() => store.show("conversation")} />}
       </div>
       {unsent && <p class="unsent muted">{t("Your message goes to the agent that you choose: {0}", unsent.text.trim().split("\n")[0]!.slice(0, 200))}</p>}
       <Agents store={store} agents={overview.agents} {...(send ? { pick: send } : {})} />
