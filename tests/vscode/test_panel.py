@@ -454,24 +454,31 @@ def test_a_form_of_the_agents_is_answered(window: Window) -> None:
     assert found == [{"action": "accept", "content": {"name": "me"}}]
 
 
-def test_what_a_command_says_and_how_it_ended_is_shown(window: Window) -> None:
-    code = "import sys; print('it \\x1b[31mrained\\x1b[0m'); sys.exit(3)"
+def command(code: str) -> list[dict[str, Any]]:
+    """The agent runs this Python, shows it in a tool call, and waits for its end."""
     terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", code]}
-    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Run", "kind": "execute"}
+    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Serve", "kind": "execute"}
     content = [{"type": "terminal", "terminalId": "$taken"}]
-    ended = {"sessionId": "$session", "terminalId": "$taken"}
-    panel = begin(window)
-    panel.prompt(
-        scripted.steps(
-            {"request": "terminal/create", "params": terminal, "as": "made", "wait": True},
-            {"take": "made", "field": "terminalId"},
-            {"update": {**call, "content": content}},
-            {"request": "terminal/wait_for_exit", "params": ended, "as": "exit", "wait": True},
-        )
-    )
-    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("rained", timeout=60_000)
+    asked = {"sessionId": "$session", "terminalId": "$taken"}
+    return [
+        {"request": "terminal/create", "params": terminal, "as": "made", "wait": True},
+        {"take": "made", "field": "terminalId"},
+        {"update": {**call, "status": "in_progress", "content": content}},
+        {"request": "terminal/wait_for_exit", "params": asked, "as": "exit", "wait": True},
+        {"request": "terminal/output", "params": asked, "as": "said", "wait": True},
+    ]
+
+
+def allow(panel: Panel) -> None:
     expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
     panel.page.locator(".question button.allow").click()
+
+
+def test_what_a_command_says_and_how_it_ended_is_shown(window: Window) -> None:
+    panel = begin(window)
+    panel.prompt(scripted.steps(*command("import sys; print('it \\x1b[31mrained\\x1b[0m'); sys.exit(3)")))
+    expect(panel.page.get_by_label("Command", exact=True)).to_contain_text("rained", timeout=60_000)
+    allow(panel)
     panel.ready()
     expect(panel.page.locator(".tool-head .exit")).to_have_text("exit code 3")
     output = panel.page.get_by_label("Output")
@@ -484,23 +491,10 @@ def test_what_a_command_says_and_how_it_ended_is_shown(window: Window) -> None:
 
 def test_a_command_is_shown_in_a_terminal_and_stopped(window: Window) -> None:
     code = "import time; print('\\x1b[32mup\\x1b[0m\\x1b]0;evil\\x07', flush=True); time.sleep(600)"
-    terminal = {"sessionId": "$session", "command": sys.executable, "args": ["-c", code]}
-    call = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Serve", "kind": "execute"}
-    content = [{"type": "terminal", "terminalId": "$taken"}]
-    asked = {"sessionId": "$session", "terminalId": "$taken"}
     window.configure({"terminal.integrated.gpuAcceleration": "off"})  # then its words are in the page
     panel = begin(window)
-    panel.prompt(
-        scripted.steps(
-            {"request": "terminal/create", "params": terminal, "as": "made", "wait": True},
-            {"take": "made", "field": "terminalId"},
-            {"update": {**call, "status": "in_progress", "content": content}},
-            {"request": "terminal/wait_for_exit", "params": asked, "as": "exit", "wait": True},
-            {"request": "terminal/output", "params": asked, "as": "said", "wait": True},
-        )
-    )
-    expect(panel.page.locator(".question button[aria-disabled=false]").first).to_be_attached(timeout=60_000)
-    panel.page.locator(".question button.allow").click()
+    panel.prompt(scripted.steps(*command(code)))
+    allow(panel)
     expect(panel.page.get_by_label("Output")).to_have_text("up\n", use_inner_text=True, timeout=30_000)
     panel.button("Show in a terminal").click()
     rows = window.page.locator(".terminal-wrapper .xterm-rows")

@@ -1,4 +1,5 @@
-"""Pictures of the panel in the workbench for docs/images: *Try it*, in dark, light and high contrast.
+"""Pictures of the panel in the workbench, in dark, light and high contrast: *Try it* for docs/images; to be looked at, conversations in
+editor tabs and a command in a terminal.
 
 `PICTURES=docs/images .venv/bin/pytest tests/vscode/test_panel_pictures.py` writes them; else they go nowhere, and the test sees only
 that everything is there to be seen. The page alone is in `python -m tests.panel.gallery`.
@@ -15,14 +16,19 @@ from playwright.sync_api import expect
 
 from sidecar.demo import story
 from sidecar.demo.run import SAMPLE
+from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.panel import Panel
 from tests.vscode.reviewing import lenses
+from tests.vscode.test_panel import allow, begin, command
+from tests.vscode.test_panel_tabs import in_editor
 from tests.vscode.window import Window
 
 pytestmark = pytest.mark.timeout(400)
 
 THEMES = {"dark": "Dark Modern", "light": "Light Modern", "hc-dark": "Default High Contrast"}
+
+LISTENS = "import time; print('\\x1b[32mlistening\\x1b[0m on port 8080', flush=True); time.sleep(600)"
 
 
 def themed(window: Window, panel: Panel, theme: str) -> None:
@@ -64,3 +70,27 @@ def test_the_panel_in_every_theme(scene: Callable[[str], Window], tmp_path: Path
     for name, theme in THEMES.items():
         themed(window, panel, theme)
         window.screenshot(folder / f"vscode-panel-{name}.png")
+
+
+def test_tabs_and_the_terminal_of_a_command_in_every_theme(
+    scene: Callable[[str], Window], tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get("PICTURES", tmp_path)) / "looked-at"
+    window = scene("rain")
+    window.configure({"terminal.integrated.gpuAcceleration": "off"})  # then its words are in the page
+    one = in_editor(window, "Alpha")
+    in_editor(window, "Beta")
+    window.command("workbench.action.moveEditorToRightGroup")
+    side = begin(window)
+    side.prompt(scripted.steps(*command(LISTENS)))
+    allow(side)
+    side.button("Show in a terminal").click()
+    expect(window.page.locator(".terminal-wrapper .xterm-rows")).to_contain_text("listening")
+    for name, theme in THEMES.items():
+        themed(window, side, theme)
+        themed(window, one, theme)
+        window.screenshot(folder / f"vscode-tabs-{name}.png")
+    side.button("Stop this command").click()
+    side.ready()
+    window.command("workbench.action.terminal.killAll")
+    window.command("workbench.action.closePanel")
