@@ -285,6 +285,16 @@ class HostedAgents:
         if session.prompting and (host := session.live) is not None:
             host.connection.cancel(session.agent_session_id)
 
+    def silent_for(self, session_id: str) -> float:
+        session = self._sessions.get(session_id)
+        host = None if session is None else session.live
+        return 0.0 if host is None else host.connection.silent_for()
+
+    def last_words(self, session_id: str) -> builtins.list[str]:
+        session = self._sessions.get(session_id)
+        host = None if session is None else session.live
+        return [] if host is None else host.process.errors.last_lines()
+
     def stop_command(self, session_id: str, terminal_id: str) -> None:
         session = self._sessions.get(session_id)
         if session is not None and (host := session.live) is not None:

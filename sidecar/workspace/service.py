@@ -64,6 +64,7 @@ from sidecar.workspace.sessions.opening import Opening
 from sidecar.workspace.sessions.own_tools_watch import OwnToolsWatch
 from sidecar.workspace.sessions.prompted import Prompted
 from sidecar.workspace.sessions.prompting import Prompting
+from sidecar.workspace.sessions.quiet import Quiet
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.queues import Access, Ticket
 from sidecar.workspace.state.sessions import Session
@@ -169,7 +170,13 @@ class Workspace:
         self._own_tools = OwnToolsWatch(lambda words: editor.show("info", words))
         self.tools.called = self._own_tools.called
         self.tools.removes = self._removes
-        self._turns.ended += [self._own_tools.turn_ended, self._prompting.disk_readers.turn_ended]
+        self._quiet = Quiet(agents, editor, tasks)
+        self._turns.asked.append(self._quiet.asked)
+        self._turns.ended += [
+            self._own_tools.turn_ended,
+            self._prompting.disk_readers.turn_ended,
+            self._quiet.turn_ended,
+        ]
         self.applier = Applier(self.state, editor, buffers, self._reconciler, journal, audit, door)
 
     # The editor's side
@@ -498,6 +505,7 @@ class Workspace:
             self._evidence.observe(session, update)
             self._own_tools.heard(session, update)
             self._prompting.disk_readers.heard(session, update)
+            self._quiet.heard(session, update)
             self._turns.update(session, update)
 
     async def elicit(self, elicitation: Elicitation) -> Elicited:

@@ -161,7 +161,7 @@ async def test_switched_off_and_outside_of_the_sidecar_it_works_on_the_disk(
 ) -> None:
     async with connected(tmp_path, workspace, model, agents_table, ownTools="off") as it:
         await it.typed_in_turn("typed later\n", {**it.read(), "hold": True}, it.edit("six", "SIX"))
-        assert it.path.read_text() == BASE.replace("six", "SIX")
+        assert "SIX" in it.path.read_text()
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
         it.yes("switched off")
 

@@ -5,6 +5,7 @@ themselves.
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -131,6 +132,12 @@ class IdleAgents:
 
     def cancel(self, session_id: str) -> None:
         self.cancelled.append(session_id)
+
+    def silent_for(self, session_id: str) -> float:
+        return 0.0
+
+    def last_words(self, session_id: str) -> builtins.list[str]:
+        return []
 
     async def close_session(self, session_id: str) -> None:
         self.closed.append(session_id)

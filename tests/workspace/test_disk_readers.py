@@ -14,6 +14,7 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.workspaces import Bench, IdleAgents, a_workspace
+from tests.workspace.test_prompting import lines
 
 ASKED = {"type": "text", "text": "do it"}
 
@@ -96,9 +97,7 @@ def test_for_an_agent_that_is_known_to(tmp_path: Path) -> None:
     sent, editor = two_prompts(tmp_path, nothing, reads_disk=True)
     assert sent == [False, False]
     assert (tmp_path / "a.txt").read_text() == "second first disk\n"
-    assert [words for _, words in editor.notices] == [
-        "a.txt: saved, because agent reads files from the disk."
-    ]
+    assert lines(editor) == ["a.txt: saved, because agent reads files from the disk."]
 
 
 def test_for_an_agent_that_was_seen_to(tmp_path: Path) -> None:
@@ -106,7 +105,7 @@ def test_for_an_agent_that_was_seen_to(tmp_path: Path) -> None:
     sent, editor = two_prompts(tmp_path, reads_the_disk)
     assert sent == [True, False]
     assert (tmp_path / "a.txt").read_text() == "second first disk\n"
-    assert len(editor.notices) == 2
+    assert len(lines(editor)) == 2
 
 
 @pytest.mark.parametrize("turn", [asks_us, fails, reads_another, nothing])

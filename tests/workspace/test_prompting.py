@@ -39,6 +39,11 @@ class Listening(IdleAgents):
         return "end_turn"
 
 
+def lines(editor: FakeEditor) -> list[str]:
+    """In the conversation; but for what is said of a turn in which, as in these tests, the agent says nothing."""
+    return [words for _, words in editor.notices if "without an answer" not in words]
+
+
 def prompt(
     folder: Path, case: Any, policy: str = "embed", *, embedded: bool = True, **editor: Any
 ) -> tuple[list[str], FakeEditor]:
@@ -72,7 +77,7 @@ async def dirty(bench: Bench, editor: FakeEditor) -> None:
 def test_unsaved_text_goes_along_and_secrets_do_not(tmp_path: Path) -> None:
     sent, editor = prompt(tmp_path, dirty)
     assert sent == ["a.txt: typed disk\n"]
-    assert [words for _, words in editor.notices] == ["Your unsaved text of a.txt was sent with the prompt."]
+    assert lines(editor) == ["Your unsaved text of a.txt was sent with the prompt."]
     assert editor.shown == []
 
 
@@ -94,11 +99,12 @@ def test_that_text_goes_along_is_shown_once_a_file_then_logged(tmp_path: Path) -
 
     editor = run(main())
     assert [len(heard) for heard in agents.heard] == [2, 2, 3]
-    assert editor.notices == [
-        (session_ids[0], "Your unsaved text of a.txt was sent with the prompt."),
-        (session_ids[0], "Your unsaved text of a.txt, b.txt was sent with the prompt."),
+    assert {session for session, _ in editor.notices} == set(session_ids)
+    assert lines(editor) == [
+        "Your unsaved text of a.txt was sent with the prompt.",
+        "Your unsaved text of a.txt, b.txt was sent with the prompt.",
     ]
-    assert [words for _, words in editor.logged if "was sent with" in words] == [editor.notices[0][1]]
+    assert [words for _, words in editor.logged if "was sent with" in words] == lines(editor)[:1]
 
 
 def test_nothing_goes_along(tmp_path: Path) -> None:
@@ -156,9 +162,7 @@ def test_to_an_agent_that_takes_only_words_unsaved_text_goes_along_as_words(
     editor = run(main())
     words = [f"Unsaved text of {tmp_path}/a.txt:\n```\ntyped disk\n```", f"Unsaved text of {uri}:\n{said}"]
     assert agents.heard == [[ASKED, *({"type": "text", "text": text} for text in words)]]
-    assert [words for _, words in editor.notices] == [
-        f"Your unsaved text of a.txt, {uri} was sent with the prompt."
-    ]
+    assert lines(editor) == [f"Your unsaved text of a.txt, {uri} was sent with the prompt."]
 
 
 def test_outside_the_session_s_folders_nothing_is_taken(tmp_path: Path) -> None:

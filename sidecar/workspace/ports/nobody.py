@@ -134,6 +134,13 @@ class NoAgents:
         self._none()
 
     def cancel(self, session_id: str) -> None: ...
+
+    def silent_for(self, session_id: str) -> float:
+        return 0.0
+
+    def last_words(self, session_id: str) -> list[str]:
+        return []
+
     def stop_command(self, session_id: str, terminal_id: str) -> None: ...
 
     def reference(self, session_id: str) -> str:

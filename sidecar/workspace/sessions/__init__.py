@@ -12,4 +12,5 @@ opening.py          Opening: creates a session: its agent, its folders, what it 
 own_tools_watch.py  OwnToolsWatch: whether an agent's own tools, which are led to ours, really come to us
 prompted.py         Prompted: guests whose prompts are known, because whoever brings them sees them pass
 prompting.py        Prompting: sends the user's unsaved text with a prompt, because many agents read only the disk
+quiet.py            Quiet: says when nothing comes from an agent any more, and when a turn ended without an answer
 """

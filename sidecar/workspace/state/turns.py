@@ -37,6 +37,8 @@ class Turns:
         self._done: dict[str, anyio.Event] = {}
         self._preparing: dict[str, anyio.CancelScope] = {}
         """Of turns whose prompt the agent does not have yet: it cannot be asked to stop, so they are stopped here."""
+        self.asked: list[Callable[[Session], None]] = []
+        """Called when an agent is given a turn's prompt."""
         self.finishing: list[Callable[[Session], Awaitable[None]]] = []
         """Awaited once the agent has ended a turn, or failed, as its last part."""
         self.ended: list[Callable[[Session, Outcome], None]] = []
@@ -119,6 +121,8 @@ class Turns:
                 asked = blocks is not None
                 if blocks is not None:
                     session.prompted()
+                    for told in self.asked:
+                        told(session)
                     stop_reason = await work(blocks)
                 else:
                     stop_reason = CANCELLED
@@ -141,8 +145,8 @@ class Turns:
             if failure:
                 outcome["error"] = failure
                 self._editor.show("error", failure)
-            for told in self.ended:
-                told(session, outcome)
+            for end in self.ended:
+                end(session, outcome)
             progress = self._progress.pop(session.id, None)
             if progress is not None:
                 progress.end(failure or summary(stop_reason, outcome["changes"]))
