@@ -7,8 +7,14 @@ defence against look-alike letters.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters, marks and symbols by category that are displayed as nothing (fillers, the empty braille cell)."""
+
+_NO_QUOTES = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+"""A word that no shell takes for anything else."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -23,6 +29,21 @@ def escape(text: str, *, keep_newlines: bool = False) -> str:
         character if _shows(character) or (keep_newlines and character == "\n") else _written(character)
         for character in text
     )
+
+
+def command_line(words: Sequence[str]) -> str:
+    """The words of a command, each with clear boundaries and as a POSIX shell would take it, for a person to read. VS Code's panel writes them
+    the same way (`shell.ts`)."""
+    return escape(" ".join(map(_word, words)))
+
+
+def _word(word: str) -> str:
+    if _NO_QUOTES.fullmatch(word):
+        return word
+    if "'" not in word:
+        return f"'{word}'"
+    # in double quotes, four characters would mean something to a shell
+    return "'" + word.replace("'", r"'\''") + "'" if any(c in word for c in '"$`\\') else f'"{word}"'
 
 
 def shorten(text: str, limit: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.escape import escape, plain, shorten
+from sidecar.core.escape import command_line, escape, plain, shorten
 
 # text · shown
 SHOWN = [
@@ -40,6 +42,26 @@ def test_lines_can_be_kept() -> None:
 @given(st.text())
 def test_nothing_invisible_is_left(text: str) -> None:
     assert escape(text).isprintable()
+
+
+# words · the line
+LINES = [
+    (["pytest", "-q", "tests/a_b.py"], "pytest -q tests/a_b.py"),
+    (["sh", "-c", "echo 'it is'"], """sh -c "echo 'it is'\""""),
+    (["echo", """it's "5$\""""], """echo 'it'\\''s "5$"'"""),
+    (["echo", "", "a b", "a|b"], "echo '' 'a b' 'a|b'"),
+    (["echo", "x\ny", "gpj.\u202efdp"], r"echo 'x\ny' 'gpj.\u202efdp'"),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), LINES)
+def test_a_command(words: list[str], line: str) -> None:
+    assert command_line(words) == line
+
+
+@given(st.lists(st.text("ab '\"$\\`|~é", max_size=8)))
+def test_a_shell_reads_the_words_of_a_command(words: list[str]) -> None:
+    assert shlex.split(command_line(words)) == words
 
 
 # text · limit · shortened

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from sidecar.core.escape import command_line
 from tests.panel.panel import Panel, put, question, talk, user
 
 ARMED = 500
@@ -116,6 +117,16 @@ def test_a_question_that_is_withdrawn_says_so(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(
+    "argv", [["pytest", "-q"], ["a|b", "é", "a b"], ["sh", "-c", "echo 'it is'"], ["echo", """it's "5$\""""]]
+)
+def test_the_server_writes_a_command_as_it_stands_in_the_card(panel: Panel, argv: list[str]) -> None:
+    """Otherwise the card would say it twice."""
+    panel.send(*talk(question(argv=argv, text=f"rain wants to run a command in /w: {command_line(argv)}")))
+    expect(panel.page.get_by_label("Command", exact=True)).to_have_text(command_line(argv))
+    expect(panel.page.locator(".question-text")).to_have_text("rain wants to run a command in /w")
+
+
+@pytest.mark.parametrize(
     ("argv", "shown"),
     [
         (["rm", "-rf", "a b"], "rm -rf 'a b'"),
@@ -205,6 +216,9 @@ def test_an_address_is_shown_with_its_host_before_it_is_opened(panel: Panel) -> 
             "rain wants to run a command in '/w': pytest -q; more",
             "rain wants to run a command in '/w': pytest -q; more",
         ),
+        ("Start rain with this command: pytest -q.", "Start rain with this command."),
+        ("Start rain with: pytest -q. It sets A.", "Start rain with. It sets A."),
+        ("Start rain with: pytest -q.py", "Start rain with: pytest -q.py"),
         ("rain wants to run a command: something else", "rain wants to run a command: something else"),
     ],
 )

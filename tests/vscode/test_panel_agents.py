@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from playwright.sync_api import expect
 
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
+from sidecar.core.escape import command_line
 from tests.panel.panel import EXTENSION
 from tests.panel.test_conversation import PASTE
+from tests.support import agents
 from tests.support.waiting import eventually
 from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
@@ -24,6 +27,8 @@ pytestmark = pytest.mark.timeout(400)
 
 REGISTRY = json.loads((EXTENSION / "src" / "panel" / "host" / "registry.json").read_text())["agents"]
 SIGNING = "signing"
+OVERLOADED = {"code": -32000, "message": "The model `large` is overloaded. Try again at 12:00."}
+"""JSON-RPC's code for any error of a server, which is ACP's for a sign-in, too."""
 NPX = """#!/bin/sh
 echo "$@" >> {calls}
 exec sleep 600
@@ -47,9 +52,12 @@ def panel(window: Window, configure: Configure, place: Path) -> Panel:
     signing = {"command": sys.executable, "args": [str(script), str(place / "signed-in")]}
     lacking = {"command": "npx", "args": ["--yes", "x@1.0.0"], "env": {"PATH": str(place / "nothing")}}
     Approvals(window.server.state).remember(AgentCommand(sys.executable, tuple(signing["args"]), {}))
+    overloaded = agents.command({"session/new": [{"fail": OVERLOADED}]})
+    Approvals(window.server.state).remember(overloaded)
+    failing = {"command": overloaded.command, "args": list(overloaded.args)}
     configure(
         {
-            "acpSidecar.agents": {SIGNING: signing, "lacking": lacking},
+            "acpSidecar.agents": {SIGNING: signing, "lacking": lacking, "failing": failing},
             "acpSidecar.defaultAgent": "",
             # in the settings: VS Code itself takes PATH from the user's shell
             "acpSidecar.env": {"PATH": f"{runner.parent}{os.pathsep}{os.environ['PATH']}"},
@@ -88,6 +96,40 @@ def test_an_agent_that_is_not_signed_in(window: Window, panel: Panel, place: Pat
     expect(panel.box).to_have_value("hello")
     panel.prompt(json.dumps([{"say": "welcome"}]))
     panel.says("welcome", within=60)
+
+
+def test_an_error_that_asks_for_no_sign_in_is_told_in_the_agents_words(window: Window, panel: Panel) -> None:
+    row(panel, "failing").get_by_role("button", name="Start").click()
+    notice = panel.page.locator(".notice", has_text=OVERLOADED["message"])
+    expect(notice).to_be_visible(timeout=60_000)
+    expect(panel.page.get_by_role("button", name="Sign in")).to_have_count(0)
+
+
+def test_an_agent_is_added_by_a_command_with_quotes_in_quotes(window: Window, panel: Panel) -> None:
+    words = ["sh", "-c", """echo "it's $HOME" 'a b'"""]
+    line = command_line(words)
+    panel.button("Add agent").click()
+    picker = window.page.locator(".quick-input-widget")
+    box = picker.locator(".quick-input-box input")
+    expect(box).to_be_focused(timeout=30_000)
+    box.fill("another")
+    picker.locator(".monaco-list-row", has_text="Another command").click()
+    expect(picker).to_contain_text("started without a shell", timeout=30_000)
+    box.fill(line)
+    box.press("Enter")
+    expect(picker).to_contain_text("A name for it", timeout=30_000)
+    box.fill("quoting")
+    box.press("Enter")
+    dialog = window.page.get_by_role("dialog").filter(has_text="Add quoting?")
+    expect(dialog).to_contain_text(line, timeout=30_000)
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    row(panel, "quoting").get_by_role("button", name="Start").click(timeout=60_000)
+    card = panel.page.get_by_role("group", name="May this program be started?")
+    command = card.get_by_label("Command", exact=True)
+    expect(command).to_contain_text("-c", timeout=60_000)
+    # the program is told by its whole path
+    assert shlex.split(command.inner_text())[1:] == words[1:]
+    expect(card.locator(".question-text")).not_to_contain_text("echo")
 
 
 def test_an_agent_whose_runner_is_missing(window: Window, panel: Panel) -> None:

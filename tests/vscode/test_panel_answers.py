@@ -78,6 +78,17 @@ def test_an_agent_that_ends_in_its_turn_says_so_in_words_and_is_started_again(wi
     panel.answers("here again")
 
 
+def test_a_turn_that_fails_says_why_in_the_agents_words(window: Window) -> None:
+    """With the code that ACP uses for a sign-in, and JSON-RPC for any error of a server."""
+    panel = begin(window)
+    panel.prompt(
+        scripted.steps({"fail": {"code": -32000, "message": "You have no credits left (0 of 500)."}})
+    )
+    expect(panel.page.locator(".end .notice.error")).to_contain_text("You have no credits left (0 of 500).")
+    expect(panel.button("Sign in")).to_have_count(0)
+    panel.ready()
+
+
 def test_each_block_of_code_is_inserted_by_its_own_button(window: Window) -> None:
     file = window.file("a.py", "x = 1\n")
     window.open(file)

@@ -14,7 +14,7 @@ from typing import Literal
 import anyio
 
 from sidecar.config import AgentCommand
-from sidecar.core.escape import escape, shorten
+from sidecar.core.escape import command_line, escape, shorten
 from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
 from sidecar.core.refusal import Kind, Refusal
@@ -139,7 +139,7 @@ class Consent:
             words = (
                 f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
             )
-            line = " ".join(map(_quoted, argv))
+            line = command_line(argv)
             words += shorten(line, SHOWN_WHOLE) + "."
             if command.transport is not None:
                 words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
@@ -161,7 +161,7 @@ class Consent:
             if self._approvals.knows(server):
                 return True
             argv = list(server.words)
-            what = escape(url) if url else " ".join(map(_quoted, argv))
+            what = escape(url) if url else command_line(argv)
             words = f"Offer the MCP server {escape(name)} to {escape(session.agent)}? It {'calls' if url else 'runs'} "
             words += f"{shorten(what, SHOWN_WHOLE)}."
             if server.env:
@@ -203,7 +203,7 @@ class Consent:
         self, session: Session, argv: Sequence[str], folder: str, env: Sequence[str]
     ) -> bool:
         """Whether a command that an agent names may be run in a terminal, for the user to log in. `env`: names of what it sets."""
-        line = " ".join(map(_quoted, argv))
+        line = command_line(argv)
         words = f"{escape(session.agent)} wants you to log in with a command that it names, in"
         words += f" {shorten(_quoted(folder), 300)}: {shorten(line, SHOWN_WHOLE)}"
         if env:
@@ -236,7 +236,7 @@ class Consent:
         command = (folder, *argv)
         if not env and command in session.commands:
             return None
-        line = " ".join(map(_quoted, argv))
+        line = command_line(argv)
         shown = shorten(line, SHOWN_WHOLE)
         words = f"{escape(session.agent)} wants to run a command in {shorten(_quoted(folder), 300)}: {shown}"
         if env:
@@ -341,7 +341,7 @@ class Consent:
 
 
 def _quoted(word: str) -> str:
-    """One word of a command line, or a name, clearly separated from its neighbours: blanks in it must not look like its end."""
+    """A name, clearly separated from its neighbours: blanks in it must not look like its end."""
     shown = escape(word)
     return (
         shown

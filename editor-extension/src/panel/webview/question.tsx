@@ -147,13 +147,15 @@ export function QuestionCard({ entry, store, sessionId }: Props) {
   );
 }
 
-/** The server's words end with the command, which stands above already. Only exactly what stands there is left out, and what it sets, which does too. */
+/** The server's words have the command at their end, or at a sentence's. It stands above already. Only exactly what stands there is left out, and what it sets, which does too. */
 function withoutCommand(words: string, argv: readonly string[] | undefined): string {
   if (!argv) return words;
   const command = `: ${lineOf(argv)}`;
   const at = words.indexOf(command);
   const after = words.slice(at + command.length);
-  return at >= 0 && (after === "" || after.startsWith(" — it sets ")) ? words.slice(0, at) : words;
+  if (at < 0) return words;
+  if (after === "." || after.startsWith(". ")) return words.slice(0, at) + after;
+  return after === "" || after.startsWith(" — it sets ") ? words.slice(0, at) : words;
 }
 
 function rank(option: Option): number {
