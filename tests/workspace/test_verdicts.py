@@ -61,9 +61,9 @@ def test_what_is_kept_is_saved_and_then_answered(tmp_path: Path, habits: Habits)
         assert (tmp_path / "a.txt").read_text() == WANTED
 
     editor = confirmed(tmp_path, habits, case)
-    assert [words for _, words in editor.shown if "waits" in words] == [
-        f"agent waits until you keep or reject its change of {tmp_path / 'a.txt'}."
-    ]
+    words = "agent waits until you keep or reject its change of a.txt."
+    assert [said for _, said in editor.notices] == [words], "in the conversation"
+    assert words in [said for _, said in editor.shown], "and for a user who looks elsewhere"
 
 
 @every_editor

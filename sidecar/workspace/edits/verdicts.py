@@ -18,6 +18,7 @@ from sidecar.core.uri import DocumentUri
 from sidecar.workspace.edits.write_task import Undecided, WriteDone
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor
+from sidecar.workspace.ports.prompt_context import shown
 from sidecar.workspace.state.ledgers import Ledgers, Reviewed
 from sidecar.workspace.state.sessions import Session
 
@@ -61,8 +62,9 @@ class Verdicts:
         self._waiting.add(waiting)
         self._tasks.start_soon(self._decided, waiting)
         if any(fate == "open" for fate in waiting.fates.values()):
-            self._editor.show(
-                "info", f"{session.agent} waits until you keep or reject its change of {undecided.path}."
+            self._say(
+                session,
+                f"{session.agent} waits until you keep or reject its change of {shown(undecided.path)}.",
             )
         with anyio.CancelScope() as scope:
             session.questions.add(scope)
@@ -71,6 +73,12 @@ class Verdicts:
             finally:
                 session.questions.discard(scope)
         return waiting.answer or WriteDone(saved=False, note=NOT_DECIDED)
+
+    def _say(self, session: Session, words: str) -> None:
+        """As a line of the conversation; where that is a panel, also as a message, because the user may look elsewhere."""
+        self._editor.notice(session.id, words)
+        if self._editor.capabilities.session_updates:
+            self._editor.show("info", words)
 
     def because(self, uri: DocumentUri, ids: Iterable[int], reason: str) -> set[int]:
         """The user is about to reject these hunks, for this reason. Returns those whose agent hears it with the answer to its write."""
