@@ -39,11 +39,12 @@ def receipt(items, country):
         print(item.name, item.price)
     print("Total:", gross(items, country))
 '''
+SHORTER = (
+    "    total = 0\n    for item in items:\n        total += item.price * item.count\n    return total\n",
+    "    return sum(item.price * item.count for item in items)\n",
+)
 WANTED = (
-    BASE.replace(
-        "    total = 0\n    for item in items:\n        total += item.price * item.count\n    return total\n",
-        "    return sum(item.price * item.count for item in items)\n",
-    )
+    BASE.replace(*SHORTER)
     .replace("return net(items) * (1 + rate(country))", "return round(net(items) * (1 + rate(country)))")
     .replace(
         "        print(item.name, item.price)\n",

@@ -1,7 +1,9 @@
 /**
  * Bars in the gutter, each of which opens the editor's own peek with the removed lines, and Keep and Reject in its
- * title. Only a source control can have them, so there is one while agents' changes are under review; it lists their
- * files. Users' git keeps its own bars beside these.
+ * title. Only a source control can have them, so there is one for each folder with agents' changes under review; it
+ * lists their files. Users' git keeps its own bars beside these. Where both changed the same lines, VS Code (1.139)
+ * shows the agent's change if its source control has a folder and came last, but git's where the user has added lines
+ * above; a list in the title leads to the other. So package.json puts Keep and Reject into git's peek, too.
  */
 
 import * as vscode from "vscode";
@@ -11,15 +13,26 @@ import { beforeUri } from "./texts";
 const SETTING = "acpSidecar.review.gutter";
 
 export function gutter(review: Review): vscode.Disposable {
-  let control: Control | undefined;
+  /** By folder; "" for files in none. */
+  const controls = new Map<string, Control>();
   const refresh = (): void => {
-    const wanted = vscode.workspace.getConfiguration().get<boolean>(SETTING, true) && !review.model.isEmpty;
-    if (!wanted) {
-      control?.dispose();
-      control = undefined;
-    } else {
-      control ??= new Control(review);
-      control.refresh();
+    const wanted = new Map<string, string[]>();
+    if (vscode.workspace.getConfiguration().get<boolean>(SETTING, true)) {
+      for (const uri of review.model.uris) {
+        const root = rootOf(uri)?.toString() ?? "";
+        wanted.set(root, [...(wanted.get(root) ?? []), uri]);
+      }
+    }
+    for (const [root, control] of controls) {
+      if (!wanted.has(root)) {
+        control.dispose();
+        controls.delete(root);
+      }
+    }
+    for (const [root, uris] of wanted) {
+      const control = controls.get(root) ?? new Control(review, root === "" ? undefined : vscode.Uri.parse(root));
+      controls.set(root, control);
+      control.refresh(uris);
     }
   };
   refresh();
@@ -30,31 +43,36 @@ export function gutter(review: Review): vscode.Disposable {
         refresh();
       }
     }),
-    new vscode.Disposable(() => control?.dispose()),
+    vscode.workspace.onDidChangeWorkspaceFolders(refresh),
+    new vscode.Disposable(() => controls.forEach((control) => control.dispose())),
   );
 }
 
-class Control {
-  private readonly control = vscode.scm.createSourceControl("acpSidecar", vscode.l10n.t("Agent Changes"));
-  private readonly group = this.control.createResourceGroup("review", vscode.l10n.t("To review"));
-  private known = "";
+function rootOf(uri: string): vscode.Uri | undefined {
+  return vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.uri;
+}
 
-  constructor(private readonly review: Review) {
+class Control {
+  private readonly control: vscode.SourceControl;
+  private readonly group: vscode.SourceControlResourceGroup;
+  private uris: readonly string[] = [];
+
+  constructor(review: Review, root: vscode.Uri | undefined) {
+    this.control = vscode.scm.createSourceControl("acpSidecar", vscode.l10n.t("Agent Changes"), root);
+    this.group = this.control.createResourceGroup("review", vscode.l10n.t("To review"));
     this.control.inputBox.visible = false;
     this.control.count = 0; // the view of agents' changes has the badge
     this.control.quickDiffProvider = {
       provideOriginalResource: (uri) =>
-        review.model.of(uri.toString()).length > 0 ? beforeUri({ uri: uri.toString() }) : undefined,
+        this.uris.includes(uri.toString()) && review.model.of(uri.toString()).length > 0 ? beforeUri({ uri: uri.toString() }) : undefined,
     };
   }
 
-  refresh(): void {
-    const uris = this.review.model.uris;
-    const now = JSON.stringify(uris);
-    if (now === this.known) {
+  refresh(uris: readonly string[]): void {
+    if (JSON.stringify(uris) === JSON.stringify(this.uris)) {
       return;
     }
-    this.known = now;
+    this.uris = uris;
     // The editor asks the provider again when a source control's files change.
     this.group.resourceStates = uris.map((uri) => ({
       resourceUri: vscode.Uri.parse(uri),
