@@ -30,6 +30,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"stop_reaper": true}             stops the process that looks after it (Linux)
     {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
     {"put": PATH, "text": TEXT}       writes the disk itself         {"file": PATH}  says the JSON of what the disk says there
+    {"remove": PATH}                  removes a file there
     {"take": NAME, "field": FIELD}    from here on `$taken` is that field of an answer's result
 
 Imports little, so that starting it costs little; also on interpreters without site-packages (`-S`).
@@ -221,6 +222,8 @@ class FakeAgent:
             with open(value + ".tmp", "w", newline="") as file:
                 file.write(step["text"])
             os.replace(value + ".tmp", value)
+        elif verb == "remove":
+            os.remove(value)
         elif verb == "file":
             with open(value, newline="") as file:
                 self.update(session, _chunk(json.dumps(file.read())))

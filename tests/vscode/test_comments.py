@@ -11,7 +11,9 @@ from tests.e2e import scripted
 from tests.support.waiting import eventually
 from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
-from tests.vscode.reviewing import agent_writes, lenses, until_lenses
+from tests.vscode.reviewing import agent_writes, expand, lenses, until_lenses, view
+from tests.vscode.test_panel_around import choose as from_menu
+from tests.vscode.test_panel_prompt import last_prompt
 from tests.vscode.test_review import BASE, CHANGED, LENSES, WANTED
 from tests.vscode.window import Window
 
@@ -88,6 +90,60 @@ def test_the_reason_is_the_answer_where_the_agent_waits_for_one(window: Window, 
     assert "kept" in error["message"]
     assert len(prompts(window, session)) == 1, "no prompt carries it once more"
     assert file.read_text() == WANTED.replace("line three", "line 3"), "what was kept is saved"
+
+
+def test_what_the_user_changes_in_it_is_told_with_the_next_prompt(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    window.type("!", at=(2, 10))
+    window.place(7, 0)
+    window.command("acpSidecar.review.reject")
+    window.until_text(file, WANTED.replace("three", "three!").replace("line 7\n", "line 7\nline 8\nline 9\n"))
+    window.prompt("[]")
+    told = next(
+        block["text"] for block in last_prompt(window) if "the user rejected" in block.get("text", "")
+    )
+    assert f"{file}:\nline 3:\n- line three\n+ line three!\nline 8:\n+ line 8\n+ line 9" in told
+    window.prompt("[]")
+    assert not any("the user rejected" in block.get("text", "") for block in last_prompt(window)), "told once"
+
+
+def test_a_file_that_an_agent_removed(window: Window) -> None:
+    """It has no line for a comment to stand at, and no editor."""
+    file = window.file("gone.txt", "one\ntwo\n")
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "rm",
+        "kind": "delete",
+        "status": "pending",
+    }
+    steps = (
+        {"update": {**call, "locations": [{"path": str(file)}]}},
+        {"remove": str(file)},
+        {"update": {**call, "sessionUpdate": "tool_call_update", "status": "completed"}},
+    )
+    session = window.prompt(scripted.steps(*steps))["sessionId"]
+    eventually(lambda: window.changes(), "the removal is under review")
+    rows = view(window)
+    expand(rows.nth(1))
+    place = rows.nth(2)
+    expect(place).to_contain_text("File deleted")
+    place.click(button="right")
+    from_menu(window, "Comment on Agent Change…")
+    picker = window.page.locator(".quick-input-widget")
+    expect(picker).to_contain_text("about its change of")
+    picker.locator("input[type=text]").fill("It is still needed.")
+    window.page.keyboard.press("Enter")
+    picker.locator(".monaco-list-row", has_text="Reject with This Reason").click()
+    eventually(lambda: file.exists() and file.read_text() == "one\ntwo\n", "it is there again")
+    eventually(lambda: len(prompts(window, session)) == 2, "the agent was told why")
+    said = prompts(window, session)[1]
+    assert said.startswith("I rejected this change. It is still needed.")
+    assert f"{file.as_uri()}:" in said
+    assert "your change of the whole file: deleted\n--- before your change\none\ntwo" in said
 
 
 def test_a_comment_that_cannot_be_sent_is_not_lost(window: Window) -> None:

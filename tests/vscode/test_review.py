@@ -147,6 +147,23 @@ def test_one_is_kept_and_one_is_rejected_by_lens(window: Window) -> None:
     until_lenses(window, file, {7: LENSES[7], 13: LENSES[13]})
 
 
+def test_after_each_decision_the_next_change_is_shown_if_that_is_wanted(window: Window) -> None:
+    file = window.file("a.txt", BASE)
+    window.open(file)
+    agent_writes(window, (file, WANTED))
+    until_lenses(window, file, LENSES)
+    at = "return vscode.window.activeTextEditor?.selection.active.line"
+    window.place(0, 0)
+    lens(window, "Keep", 0).click()
+    until_lenses(window, file, {line: LENSES[line] for line in (7, 13)})
+    window.settle()
+    assert window.js(at) == 0, "by default the cursor stays"
+    window.configure({"acpSidecar.review.goOn": True})
+    lens(window, "Reject", 0).click()
+    until_lenses(window, file, {15: ["Keep", "Reject"]})
+    window.until_js(f"{at} === 15", "the next change is shown")
+
+
 def test_keys_go_from_change_to_change_over_files_and_keep_and_reject(window: Window) -> None:
     one, two = window.file("a.txt", BASE), window.file("b.txt", BASE)
     window.open(one)

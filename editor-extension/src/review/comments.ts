@@ -6,7 +6,7 @@
 import * as vscode from "vscode";
 import { reject } from "../lsp_ext";
 import { TELL_AGENT } from "../session";
-import { deliver, type Subject, subjectOf, type Verdict } from "./remark";
+import { deliver, type Subject, subjectOf, type Verdict, wholeFile } from "./remark";
 import { commands, openDocument, pathOf, type Review } from "./state";
 import { blockWith, fromPeek, idsOf } from "./target";
 
@@ -17,17 +17,61 @@ export function comments(review: Review): vscode.Disposable {
     placeHolder: vscode.l10n.t("What should be different, or why do you reject it?"),
   };
   const about = new Map<vscode.CommentThread, Subject>();
-  /** Threads whose changes were rejected already. */
-  const out = new WeakSet<vscode.CommentThread>();
   const discard = (thread: vscode.CommentThread): void => {
     about.delete(thread);
     thread.dispose();
+  };
+  /** Those whose changes were rejected already, at an earlier try, after which the agent could not be told. */
+  const out = new WeakSet<Subject>();
+  const say = (subject: Subject, text: string, verdict: Verdict): Promise<void> =>
+    deliver(subject, text, verdict, {
+      reject: async (ids, reason) => {
+        if (out.has(subject)) {
+          return { impossible: [], told: false };
+        }
+        const { impossible, told } = await review.session.client.command(reject, { changeIds: [...ids], reason });
+        if (impossible.length === 0) {
+          out.add(subject);
+        }
+        return { impossible: impossible.map((one) => one.reason), told: told.length > 0 };
+      },
+      tell: async (told) => {
+        await vscode.commands.executeCommand(TELL_AGENT, told);
+      },
+      path: pathOf(subject.uri),
+      rejected: vscode.l10n.t("I rejected this change."),
+    });
+
+  /** A file that is gone, or is not text, has no line for a thread to stand at. */
+  const askAboutFile = async (subject: Subject): Promise<void> => {
+    const title = vscode.l10n.t("To {0}, about its change of {1}", subject.agent, pathOf(subject.uri));
+    const verdicts = [
+      { label: vscode.l10n.t("Ask for a Change"), verdict: "ask" as const },
+      { label: vscode.l10n.t("Reject with This Reason"), verdict: "reject" as const },
+    ];
+    for (let text: string | undefined = ""; ; ) {
+      text = await vscode.window.showInputBox({ title, value: text, prompt: controller.options?.placeHolder ?? "", ignoreFocusOut: true });
+      const chosen = text?.trim() ? await vscode.window.showQuickPick(verdicts, { title, ignoreFocusOut: true }) : undefined;
+      if (text === undefined || chosen === undefined) {
+        return;
+      }
+      try {
+        return await say(subject, text, chosen.verdict);
+      } catch (error) {
+        notSent(error);
+      }
+    }
   };
 
   const begin = async (argument?: unknown): Promise<void> => {
     const block = blockWith(review, idsOf(review, argument) ?? []);
     if (block === undefined) {
       vscode.window.setStatusBarMessage(vscode.l10n.t("There is no agent change here."), 3000);
+      return;
+    }
+    const file = block.changes[0]!.file;
+    if (file !== undefined) {
+      await askAboutFile(wholeFile(block, file));
       return;
     }
     const uri = vscode.Uri.parse(block.uri);
@@ -55,26 +99,10 @@ export function comments(review: Review): vscode.Disposable {
     });
     thread.comments = [said(vscode.l10n.t("Sending…"))];
     try {
-      await deliver(subject, text, verdict, {
-        reject: async (ids, reason) => {
-          if (out.has(thread)) {
-            return { impossible: [], told: false }; // at an earlier try, after which the agent could not be told
-          }
-          const { impossible, told } = await review.session.client.command(reject, { changeIds: [...ids], reason });
-          if (impossible.length === 0) {
-            out.add(thread);
-          }
-          return { impossible: impossible.map((one) => one.reason), told: told.length > 0 };
-        },
-        tell: async (told) => {
-          await vscode.commands.executeCommand(TELL_AGENT, told);
-        },
-        path: pathOf(subject.uri),
-        rejected: vscode.l10n.t("I rejected this change."),
-      });
+      await say(subject, text, verdict);
     } catch (error) {
       thread.comments = [said(vscode.l10n.t("Not sent"))];
-      void vscode.window.showErrorMessage(vscode.l10n.t("Your comment was not sent: {0}", error instanceof Error ? error.message : String(error)));
+      notSent(error);
       return;
     }
     discard(thread);
@@ -86,4 +114,8 @@ export function comments(review: Review): vscode.Disposable {
     vscode.commands.registerCommand(commands.rejectWithReason, (reply: vscode.CommentReply) => send(reply, "reject")),
     vscode.commands.registerCommand(commands.discardComment, discard),
   );
+}
+
+function notSent(error: unknown): void {
+  void vscode.window.showErrorMessage(vscode.l10n.t("Your comment was not sent: {0}", error instanceof Error ? error.message : String(error)));
 }

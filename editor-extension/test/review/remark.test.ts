@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blocks } from "../../src/review/block";
 import type { Told } from "../../src/panel/model";
-import { deliver, subjectOf, texts, type Ways } from "../../src/review/remark";
+import { deliver, subjectOf, texts, type Ways, wholeFile } from "../../src/review/remark";
 import { change } from "./change";
 
 const NOW = ["one", "TWO", "three", "four"];
@@ -73,6 +73,17 @@ test("an agent that waits for the answer to its write has the reason with it, an
   const { log, to } = ways([], true);
   await deliver(subject(change("1:0-2:0", "two\n", "TWO\n", { changeId: "7@a" })), "Too loud.", "reject", to);
   assert.deepEqual(log, [["reject", "7@a", "Too loud."]]);
+});
+
+test("a change of a whole file is told by what happened to it, without lines", async () => {
+  const { told, to } = ways();
+  const gone = blocks([change("0:0-0:0", "one\ntwo\n", "", { changeId: "7@a", file: { kind: "deleted" } })])[0]!;
+  await deliver(wholeFile(gone, { kind: "deleted" }), "I need it.", "ask", to);
+  const [pill] = told[0]?.attachments ?? [];
+  assert.equal(pill?.label, "src/a.txt");
+  assert.equal(pill?.range, undefined);
+  assert.equal(pill?.text, "your change of the whole file: deleted\n--- before your change\none\ntwo");
+  assert.equal(texts(wholeFile(blocks([change("0:0-0:0", "", "")])[0]!, { kind: "mode" })), "your change of the whole file: mode");
 });
 
 test("asking for a change takes nothing back", async () => {
