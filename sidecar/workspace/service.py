@@ -152,6 +152,7 @@ class Workspace:
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
         self._turns.finishing += [self._disk_watch.turn_ending, buffers.save_again]
         self._turns.ended += [self._disk_watch.turn_ended, self._record_end, self._note_commits]
+        self._turns.ended.append(self._prompting.turn_ended)
         rejecter = Rejecter(self.state, editor, self._sender, buffers, self._reconciler, journal, door)
         self.review = Review(
             self.state,

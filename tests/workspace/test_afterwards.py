@@ -14,7 +14,8 @@ from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.workspaces import Bench, a_workspace, agent_may_act
-from tests.workspace.test_prompting import ASKED, Listening
+from tests.workspace.test_behind import Turn
+from tests.workspace.test_prompting import ASKED, Blocks, Listening
 
 Case = Callable[[Bench, FakeEditor], Awaitable[None]]
 WROTE = "def rain():\n    return 1\n\nprint(rain())\n"
@@ -155,3 +156,73 @@ def test_long_notes_are_cut_short(tmp_path: Path, text: str, note: str) -> None:
         (bench.folder / "a.py").write_text(text)
 
     assert told(tmp_path, writes_on_the_disk, shell)[1] == (note and f"{tmp_path}/{note}")
+
+
+# what its own tools write on the disk
+
+
+class Working(Listening):
+    """Changes a file with its own tools in its first turn."""
+
+    bench: Bench | None = None
+
+    async def prompt(self, session_id: str, blocks: Blocks) -> str:
+        if not self.heard:
+            assert self.bench is not None
+            turn = Turn(self.bench, session_id)
+            turn.says("edit", "a.py")
+            await asyncio.sleep(1)
+            turn.puts("a.py", WROTE)
+            await asyncio.sleep(1)
+            turn.says("edit", "a.py", status="completed")
+        return await super().prompt(session_id, blocks)
+
+
+async def is_opened(bench: Bench, editor: FakeEditor) -> None:
+    editor.opens("a.py")
+    await asyncio.sleep(1)
+
+
+async def reads(bench: Bench, editor: FakeEditor) -> None:
+    editor.types("a.py", "0", at=WROTE.index("1") + 1)
+    agent_may_act(bench.workspace, bench.session)
+    await bench.read("a.py")
+
+
+async def rejects(bench: Bench, editor: FakeEditor) -> None:
+    await bench.workspace.review.reject(Selector(everything=True))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        (is_opened, types_in_it, "line 2:\n-     return 1\n+     return 10"),
+        (is_opened, nothing, ""),
+        (is_opened, reads, ""),
+        (nothing, rejects, "line 1:\n- def rain():\n-     return 1\n- \n- print(rain())\n+ print()"),
+    ],
+)
+def test_what_becomes_of_what_it_wrote_on_the_disk_is_told(
+    tmp_path: Path, before: Case, after: Case, note: str
+) -> None:
+    agents = Working(embedded=False)
+    (tmp_path / "a.py").write_text("print()\n")
+
+    async def main() -> None:
+        fake = FakeEditor(VSCODE, tmp_path)
+        async with a_workspace(tmp_path, fake, agents, {"beforePrompt": "save"}) as bench:
+            agents.bench = bench
+            fake.attach(bench.workspace.apply)
+            await before(bench, fake)
+            for case in (nothing, after, nothing):
+                await case(bench, fake)
+                await asyncio.sleep(1)
+                await bench.workspace.start_prompt(bench.session, [ASKED])[2]
+                await asyncio.sleep(5)
+
+    run(main())
+    first, second, third = ("".join(block["text"] for block in heard[1:]) for heard in agents.heard)
+    assert first == ""
+    assert second.partition(f"{tmp_path / 'a.py'}:\n")[2] == note
+    assert bool(second) is bool(note)
+    assert third == "", "told once"

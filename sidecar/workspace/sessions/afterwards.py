@@ -4,7 +4,8 @@ An agent's model takes a file that it changed to say what it last saw or wrote t
 difference is told once, line by line. Left out are texts that the agent would have to ask for, and long ones. What it believes stays as it
 is: whether a model heeds such a note cannot be known, and a write that it makes of its older text is merged as ever.
 
-What an agent's own tools write on the disk, past the sidecar, is not believed, and so not told.
+What an agent's own tools write on the disk, past the sidecar, is not believed. There, the text at the turn's end is compared, unless the agent
+was served the file since.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Afterwards:
         """ACP's text block; None if there is nothing new to tell."""
         told: list[str] = []
         room = MAX_LINES
-        for uri, knew in self._state.beliefs.written(session.id):
+        for uri, knew in [*self._state.beliefs.written(session.id), *self._left(session)]:
             now = await self._text(session, uri)
             if now is None or len(knew) > MAX_TEXT:
                 continue
@@ -63,6 +64,26 @@ class Afterwards:
             room -= len(lines)
             told.append("\n".join([f"{name}:", *lines]))
         return {"type": "text", "text": "\n\n".join([_HEAD, *told])} if told else None
+
+    def turn_ended(self, session: Session) -> None:
+        beliefs = self._state.beliefs
+        believed = {uri for uri, _ in beliefs.written(session.id)}
+        for uri in session.touched.keys() - believed:
+            reviewed = self._state.ledgers.get(uri)
+            if reviewed is None or (uri not in session.left and len(session.left) == MAX_FILES):
+                continue
+            tracked = self._state.documents.get(uri)
+            text = self._of(reviewed.text if tracked is None or not reviewed.live else tracked.settled_text())
+            if text is not None:
+                session.left[uri] = beliefs.moment(), text
+
+    def _left(self, session: Session) -> Iterator[tuple[DocumentUri, str]]:
+        beliefs = self._state.beliefs
+        believed = {uri for uri, _ in beliefs.written(session.id)}
+        for uri, (noted, text) in session.left.items():
+            since = beliefs.believed_since(session.id, uri, beliefs.moment())
+            if uri not in believed and (since is None or since < noted):
+                yield uri, text
 
     async def _text(self, session: Session, uri: DocumentUri) -> str | None:
         """What it says now, in the compared form; "": it is gone. None: that is not to be told, or cannot be."""

@@ -71,6 +71,9 @@ class Prompting:
         self._afterwards = Afterwards(state, consent, reconciler)
         self.disk_readers = DiskReaders(self._open_documents, self._about_to_be_read)
 
+    def turn_ended(self, session: Session, outcome: object) -> None:
+        self._afterwards.turn_ended(session)
+
     async def blocks(
         self, session: Session, blocks: Sequence[Json], context: Sequence[Mention] = ()
     ) -> list[Json]:

@@ -83,6 +83,8 @@ class Session:
     """Documents for which the user was told that they were saved so that this agent sees them."""
     afterwards: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
     """Of documents that say something else than this session last knew: the hash of the text of which it was told that."""
+    left: dict[DocumentUri, tuple[int, str]] = field(default_factory=dict[DocumentUri, tuple[int, str]])
+    """What files said (compared form) at the end of the last turn in which its own tools changed them on the disk, and the moment of that."""
     touched: dict[DocumentUri, tuple[int, int]] = field(default_factory=dict[DocumentUri, tuple[int, int]])
     """Documents changed in this turn, with lines added and removed."""
     changed_at: dict[DocumentUri, int] = field(default_factory=dict[DocumentUri, int])
