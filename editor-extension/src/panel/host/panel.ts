@@ -8,6 +8,7 @@ import { Beginnings } from "./beginnings";
 import { Box } from "./box";
 import { commands } from "./commands";
 import { Followed } from "./followed";
+import { HasAgent } from "./has_agent";
 import { label } from "./links";
 import type { Live } from "./live";
 import { Memory } from "./memory";
@@ -29,6 +30,7 @@ export class Panel implements vscode.Disposable {
   private readonly places: Places;
   private readonly attention: Attention;
   private readonly beginnings: Beginnings;
+  private readonly hasAgent: HasAgent;
   private readonly tour: Tour;
   private readonly requests: Requests;
   private readonly disposables: vscode.Disposable[] = [];
@@ -85,6 +87,7 @@ export class Panel implements vscode.Disposable {
     this.attention = new Attention(sessions, places);
     const box = new Box(session, places, memory);
     const beginnings = (this.beginnings = new Beginnings(session, sessions, places, memory, changed));
+    this.hasAgent = new HasAgent(() => beginnings.defaultAgent() !== undefined);
     const tour = (this.tour = new Tour(context, {
       changed: () => places.side.changed(null),
       begin: (folder) => beginnings.begin(places.side, "demo", folder),
@@ -98,6 +101,7 @@ export class Panel implements vscode.Disposable {
       followed,
       box,
       tour,
+      this.hasAgent,
       this.requests,
       vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
       vscode.workspace.onDidChangeConfiguration((event) => {
@@ -188,7 +192,7 @@ export class Panel implements vscode.Disposable {
       if (live === null || pane === places.side || pane.current === live) pane.changed(live);
     }
     if (live) places.tabs.titled(live);
-    if (live === null) void vscode.commands.executeCommand("setContext", "acpSidecar.hasAgent", this.beginnings.defaultAgent() !== undefined);
+    if (live === null) this.hasAgent.say();
     void vscode.commands.executeCommand("setContext", "acpSidecar.forks", places.side.current?.summary().forks === true);
     this.attention.count();
   }
