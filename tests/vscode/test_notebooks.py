@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import expect
+
 from tests.e2e import scripted
 from tests.support.waiting import eventually
+from tests.vscode.reviewing import title_button
 from tests.vscode.window import Window
 
 OUTPUT = {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
@@ -166,7 +169,12 @@ def test_a_change_is_rejected_in_the_cells(window: Window) -> None:
     read = reads(window, file)
     read["cells"][0]["source"] = ["print(2)"]
     assert "result" in writes(window, file, read)
-    window.command("sidecar.reject", {"uri": file.as_uri()})
+    expect(title_button(window, "Keep All")).to_be_visible()
+    # what the row in the view does: it leads to the notebook, not to the file's text
+    (change,) = window.changes(file)
+    window.command("acpSidecar.review.show", {"uri": file.as_uri(), "line": change["range"]["start"]["line"]})
+    assert [tab["kind"] for tab in window.tabs()] == ["notebook"]
+    title_button(window, "Reject All").click()
     eventually(lambda: cells(window, file) == ["print(1)", "# Words", "last = 3\nlast + 1"], "it is put back")
 
 

@@ -188,6 +188,11 @@ function at(line: number): vscode.TextDocumentShowOptions {
 }
 
 async function show(block: Block): Promise<void> {
+  const notebook = vscode.workspace.notebookDocuments.find(({ uri }) => uri.toString() === block.uri);
+  if (notebook !== undefined) {
+    await vscode.window.showNotebookDocument(notebook); // the line is one of its file's, which cells do not have
+    return;
+  }
   await vscode.window.showTextDocument(vscode.Uri.parse(block.uri), at(block.line));
 }
 

@@ -145,11 +145,14 @@ export function conflictOf(review: Review, argument: unknown): Conflict | undefi
   return on ?? here[0] ?? (uri === undefined ? review.conflicts.all[0] : undefined);
 }
 
-/** The active tab's document. For a diff editor, the right side. */
+/** The active tab's document. For a diff editor, the right side; for a notebook, the notebook, not the cell. */
 export function activeUri(): string | undefined {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (input instanceof vscode.TabInputTextDiff) {
     return input.modified.toString();
+  }
+  if (input instanceof vscode.TabInputNotebook) {
+    return input.uri.toString();
   }
   return vscode.window.activeTextEditor?.document.uri.toString();
 }
