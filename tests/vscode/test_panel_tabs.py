@@ -114,6 +114,13 @@ def test_a_conversation_begins_in_a_tab_and_is_exported_from_it(window: Window) 
     title_button(window, "New Session in an Editor Tab").click()
     eventually(lambda: len(window.tabs()) == 2, "another tab")
     expect(tab.begins().get_by_role("button", name=f"Start with {scripted.NAME}")).to_be_visible()
+    # it has no box to write in yet: what is added goes to the side bar
+    file = window.file("rain.py", "x\n")
+    window.js(
+        "await vscode.commands.executeCommand('acpSidecar.panel.add', vscode.Uri.file(args[0]))", str(file)
+    )
+    expect(side.page.locator(".box .chip")).to_contain_text("rain.py")
+    window.command("workbench.action.focusActiveEditorGroup")
     window.command("workbench.action.closeActiveEditor")
     # and Export is of the tab's
     eventually(lambda: window.active_tab()["label"].startswith("Eta"), "the first is at the front")

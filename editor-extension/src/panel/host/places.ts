@@ -111,10 +111,10 @@ export class Places implements vscode.WebviewViewProvider, vscode.Disposable {
     return this.last;
   }
 
-  /** Where the user writes: the tab that they are in or were in last, while it can be seen; else the side bar. */
+  /** Where the user writes: the tab that they are in or were in last, while it can be seen and has a box to write in; else the side bar. */
   target(): Pane {
     const pane = this.tabs.active() ?? this.last;
-    return pane !== this.side && this.tabs.isVisible(pane) ? pane : this.side;
+    return pane !== this.side && pane.current !== null && this.tabs.isVisible(pane) ? pane : this.side;
   }
 
   /** Brings it to the front, with the keyboard's focus. */
