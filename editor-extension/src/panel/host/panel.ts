@@ -29,7 +29,6 @@ export class Panel implements vscode.Disposable {
   private readonly memory: Memory;
   private readonly places: Places;
   private readonly attention: Attention;
-  private readonly beginnings: Beginnings;
   private readonly hasAgent: HasAgent;
   private readonly tour: Tour;
   private readonly requests: Requests;
@@ -86,7 +85,7 @@ export class Panel implements vscode.Disposable {
     ));
     this.attention = new Attention(sessions, places);
     const box = new Box(session, places, memory);
-    const beginnings = (this.beginnings = new Beginnings(session, sessions, places, memory, changed));
+    const beginnings = new Beginnings(session, sessions, places, memory, changed);
     this.hasAgent = new HasAgent(() => beginnings.defaultAgent() !== undefined);
     const tour = (this.tour = new Tour(context, {
       changed: () => places.side.changed(null),
