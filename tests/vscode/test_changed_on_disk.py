@@ -23,6 +23,7 @@ def looks(window: Window, file: Path) -> None:
 
 @pytest.fixture
 def dirty(window: Window) -> Path:
+    window.configure({"acpSidecar.notify": False})  # that the agent has finished
     file = window.file("a.txt", DISK)
     window.open(file)
     window.type("mine ")
