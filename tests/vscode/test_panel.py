@@ -497,7 +497,7 @@ def test_a_command_is_shown_in_a_terminal_and_stopped(window: Window) -> None:
     allow(panel)
     expect(panel.page.get_by_label("Output")).to_have_text("up\n", use_inner_text=True, timeout=30_000)
     panel.button("Show in a terminal").click()
-    rows = window.page.locator(".terminal-wrapper .xterm-rows")
+    rows = window.page.locator(".terminal-wrapper.active .xterm-rows")
     expect(rows).to_contain_text("up", timeout=60_000)
     names = window.js("return vscode.window.terminals.map((one) => one.name)")
     assert [name for name in names if name.endswith("’s command")] == [f"{scripted.NAME}’s command"]

@@ -85,7 +85,7 @@ def test_tabs_and_the_terminal_of_a_command_in_every_theme(
     side.prompt(scripted.steps(*command(LISTENS)))
     allow(side)
     side.button("Show in a terminal").click()
-    expect(window.page.locator(".terminal-wrapper .xterm-rows")).to_contain_text("listening")
+    expect(window.page.locator(".terminal-wrapper.active .xterm-rows")).to_contain_text("listening")
     for name, theme in THEMES.items():
         themed(window, side, theme)
         themed(window, one, theme)

@@ -279,6 +279,18 @@ test("sessions: pickers are there in every session, however it was made", async 
   assert.deepEqual([other.recorded, ...picks(other)], [false, ...BOTH], "continued by another client");
 });
 
+test("sessions: after a restart of the server one can be continued where its agent can, however it was made", async () => {
+  const { fake, sessions, live } = await started();
+  fake.server.listSessions = async () => [ROW, { ...ROW, sessionId: "s1" }, { ...ROW, sessionId: "s3", loads: false }];
+  for (const id of ["s2", "s3"]) sessions.updated(id, { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hi" } }, false);
+  await settled();
+  sessions.gone();
+  fake.server.listSessions = async () => ["s1", "s2", "s3"].map((sessionId) => ({ ...ROW, sessionId, open: false, loads: false }));
+  await sessions.refresh();
+  const others = ["s2", "s3"].map((id) => sessions.all.get(id)!);
+  assert.deepEqual([live, ...others].map((one) => [one.recorded, one.resumable]), [[true, true], [true, true], [true, false]]);
+});
+
 test("sessions: one whose first news is a change of its mode has all of them to pick", async () => {
   const { fake, sessions } = await started();
   fake.server.listSessions = async () => [{ ...ROW, ...ABLE, modes: { ...MODES, currentModeId: "code" } }];

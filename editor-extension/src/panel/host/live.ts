@@ -22,6 +22,7 @@ export class Live {
   /** The turn was asked to end but has not ended yet. */
   stopping = false;
   recorded = false;
+  /** Its agent is known to be able to go on with it after it has ended. */
   resumable = false;
   unseen = false;
   used: number | undefined;

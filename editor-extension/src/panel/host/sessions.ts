@@ -49,6 +49,7 @@ export class Sessions {
     const [agents, rows] = await Promise.all([this.server.listAgents(), this.server.listSessions()]);
     this.agents = agents;
     this.rows = rows;
+    for (const [id, live] of this.all) live.resumable ||= rows.some((row) => row.sessionId === id && canContinue(row));
     this.editor.changed(null);
   }
 
@@ -132,7 +133,7 @@ export class Sessions {
     live.title = this.titles[sessionId] ?? record.title ?? "";
     live.renamed = sessionId in this.titles;
     live.recorded = !(row?.open ?? false);
-    live.resumable = row?.loads === true || row?.listed === true;
+    live.resumable = row !== undefined && canContinue(row);
     if (row) live.opened(row);
     live.used = Date.parse(record.updatedAt);
     this.replay(live, record);
@@ -578,6 +579,11 @@ export class Sessions {
   private changed(changes: readonly { uri: string; added: number; removed: number }[] | undefined): ChangedFile[] {
     return (changes ?? []).map((one) => ({ uri: one.uri, label: this.editor.label(one.uri), added: one.added, removed: one.removed }));
   }
+}
+
+/** A server that was started anew knows less of it. */
+function canContinue(row: SessionRow): boolean {
+  return row.loads || row.listed;
 }
 
 function grouped<K, V>(all: readonly V[], key: (one: V) => K): Map<K, V[]> {
