@@ -107,7 +107,8 @@ AGENT_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "kimi": (".kimi",),
     "opencode": (".opencode", "opencode.json*", "~/.config/opencode"),
     "openhands": (".openhands",),
-    "others": (".crush", "crush.json", ".crush.json", ".continue", ".aider*", ".roo", ".windsurf", ".pi"),
+    "others": (".crush", "crush.json", ".crush.json", ".continue", ".aider*", ".roo", ".windsurf"),
+    "pi": (".pi",),
     "qwen": (".qwen",),
     "vibe": (".vibe",),
 }
