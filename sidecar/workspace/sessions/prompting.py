@@ -53,12 +53,7 @@ class Prompting:
     """Unsaved text on its way to an agent."""
 
     def __init__(
-        self,
-        state: State,
-        editor: Editor,
-        consent: Consent,
-        buffers: BufferWriter,
-        reconciler: Reconciler,
+        self, state: State, editor: Editor, consent: Consent, buffers: BufferWriter, reconciler: Reconciler
     ) -> None:
         self._state = state
         self._editor = editor
@@ -103,15 +98,6 @@ class Prompting:
             words = f"{_list([_shown(t) for t in news])}: saved, because {session.agent} reads files from the disk."
             self._editor.notice(session.id, words)
         return saved
-
-    def _is_to_be_seen(self, session: Session, tracked: Tracked) -> bool:
-        path = to_path(tracked.document.uri)
-        return (
-            path is not None
-            and not tracked.closed
-            and tracked.is_user_dirty()
-            and self._may_be_told(session.roots, path)
-        )
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
         """Selections and diagnostics from files that this session may see."""
@@ -178,7 +164,7 @@ class Prompting:
             if path is None or tracked.is_clean():
                 continue
             await self._reconciler.look(tracked)
-            if self._is_to_be_seen(session, tracked):
+            if not tracked.closed and tracked.is_user_dirty() and self._may_be_told(session.roots, path):
                 found.append(tracked)
         return found
 
@@ -210,9 +196,8 @@ class Prompting:
                 continue
             room -= size
             sent.append(whole_block(document.client_uri or document.uri, text, embedded=embedded))
-            if embedded or is_untitled(
-                document.uri
-            ):  # else what it sends is based on what it reads, there or here
+            # Who takes no resources sends what it made of the file, as it read it there or here
+            if embedded or is_untitled(document.uri):
                 self._state.beliefs.mentioned(session.id, document.uri, normal(text))
             told.append(_shown(tracked))
             news = news or document.uri not in session.went_along

@@ -61,7 +61,7 @@ class Quiet:
             asked = anyio.current_time()
             silent = 0.0
             while silent < SILENT_SECONDS or session.questions or session.tool_calls:
-                await anyio.sleep(max(SILENT_SECONDS - silent, 1.0))
+                await anyio.sleep(SILENT_SECONDS - silent if silent < SILENT_SECONDS else SILENT_SECONDS)
                 silent = min(self._agents.silent_for(session.id), anyio.current_time() - asked)
             if session.acting:
                 words = f"No sign of {session.agent} for {SILENT_SECONDS:.0f} seconds. It may be waiting for its model."
