@@ -40,6 +40,18 @@ def eventually(
         pause = min(INTERVAL, pause * 2)
 
 
+def written(path: Path, what: str, *, within: float = 60.0, otherwise: Callable[[], str] = lambda: "") -> str:
+    """The text that another process writes into a file of its own: a shell makes the file first and fills it a moment later, so
+    what counts is that the text ends with a line end.
+    """
+
+    def text() -> str | None:
+        said = path.read_text() if path.exists() else ""
+        return said if said.endswith("\n") else None
+
+    return eventually(text, what, within=within, otherwise=otherwise)
+
+
 def connect(
     path: Path, what: str, *, within: float = 60.0, otherwise: Callable[[], str] = lambda: ""
 ) -> socket.socket:

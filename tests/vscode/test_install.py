@@ -19,7 +19,7 @@ from tests.e2e import scripted
 from tests.extension.node import EXTENSION
 from tests.support import tools
 from tests.support.read_only import read_only
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, written
 from tests.vscode import vsix
 from tests.vscode.code_server import CodeServer
 from tests.vscode.conftest import Configure
@@ -349,8 +349,8 @@ def test_get_python_through_the_uv_that_is_there(
     assert f"{uv} does this." in dialog.inner_text()
     assert not (tmp_path / "asked").exists(), "nothing happens before consent"
     dialog.get_by_role("button", name="Download").click()
-    eventually(lambda: (tmp_path / "asked").exists(), "uv is asked", within=60, otherwise=server.last_words)
-    assert (tmp_path / "asked").read_text().startswith("python install 3.13 --install-dir ")
+    asked = written(tmp_path / "asked", "uv is asked", otherwise=server.last_words)
+    assert asked.startswith("python install 3.13 --install-dir ")
     # The setting that named the old one is cleared: what was fetched is among those that are looked at
     server.write_settings("Machine", {"acpSidecar.defaultAgent": "demo", "acpSidecar.agents": {}})
     window.until_server_runs()

@@ -18,7 +18,7 @@ from sidecar.core.escape import command_line
 from tests.panel.panel import EXTENSION
 from tests.panel.test_conversation import PASTE
 from tests.support import agents
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, written
 from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
@@ -175,8 +175,7 @@ def test_an_agent_is_added_by_its_exact_command_and_nothing_is_fetched_before_a_
     armed = card.locator("button[aria-disabled=false]")
     expect(armed.first).to_be_attached(timeout=30_000)
     card.locator("button.allow").click()
-    eventually(calls.exists, "it is started", within=60)
-    assert calls.read_text().split() == wanted
+    assert written(calls, "it is started").split() == wanted
 
 
 def test_modes_are_picked_and_commands_completed(window: Window, panel: Panel, place: Path) -> None:
