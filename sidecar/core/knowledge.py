@@ -35,7 +35,11 @@ class Sent:
         changes = self._changes.get(text)
         if changes is None:
             changes = self._changes[text] = diff(text, self._text)
-        edits = [(e.start, e.end) for e in changes.edits if not (text[e.start : e.end] + e.new).isspace()]
+        edits = [
+            (e.start, e.end)
+            for e in changes.edits
+            if "".join(text[e.start : e.end].split()) != "".join(e.new.split())
+        ]
         found = [piece for piece in pieces if _stays(text, *piece, edits)]
         return 2 * len(found) >= len(pieces) and 2 * _extent(found) >= _extent(pieces)
 

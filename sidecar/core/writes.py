@@ -63,7 +63,21 @@ def plan_write(candidates: Iterable[Candidate], current: str, new: str) -> Plan:
     if not doubtful:
         return _plan(shown or "", current, new)
     sent, texts = _left(shown, doubtful, new)
-    return _plan(texts[0], current, new) if len(texts) == 1 else _decided(sent, texts, shown, current, new)
+    if len(texts) == 1:
+        return _plan(texts[0], current, new)
+    plan = _decided(sent, texts, shown, current, new)
+    return NoChange() if isinstance(plan, EditText) and plan.changes.is_empty else plan
+
+
+def base_of(candidates: Iterable[Candidate], current: str, new: str) -> str:
+    """The text from which `plan_write` measures `new`; of those it cannot decide between, the oldest one, which takes the least away. Empty
+    if there is none."""
+    shown, doubtful = _sorted(candidates)
+    sent, texts = _left(shown, doubtful, new)
+    if len(texts) == 1:
+        return texts[0]
+    plan = _decided(sent, texts, shown, current, new)
+    return texts[-1] if isinstance(plan, Conflict) else plan.base
 
 
 def conflicting_base(candidates: Iterable[Candidate], current: str, new: str) -> str | None:
@@ -104,8 +118,10 @@ def _left(shown: str | None, doubtful: Sequence[Candidate], new: str) -> tuple[S
     return sent, left or texts
 
 
-def _decided(sent: Sent | None, texts: Sequence[str], shown: str | None, current: str, new: str) -> Plan:
-    """Rule 5."""
+def _decided(
+    sent: Sent | None, texts: Sequence[str], shown: str | None, current: str, new: str
+) -> EditText | Conflict:
+    """Rule 5. What counts may change nothing."""
     plans: list[EditText] = []
     for text in texts:
         match _plan(text, current, new):
@@ -122,7 +138,7 @@ def _decided(sent: Sent | None, texts: Sequence[str], shown: str | None, current
     dropped = taken[0][best]
     if dropped and sent and texts[0] == shown and sent.hints_at(texts[0], texts[best]):
         return dropped
-    return NoChange() if plans[best].changes.is_empty else plans[best]
+    return plans[best]
 
 
 def _plan(base: str, current: str, new: str) -> Plan:

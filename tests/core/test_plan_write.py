@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.core.belief import Candidate
 from sidecar.core.merge import Conflict
-from sidecar.core.writes import EditText, NoChange, plan_write
+from sidecar.core.writes import EditText, NoChange, base_of, plan_write
 
 BASE = "one\ntwo\nthree\nfour\n"
 TYPED = "typed\n" + BASE
@@ -179,3 +179,28 @@ def test_what_others_did_after_the_agent_had_it_on_the_disk_is_not_taken_back() 
     disk = [Candidate(text, i - 10, from_disk=True) for i, text in enumerate([old, mine, theirs])]
     plan = plan_write(disk, theirs, mine)
     assert isinstance(plan, NoChange | Conflict)
+
+
+MARKED = BASE.replace("four", "FOUR")
+
+
+@pytest.mark.parametrize(
+    ("texts", "sent", "base"),
+    [
+        ([BASE, TYPED], MARKED, BASE),
+        ([BASE, TYPED], TYPED.replace("four", "FOUR"), TYPED),
+        ([BASE, TYPED], TYPED.replace("typed", "typed ").replace("four", "FOUR"), TYPED),
+        ([BASE, BASE.replace("four", "4")], MARKED, BASE),
+        ([TYPED, BASE], MARKED, BASE),
+    ],
+    ids=[
+        "made of the older one",
+        "made of the newer one",
+        "blanks do not count",
+        "a conflict with the newer one",
+        "made of what is there, which the older one had more than",
+    ],
+)
+def test_what_was_read_on_the_disk(texts: list[str], sent: str, base: str) -> None:
+    """The last text is the one that it was written over."""
+    assert base_of([disk(text, i - 9) for i, text in enumerate(texts)], texts[-1], sent) == base

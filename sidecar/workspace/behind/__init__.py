@@ -10,6 +10,7 @@ found_files.py   FoundFiles: finds files that changed in a turn without notice, 
 from_disk.py     FromDisk: brings what was written on the disk into an open document, beside the user's unsaved changes
 glimpses.py      Glimpses: what files said when acts of agents began or ended, to tell one act's change from another's
 gone.py          gone_at: when a file was taken away
+had_read.py      HadRead: from which of the texts that a file had on the disk an agent made what it wrote there
 known_before.py  KnownBefore: what files are known to have said before a change that is looked at
 legs.py          Legs: a change in pieces, each somebody's or nobody's, and what they change in a mirror with unsaved work
 open_files.py    OpenFiles: what the files of open documents say, as the editor would hold it, and which of the document's own texts explains that

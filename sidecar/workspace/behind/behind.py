@@ -162,6 +162,15 @@ class Behind:
         )
         return None if then is None or then.text is None else normal(then.text)
 
+    def gone(self, uri: DocumentUri) -> None:
+        """A document's file is gone."""
+        self._evidence.had_read.gone(uri)
+
+    def had_read(self, uri: DocumentUri, path: str, before: str, disk: str, at: int) -> str:
+        """From what whoever wrote `disk`, over `before`, `at` that time (acts.py), made that; both in the compared form."""
+        whose = self._evidence.whose(uri, path, at, at)
+        return before if whose is None else self._evidence.had_read.base(whose[0], uri, before, disk)
+
     async def seen(
         self,
         tracked: Tracked,
@@ -172,10 +181,11 @@ class Behind:
         *,
         since: Stat | None = None,
         emptied: bool = False,
+        saved: str | None = None,
     ) -> Seen | None:
         """The file says `disk`, `at` last changed (acts.py), and said `before` (both in the compared form), with the stat `since`, when mirror
         and disk were last compared. None: it is nobody's, or was counted already. `emptied`: it was empty in between, and the editor has
-        taken that from there."""
+        taken that from there. `saved`: what was saved on top of `before`, by somebody else than who then made `disk` of that."""
         uri, saves = tracked.document.uri, tracked.saves
         if before is None or disk is None:
             return None
@@ -203,7 +213,7 @@ class Behind:
         else:
             has_taken = taken_from(before, now.text, (text for text, _ in passed))
         if emptied or has_taken != before:
-            taken = self._before_it_was_taken(tracked, now, before)
+            taken = self._before_it_was_taken(tracked, now, before if saved is None else saved)
             if taken is not None:
                 raw, hunks = taken
             elif emptied or has_disk:

@@ -56,6 +56,8 @@ class Entering:
                     legs.pop()
                 legs.append(leg)
             before = text
+        if legs and legs[-1].session is not None:
+            self._whose.wrote(legs[-1].session, uri)
         return legs
 
     async def begin_legs(self, path: str, before: str | None, legs: Sequence[Leg]) -> list[Leg] | None:

@@ -26,6 +26,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
+from sidecar.workspace.behind.had_read import HadRead
 from sidecar.workspace.state.acts import OVER, Act, Acts, changed_at
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.looking import Looking
@@ -100,6 +101,7 @@ class Evidence:
         """Files that a call read, as they were when their text was noted."""
         self._noted: dict[DocumentUri, Stat] = {}
         """Of open documents, what their files were like when something new was found there."""
+        self.had_read = HadRead(state)
         self.between_acts: Callable[[Session], None] = lambda session: None
         """Told when an act begins, and when one has ended: what changed until then is not this one's, or is."""
         self.first_act: Callable[[Session], None] = lambda session: None
@@ -116,10 +118,12 @@ class Evidence:
         self._waiting.discard(session.id)
         if session.id in self._acts:
             self._acts[session.id].asked_at(file_time())
+            self.had_read.asked(session.id)
 
     def listening(self) -> None:
         """Called often while agents work, by a task of the loop that reads what they say."""
         self._listened = self._listened[1], file_time()
+        self.had_read.listening()
 
     def _said(self) -> int:
         """The earliest that the agent may have said what is heard now. It does not wait until it is heard, and on a busy machine that takes
@@ -162,13 +166,17 @@ class Evidence:
             return
         if update["sessionUpdate"] == "tool_call":
             self._looks_around(session)
-        if self._only_reads(session.id, call, update.get("kind")):
+        over = update.get("status") in OVER
+        if self._only_reads(session.id, call, update.get("kind"), over=over):
             for path in list(dict.fromkeys(_locations(update.get("locations"))))[:MAX_PATHS]:
-                self._reads(session, path)
+                uri = self._reads(session, path)
+                if uri is not None:
+                    self.had_read.reads(session.id, call, uri)
+            if over:
+                self.had_read.ends(session.id, call)
             self._acts[session.id].heard(self._said())
             return
         kind = update.get("kind")
-        over = update.get("status") in OVER
         act = self._act(session, call, self._said(), kind if isinstance(kind, str) else "", over=over)
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
@@ -300,27 +308,29 @@ class Evidence:
         if len(self._noted) > MAX_NAMED:
             self._noted.clear()
 
-    def _reads(self, session: Session, path: str) -> None:
-        """A call that reads a file, behind us perhaps: what is on the disk now is what a later write may be based on."""
+    def _reads(self, session: Session, path: str) -> DocumentUri | None:
+        """A call that reads a file, behind us perhaps: what is on the disk now is what a later write may be based on. → the file, if it is
+        there and is no secret."""
         if "\0" in path:
-            return
+            return None
         state = self._state
         place = locate(state.storage, state.documents, session.roots, os.path.join(session.cwd, path), "read")
         if isinstance(place, Refusal):
-            return
+            return None
         with place:
             if isinstance(place.on_disk, Missing) or place.on_disk.size > MAX_TEXT:
-                return
+                return None
             stat = place.on_disk.stat
             if self._seen.get(place.uri) != stat:  # by whatever spelling, and in however many messages
                 decoded = self._looking.look(place.on_disk)
                 if decoded is None:
-                    return
+                    return None
                 if len(self._seen) > MAX_NAMED:
                     self._seen.clear()
                 self._seen[place.uri] = stat
                 if isinstance(decoded, Decoded):
                     state.documents.disk.seen(place.uri, normal(decoded.text))
+            return place.uri
 
     def _keep(
         self, session: Session, named: OrderedDict[DocumentUri, Named], uri: DocumentUri, file: Named
@@ -413,16 +423,20 @@ class Evidence:
         self._acts.pop(session_id, None)
         self._texts.pop(session_id, None)
         self._reading.pop(session_id, None)
+        self.had_read.forget(session_id)
 
-    def _only_reads(self, session_id: str, call: str, kind: object) -> bool:
+    def _only_reads(self, session_id: str, call: str, kind: object, *, over: bool) -> bool:
         """By its kind, which later updates need not repeat. One that is forgotten counts as one that may have changed something."""
         reading = self._reading.setdefault(session_id, OrderedDict())
         if isinstance(kind, str):
+            is_new = call not in reading
             reading.pop(call, None)
             if kind in READING and len(call) <= MAX_CALL:
                 reading[call] = None
+                if is_new:
+                    self.had_read.begins(session_id, call, over=over)
                 if len(reading) > MAX_CALLS:
-                    reading.popitem(last=False)
+                    self.had_read.ends(session_id, reading.popitem(last=False)[0])
             return kind in READING
         return call in reading
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.final_end import keep_final_end
@@ -18,6 +20,14 @@ from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenOver:
+    """The disk said `saved`, and somebody who had read `had_read` wrote it; both in the compared form. What is new in `saved` stays."""
+
+    had_read: str
+    saved: str
+
+
 class FromDisk:
     """The editor's own reload first, then ours by its extension, then a merge sent as an edit."""
 
@@ -28,14 +38,20 @@ class FromDisk:
         self._reload = Reloader(editor, sender, files)
 
     async def bring_together(
-        self, tracked: Tracked, before: str | None, on_disk: OnDisk, reload_seconds: float
+        self,
+        tracked: Tracked,
+        before: str | None,
+        on_disk: OnDisk,
+        reload_seconds: float,
+        written_over: WrittenOver | None = None,
     ) -> None:
-        """`reload_seconds`: how long the editor has to take it by itself."""
+        """`reload_seconds`: how long the editor has to take it by itself. `written_over`: what that then leaves out, and comes back."""
         tracked.apart = False
         if on_disk.text is None:
             return
         if await self._reloaded(tracked, on_disk.text, reload_seconds):
             tracked.together = tracked.kept(on_disk.text)
+            await self.gives_back(tracked, written_over, on_disk.text)
             return
         if before is None:
             return  # never known to be equal: the buffer is the user's
@@ -60,6 +76,11 @@ class FromDisk:
             return
         if not await self.take(tracked, before, now, on_disk, raw):
             self._not_yet(tracked, before)
+
+    async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:
+        """The editor has taken `disk` (compared form) from there, which lacks what was written over."""
+        if written_over is not None and not tracked.closed:
+            await self._reload.gives_back(tracked, written_over.had_read, written_over.saved, disk)
 
     def _not_yet(self, tracked: Tracked, before: str) -> None:
         """They are not brought together: the next look begins where this one did."""

@@ -18,7 +18,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved, Stat
 from sidecar.workspace.behind.behind import Behind
-from sidecar.workspace.behind.from_disk import FromDisk
+from sidecar.workspace.behind.from_disk import FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import Seen
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.edits.conflicts import Conflicts, Open
@@ -223,6 +223,8 @@ class Reconciler:
         if on_disk is None:
             tracked.on_disk(None, None)
             tracked.history.gone()
+            if self.behind is not None:
+                self.behind.gone(tracked.document.uri)
             return
         saves = tracked.saves
         if await self._is_save(tracked, path, on_disk) or tracked.closed or tracked.saves != saves:
@@ -271,11 +273,15 @@ class Reconciler:
                 behind.passes(tracked, save, changed_at(on_disk.stat) - 1, start=before)
         # Nothing of an undecided conflict has come into the mirror: what the file says now is measured from where that began.
         undecided = self._conflicts.on_disk(tracked)
-        base = before if undecided is None else undecided.base
-        seen = None
+        base, written_over = before if undecided is None else undecided.base, None
+        at, seen = changed_at(on_disk.stat), None
+        if behind is not None and base is not None and on_disk.text and not emptied and undecided is None:
+            base = behind.had_read(tracked.document.uri, path, base, on_disk.text, at)
+            written_over = None if base == before or before is None else WrittenOver(base, before)
         if behind is not None:
+            saved = None if written_over is None else written_over.saved
             seen = await behind.seen(
-                tracked, path, base, on_disk.text, changed_at(on_disk.stat), since=known, emptied=emptied
+                tracked, path, base, on_disk.text, at, since=known, emptied=emptied, saved=saved
             )
         start = base
         if emptied:
@@ -287,8 +293,9 @@ class Reconciler:
                 # The editor has taken it from there, and was typed in since
                 tracked.on_disk_is(explained[0], on_disk.text, on_disk.stat, by_editor=False)
                 tracked.apart, tracked.together = False, tracked.kept(on_disk.text)
+                await self._from_disk.gives_back(tracked, written_over, on_disk.text)
             else:
-                await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds)
+                await self._from_disk.bring_together(tracked, base, on_disk, reload_seconds, written_over)
                 if emptied and tracked.stat is None:  # the next look begins where this one did
                     tracked.saved = tracked.kept(start)
                     self._emptied.add(tracked.document.uri)

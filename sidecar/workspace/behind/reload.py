@@ -94,6 +94,11 @@ class Reloader:
             )
         return True
 
+    async def gives_back(self, tracked: Tracked, had_read: str, saved: str, disk: str) -> None:
+        """The editor has taken `disk`, in which somebody changed `had_read`, in the place of `saved`: what only that had comes back."""
+        nothing = ChangeSet(len(disk))
+        await self._put_right(tracked, had_read, Normal(saved), disk, nothing, again=False)
+
     async def _take_again(self, tracked: Tracked, current: Normal, on_disk: OnDisk, wanted: str) -> bool:
         """Once more from the disk, with what leads to `wanted` on top: for an editor that takes no other edits."""
         if on_disk.text is None or not self._files.is_unmoved(tracked, current, on_disk):

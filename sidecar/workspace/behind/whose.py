@@ -73,3 +73,7 @@ class Whose:
         if self._evidence.during(path) is not None:
             return [*found, Part(after, None)]
         return found
+
+    def wrote(self, session: Session, uri: DocumentUri) -> None:
+        """What the file says now is its."""
+        self._evidence.had_read.wrote(session.id, uri)

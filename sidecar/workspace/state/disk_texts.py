@@ -9,6 +9,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 from sidecar.core.belief import Own
@@ -36,6 +37,8 @@ class _DiskText:
     """The text was not there before this moment (of `core.belief`); 0 if unknown."""
     noticed: int = 0
     """The latest moment at which it was found there: the text before it was gone by then."""
+    removed: int = 0
+    """The moment at which the file was found to be gone; 0: it was not, while it said this."""
     is_guess: bool = False
     """Known only because the editor opened the file with it; it may have been unsaved text."""
     by_us: bool = False
@@ -103,6 +106,12 @@ class DiskTexts:
             texts, moment = self._of(uri), self.moment()
             self._add(texts, _DiskText(_kept(normal(text), texts), moment, moment, by_us=True))
 
+    def gone(self, uri: DocumentUri) -> None:
+        """There is no file any more."""
+        newest = self._newest(uri)
+        if newest is not None:
+            newest.removed = newest.removed or self.moment()
+
     def closed(self, uri: DocumentUri, said_at: Callable[[str], int | None]) -> None:
         """The document was closed; `said_at` gives when it began to say a text (compared form; see acts.py), None if it did not since it was
         last known to be saved. A save of that may have been on its way, whatever was typed or undone since."""
@@ -144,7 +153,7 @@ class DiskTexts:
                 if (known.by_us or (known.found and known.noticed <= own.done)) and known.text == own.text
             )
             texts = texts[max(put, default=0) :]
-        gone = [later.noticed for later in texts[1:]]
+        gone = [known.removed or later.noticed for known, later in pairwise(texts)]
         return [
             str(known.text)
             for i, known in enumerate(texts)
@@ -224,6 +233,7 @@ class DiskTexts:
             texts[-1].by_us = texts[-1].by_us or new.by_us
             texts[-1].by_editor = texts[-1].by_editor or new.by_editor
             texts[-1].is_guess = texts[-1].is_guess and new.is_guess
+            texts[-1].removed = 0
             return  # written once more
         for known in texts:
             if known.text == new.text:

@@ -1,0 +1,93 @@
+"""HadRead: from which of the texts that a file had on the disk an agent made what it wrote there.
+
+An agent reads a file, works, and writes the whole of it. What somebody saved in between it had not read, and so has not taken away, though
+the file no longer says it. Which text it had read is found as for a write that comes through us (core/writes.py), among those that the disk
+held since the agent's turn began, since it last announced that it reads this file, or since it last wrote it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from sidecar.core.uri import DocumentUri
+from sidecar.core.writes import base_of
+from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.state import State
+
+MAX_FILES = 1024
+"""Files of one turn of which it is known when they were read or written last: the newest. Of others the whole turn counts."""
+
+
+class HadRead:
+    """Of all sessions of one workspace. Moments are those of `core.belief`."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._began: dict[str, int] = {}
+        """By session: when its prompt was sent."""
+        self._calls: dict[tuple[str, str], int] = {}
+        """By session and tool call: the earliest that a call which reads may have begun."""
+        self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
+        """By session: since when it knows what these files say."""
+        self._listened = (0, 0)
+
+    def listening(self) -> None:
+        """As `Evidence.listening`: what is heard now was said after the last call of this but one."""
+        self._listened = self._listened[1], self._state.documents.disk.moment()
+
+    def asked(self, session_id: str) -> None:
+        """Its prompt is about to be sent."""
+        self.forget(session_id)
+        self._began[session_id] = self._state.documents.disk.moment()
+
+    def begins(self, session_id: str, call: str, *, over: bool) -> None:
+        """A tool call that reads is told for the first time. One that is `over` may have begun at any time before."""
+        if session_id in self._began:
+            self._calls[session_id, call] = 0 if over else self._listened[0]
+
+    def reads(self, session_id: str, call: str, uri: DocumentUri) -> None:
+        """The call reads this file."""
+        self._knows_since(session_id, uri, self._calls.get((session_id, call), 0))
+
+    def ends(self, session_id: str, call: str) -> None:
+        self._calls.pop((session_id, call), None)
+
+    def wrote(self, session_id: str, uri: DocumentUri) -> None:
+        """It has written what the disk says now."""
+        self._knows_since(session_id, uri, self._state.documents.disk.moment())
+
+    def gone(self, uri: DocumentUri) -> None:
+        """There is no file any more: what comes in its place is not made of what it said."""
+        self._state.documents.disk.gone(uri)
+        for session_id in self._began:
+            self.wrote(session_id, uri)
+
+    def _knows_since(self, session_id: str, uri: DocumentUri, moment: int) -> None:
+        began = self._began.get(session_id)
+        if began is None:
+            return
+        known = self._knows.setdefault(session_id, OrderedDict())
+        known[uri] = max(began, moment, known.pop(uri, 0))
+        if len(known) > MAX_FILES:
+            known.popitem(last=False)
+
+    def base(self, session: Session, uri: DocumentUri, before: str, disk: str) -> str:
+        """What it had read of the file that it made to say `disk`, which said `before` until then; all in the compared form."""
+        began = self._began.get(session.id)
+        if began is None:
+            return before
+        state, moment = self._state, self._state.documents.disk.moment()
+        known = self._knows.get(session.id)
+        since = began if known is None else known.get(uri, began)
+        own = state.beliefs.own(session.id, uri, moment)
+        texts = [text for text in state.documents.disk.between(uri, since, moment, own) if text != disk]
+        if before not in texts[1:]:
+            return before
+        base = base_of(state.beliefs.candidates(session.id, uri, texts, moment), before, disk)
+        return base if base in texts[: texts.index(before)] else before
+
+    def forget(self, session_id: str) -> None:
+        self._began.pop(session_id, None)
+        self._knows.pop(session_id, None)
+        for key in [key for key in self._calls if key[0] == session_id]:
+            del self._calls[key]

@@ -1,0 +1,209 @@
+"""An agent reads a file on the disk and writes it back there. What the user saved in between it had not read, and so has not taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from sidecar.workspace.review.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE, WELL_BEHAVED, Habits
+from tests.support.file_time import tick
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, TAKES_EDITS, Turn, every_editor, listed, opened, play
+
+FIVE = BASE.replace("five", "FIVE")
+
+
+async def saves(editor: FakeEditor, old: str, new: str) -> None:
+    """The user types, and saves."""
+    editor.replaces("a.txt", old, new)
+    await asyncio.sleep(1)
+    assert editor.saves("a.txt")
+    await asyncio.sleep(1)
+    tick()
+
+
+async def calls(turn: Turn, kind: str, *names: str, call: str, puts: str | None = None) -> None:
+    turn.says(kind, *names, call=call)
+    tick()
+    if puts is not None:
+        turn.puts("a.txt", puts)
+    await asyncio.sleep(0.1)
+    tick()
+    turn.says(kind, *names, call=call, status="completed")
+    await asyncio.sleep(2)
+    tick()
+
+
+async def after_is_reviewed(bench: Bench, editor: FakeEditor) -> None:
+    """The agent's change is the agent's, and nothing else is."""
+    assert editor.text("a.txt") == FIVE.replace("one", "typed\none")
+    assert [(old.strip(), new.strip()) for _, old, new in listed(bench)] == [("five", "FIVE")]
+    assert await bench.read("a.txt") == FIVE.replace("one", "typed\none")
+    assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    assert editor.text("a.txt") == BASE.replace("one", "typed\none")
+
+
+@pytest.mark.parametrize("reloads", [False, True], ids=["", "the editor takes it at once"])
+@pytest.mark.parametrize("reads", ["read", "execute", "in no call"])
+@every_editor
+def test_what_was_saved_after_it_had_read_stays(
+    tmp_path: Path, habits: Habits, reads: str, reloads: bool
+) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        if reads != "in no call":
+            await calls(turn, reads, *(["a.txt"] if reads == "read" else []), call="r")
+        await saves(editor, "one", "typed\none")
+        turn.says("edit", "a.txt", call="w")
+        tick()
+        turn.puts("a.txt", FIVE)
+        if reloads:
+            editor.looks_at_disk()
+        tick()
+        turn.says("edit", "a.txt", call="w", status="completed")
+        await asyncio.sleep(3)
+
+    play(tmp_path, habits, script, before=opened, after=after_is_reviewed)
+
+
+@every_editor
+def test_what_was_saved_before_it_read_it_may_take_away(tmp_path: Path, habits: Habits) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await saves(editor, "one", "typed\none")
+        await calls(turn, "read", "a.txt", call="r")
+        await calls(turn, "edit", "a.txt", call="w", puts=FIVE)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE.replace("one", "typed\none")
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@every_editor
+def test_what_was_saved_before_the_prompt_it_may_take_away(tmp_path: Path, habits: Habits) -> None:
+    """It reads with commands, which nobody can see: what the file said before its turn, it has not read."""
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        await opened(bench, editor)
+        await asyncio.sleep(1)
+        await saves(editor, "one\n", "one\ndef old():\n    return 1\n")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="w", puts=FIVE.replace("one\n", "one\ndef new():\n    pass\n"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE.replace("one\n", "one\ndef new():\n    pass\n")
+
+    play(tmp_path, habits, script, before=before, after=after)
+
+
+@every_editor
+def test_the_same_line_is_a_conflict(tmp_path: Path, habits: Habits) -> None:
+    """The user's text stays in the editor, unless it has taken the disk's by itself: then it can be had back from the conflict."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "read", "a.txt", call="r")
+        await saves(editor, "two", "two of mine")
+        await calls(turn, "edit", "a.txt", call="w", puts=BASE.replace("two", "TWO"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == BASE.replace("two", "two of mine")
+        (row,) = bench.workspace.conflicts.rows()
+        assert [hunk["agent"] for hunk in row["hunks"]] == ["TWO\n"]
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@every_editor
+def test_it_goes_on_with_what_it_wrote(tmp_path: Path, habits: Habits) -> None:
+    """Twice without reading again, while the user saves twice; and it may go back on its own work."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "read", "a.txt", call="r")
+        await saves(editor, "one", "typed\none")
+        await calls(turn, "edit", "a.txt", call="w1", puts=BASE.replace("five", "5a\n5b"))
+        await saves(editor, "three", "three\nmore")
+        await calls(turn, "edit", "a.txt", call="w2", puts=BASE.replace("five", "5a"))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        mine = BASE.replace("one", "typed\none").replace("three", "three\nmore")
+        assert editor.text("a.txt") == mine.replace("five", "5a")
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine
+
+    play(tmp_path, habits, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("habits", [WELL_BEHAVED, VSCODE], ids=["", "vscode"])
+def test_a_command_that_works_on_the_newest_text_is_taken_as_it_is(tmp_path: Path, habits: Habits) -> None:
+    """A formatter changes every line, the user's too."""
+    code = "".join(f"def f{i}():\n\treturn [{i},{i + 1}]\n\n" for i in range(12))
+    typed = "def mine():\n\treturn [7,8]\n\n"
+
+    def formatted(text: str) -> str:
+        return text.replace("\t", "    ").replace(",", ", ")
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text(code)
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await calls(turn, "execute", call="r")
+        await saves(editor, "def f5", typed + "def f5")
+        await calls(turn, "execute", call="w", puts=formatted((tmp_path / "a.txt").read_text()))
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == formatted(code.replace("def f5", typed + "def f5"))
+        assert not bench.workspace.conflicts.rows()
+
+    play(tmp_path, habits, script, before=before, after=after)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", TAKES_EDITS)
+def test_law(tmp_path: Path, name: str, seed: int) -> None:
+    """Whatever it had read when: all that the user saved since is there, and all that it wrote last, and nothing else."""
+    chance = random.Random(seed)
+    lines = [f"line {number}" for number in range(24)]
+    rows = {"user": list(range(0, 24, 4)), "agent": list(range(2, 24, 4))}
+
+    async def before(bench: Bench, editor: FakeEditor) -> None:
+        (tmp_path / "a.txt").write_text("\n".join(lines) + "\n")
+        editor.opens("a.txt")
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        knows = (tmp_path / "a.txt").read_text()
+        for step in range(chance.randrange(2, 7)):
+            match chance.choice(["read", "execute", "saves", "saves", "edit", "edit"]):
+                case "saves":
+                    row = chance.choice(rows["user"])
+                    await saves(editor, lines[row] + "\n", f"user {step} at {row}\n")
+                    lines[row] = f"user {step} at {row}"
+                case "edit":
+                    row = chance.choice(rows["agent"])
+                    knows = knows.replace(lines[row] + "\n", f"agent {step} at {row}\n")
+                    lines[row] = f"agent {step} at {row}"
+                    kind, names = chance.choice([("edit", ["a.txt"]), ("execute", [])])
+                    await calls(turn, kind, *names, call=f"c{step}", puts=knows)
+                case kind:
+                    # A command may read it, which cannot be seen: then it may know less than it could
+                    await calls(turn, kind, *(["a.txt"] if kind == "read" else []), call=f"c{step}")
+                    if kind == "read" or chance.random() < 0.5:
+                        knows = (tmp_path / "a.txt").read_text()
+                        for row in rows["agent"]:
+                            assert lines[row] in knows
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt").splitlines() == lines
+        await bench.workspace.review.reject(Selector(everything=True))
+        left = editor.text("a.txt").splitlines()
+        assert [left[row] for row in rows["user"]] == [lines[row] for row in rows["user"]]
+        assert [left[row] for row in rows["agent"]] == [f"line {row}" for row in rows["agent"]]
+
+    play(tmp_path, TAKES_EDITS[name], script, before=before, after=after)
