@@ -27,6 +27,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.own_tools.plugins import SERVER, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
+from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
@@ -97,6 +98,7 @@ class HostedAgents:
         offers: Offers = Offers(),  # noqa: B008  # frozen
         tool_server: Callable[[str], Json | None] = lambda agent: None,
         own_tools: bool = True,
+        read_only: bool = False,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
         open_folders: Callable[[], Sequence[str]] = tuple,
@@ -105,7 +107,7 @@ class HostedAgents:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
         name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
         server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
-        to ours at all. `longest_text`: bytes of the largest file
+        to ours at all. `read_only`: they are to change nothing and to run no commands. `longest_text`: bytes of the largest file
         they may write. `open_folders`: the editor's."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
@@ -114,6 +116,7 @@ class HostedAgents:
         self._offers = offers
         self._tool_server = tool_server
         self._own_tools = own_tools
+        self._read_only = read_only
         self._open_folders = open_folders
         self._sessions: dict[str, _Session] = {}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
@@ -408,7 +411,7 @@ class HostedAgents:
             host.connection.facts.images,
             host.connection.facts.load or host.connection.facts.resume,
             host.connection.rereads,
-            live or bool(session.agent.led),
+            live or SERVER in session.agent.led,
             reads_disk(session.agent.id, session.agent.command),
             host.connection.facts.fork,
         )
@@ -531,8 +534,9 @@ class HostedAgents:
                 self._ladder,
                 self._died,
                 self._offers,
-                agent.led,
+                {**agent.led, **self._kept_from_writing(agent)},
                 self._open_folders(),
+                read_only_of(agent.id, agent.command) if self._read_only else AS_EVER,
             )
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
@@ -553,14 +557,26 @@ class HostedAgents:
         """The environment that leads its own tools to ours."""
         row = own_tools_of(agent.id, agent.command)
         connected = row.connected is not None and row.connected({**os.environ, **agent.command.env})
-        if agent.command.transport or not self._own_tools or not (row.plugin or connected):
+        if agent.command.transport or not (row.plugin or connected):
             return {}
-        server = self._tool_server(agent.id)
-        if server is None:
+        server = self._tool_server(agent.id) if self._own_tools else None
+        if row.plugin is not None and (server is not None or self._read_only):
+            return led_by(row.plugin, server, agent.command.env)
+        return {} if server is None else {SERVER: started(server)}
+
+    def _kept_from_writing(self, agent: _Agent) -> dict[str, str]:
+        """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
+        if not self._read_only or not read_only_of(agent.id, agent.command).plugin:
             return {}
-        return (
-            {SERVER: started(server)} if row.plugin is None else led_by(row.plugin, server, agent.command.env)
-        )
+        plugin = own_tools_of(agent.id, agent.command).plugin
+        if plugin is not None and plugin.variable in agent.led:
+            return {READ_ONLY: "1"}
+        why = "it is kept to that by a program of the sidecar's, which cannot be put in place"
+        if agent.command.transport:
+            why += " where the agent runs"
+        elif plugin is not None and plugin.variable in agent.command.env:
+            why += f": {plugin.variable} is set already"
+        raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
 
     def _died(self, host: Host, words: str) -> None:
         agent = self._agents[host.agent]

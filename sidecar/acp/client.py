@@ -25,6 +25,7 @@ from sidecar.acp.options import Options
 from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
+from sidecar.acp.read_only import AS_EVER, DENIED, ReadOnly
 from sidecar.acp.sdk import AGENT_METHODS, PROTOCOL_VERSION, Connection, RequestError
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
@@ -67,6 +68,7 @@ class AgentConnection:
         limits: Limits = Limits(),  # noqa: B008  # frozen
         quirks: Quirks = NONE,
         own_tools: OwnTools = WITHOUT,
+        read_only: ReadOnly = AS_EVER,
         border: Border = HERE,
     ) -> None:
         self.agent = agent
@@ -79,6 +81,7 @@ class AgentConnection:
         self._loop = asyncio.get_running_loop()
         self._quirks = quirks
         self._own_tools = own_tools
+        self._read_only = read_only
         self._border = border
         self._incoming = Incoming(
             agent,
@@ -149,7 +152,7 @@ class AgentConnection:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
         with self._incoming.opening():
             fields = await self._open("session_new", self._place(request) | self._meta(request))
-            return self._began(request, "session/new", fields)
+            return await self._kept_from_writing(self._began(request, "session/new", fields))
 
     async def fork_session(self, request: SessionRequest, agent_session_id: str) -> Opened:
         """Opens a session that begins with what was said in another, which is open here or not, and goes on by itself.
@@ -158,8 +161,13 @@ class AgentConnection:
         if not self.facts.fork:
             raise AgentFailed("unsupported", f"{self.agent} cannot fork conversations.")
         with self._incoming.opening():
-            params = {"sessionId": agent_session_id, **self._place(request)}
-            return self._began(request, "session/fork", await self._open("session_fork", params))
+            params = {
+                "sessionId": agent_session_id,
+                **self._place(request),
+                **self._meta(request, earlier=True),
+            }
+            fields = await self._open("session_fork", params)
+            return await self._kept_from_writing(self._began(request, "session/fork", fields))
 
     def _began(self, request: SessionRequest, method: str, fields: dict[str, object]) -> Opened:
         session_id = fields.get("sessionId")
@@ -196,7 +204,7 @@ class AgentConnection:
         try:
             fields = await self._open(
                 "session_resume" if resume else "session_load",
-                {"sessionId": agent_session_id, **self._place(request)},
+                {"sessionId": agent_session_id, **self._place(request), **self._meta(request, earlier=True)},
             )
         except BaseException:
             self.forget(agent_session_id)
@@ -204,7 +212,19 @@ class AgentConnection:
         finally:
             session.silent = False
         session.options.answered(fields)
-        return Opened(agent_session_id, session.options)
+        return await self._kept_from_writing(Opened(agent_session_id, session.options))
+
+    async def _kept_from_writing(self, opened: Opened) -> Opened:
+        """In the mode in which it cannot write, where it is to be kept from that by a mode. Raises AgentFailed; the session is closed then."""
+        if self._read_only.mode:
+            try:
+                await self.set_mode(opened.agent_session_id, self._read_only.mode)
+            except AgentFailed as failed:
+                await self.close_session(opened.agent_session_id)
+                failed.message = f"{self.agent} cannot be used: {DENIED}, and it could not be put into a mode without them. {failed.message}"
+                failed.args = (failed.message,)
+                raise
+        return opened
 
     async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
         """One page of the agent's `session/list`, as it answered."""
@@ -222,6 +242,7 @@ class AgentConnection:
         """ACP's `modes` with the new one."""
         session = self._open_one(agent_session_id)
         session.options.check_mode(self.agent, mode_id)
+        self._check_kept(mode_id)
         params: dict[str, object] = {"sessionId": agent_session_id, "modeId": mode_id}
         await self._request(AGENT_METHODS["session_set_mode"], params, self._limits.choice)
         return session.options.mode_set(mode_id)
@@ -230,8 +251,16 @@ class AgentConnection:
         """ACP's `configOptions` with the new value."""
         session = self._open_one(agent_session_id)
         method, params = session.options.request(self.agent, config_id, value)
+        if session.options.is_mode(config_id):
+            self._check_kept(value)
         answer = await self._request(method, {"sessionId": agent_session_id, **params}, self._limits.choice)
         return session.options.option_set(config_id, value, answer)
+
+    def _check_kept(self, mode: object) -> None:
+        """Raises AgentFailed when the session is to stay in another mode."""
+        kept = self._read_only.mode
+        if kept and mode != kept:
+            raise AgentFailed("refused", f'{self.agent} stays in its mode "{kept}": {DENIED}.')
 
     async def authenticate(self, method_id: str) -> None:
         """Lasts as long as a person needs to log in, with a bound."""
@@ -342,9 +371,11 @@ class AgentConnection:
             params["additionalDirectories"] = list(request.additional_directories)
         return params
 
-    def _meta(self, request: SessionRequest) -> dict[str, object]:
-        """What leads its own tools to ours. Not for earlier conversations: whether our server runs shows only afterwards."""
-        meta: Json = self._own_tools.meta(request.own_server) if request.own_server else {}
+    def _meta(self, request: SessionRequest, *, earlier: bool = False) -> dict[str, object]:
+        """What leads its own tools to ours, and what keeps it from writing. The former not for earlier conversations: whether our server runs
+        shows only afterwards."""
+        led: Json = self._own_tools.meta(request.own_server) if request.own_server and not earlier else {}
+        meta = _joined(led, self._read_only.meta(request.own_server))
         return {"_meta": meta} if meta else {}
 
     async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
@@ -410,3 +441,12 @@ class AgentConnection:
             else server
             for server in kept
         ]
+
+
+def _joined(one: Json, other: Json) -> Json:
+    """The fields of both, also in objects within."""
+    return {**one, **other} | {
+        key: _joined(cast("Json", one[key]), cast("Json", other[key]))
+        for key in one.keys() & other.keys()
+        if isinstance(one[key], dict) and isinstance(other[key], dict)
+    }

@@ -180,9 +180,9 @@ def program_of(command: Command) -> str:
     return command.command if command.transport is None else command.transport.command[0]
 
 
-def resolve(agent: str, command: Command, env: Mapping[str, str]) -> list[str]:
-    """The argv to run here. Raises AgentFailed("not_installed"), which says what to do."""
-    argv = [command.command, *command.args]
+def resolve(agent: str, command: Command, env: Mapping[str, str], more: Sequence[str] = ()) -> list[str]:
+    """The argv to run here. `more`: further arguments. Raises AgentFailed("not_installed"), which says what to do."""
+    argv = [command.command, *command.args, *more]
     if command.transport is not None:
         argv = by_transport(command.transport, argv)
     program = find(argv[0], env.get("PATH"))

@@ -19,6 +19,7 @@ from sidecar.acp.offers import Offers
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import quirks_of
+from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.service import AnyService
 from sidecar.acp.starting_folder import starting_folder
 from sidecar.core.escape import plain
@@ -100,13 +101,14 @@ class Host:
         offers: Offers = Offers(),  # noqa: B008  # frozen
         own: Mapping[str, str] | None = None,
         open_folders: Sequence[str] = (),
+        read_only: ReadOnly = AS_EVER,
     ) -> Host:
         """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
         for itself, which what it runs does not get. `open_folders`: the editor's.
 
         Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
         env = environment(command.env)
-        argv = resolve(agent, command, env)
+        argv = resolve(agent, command, env, read_only.arguments)
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads
         running = await _started(agent, argv, {**env, **(own or {})}, starting_folder(argv, cwd), ladder)
         host = None
@@ -128,6 +130,7 @@ class Host:
                 limits=limits,
                 quirks=quirks_of(agent, command),
                 own_tools=own_tools_of(agent, command),
+                read_only=read_only,
                 border=border,
             )
             words = "" if by is None else " ".join(by.command)

@@ -71,6 +71,12 @@ class Options:
         self.modes = {**(self.modes or {}), "currentModeId": mode_id}
         return self.modes
 
+    def is_mode(self, config_id: str) -> bool:
+        """Whether this option is the session's mode by another way (ACP's category `mode`)."""
+        return any(
+            option.get("id") == config_id and option.get("category") == "mode" for option in self.config or ()
+        )
+
     def request(self, agent: str, config_id: str, value: str | bool) -> tuple[str, dict[str, object]]:
         """The method and params (without the session) that set an option. Raises AgentFailed when it cannot be set so."""
         config = self.config

@@ -487,6 +487,8 @@ class Workspace:
             return None
         turn = session.turn
         self._evidence.asked(session, question.details)
+        if self._consent.denies(question):
+            return self._consent.denied(question)
         question = await self._prompting.question(question)
         answer = await self._consent.ask(question) if session.may_act(turn) else None
         session.allowed.answered(question, answer)

@@ -1,6 +1,6 @@
 """`"writes": "deny"` with the real process: what agents are offered stays, and what they then do is refused in words.
 
-An agent to which only reading is offered writes the disk with its own tool (docs/clients.md), which nobody can refuse.
+An agent to which only reading is offered writes the disk with its own tool (docs/clients.md).
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ async def test_both_are_offered_and_every_write_and_command_is_refused(tmp_path:
     file = tmp_path / "ws" / "a.txt"
     file.write_text("before\n")
     run = {"sessionId": "$session", "command": "touch", "args": [str(tmp_path / "ran")]}
+    options = [
+        {"optionId": kind, "kind": kind, "name": kind}
+        for kind in ("allow_once", "allow_always", "reject_once")
+    ]
     steps: list[dict[str, Any]] = [
         {"read": str(file)},
+        {"ask": {"toolCall": {"toolCallId": "c1", "kind": "edit"}, "options": options}, "as": "asked"},
+        {"say": {"answer": "asked"}},
         {"write": str(file), "content": "after\n", "as": "written"},
         {"request": "terminal/create", "params": run, "as": "run"},
         {"say": {"answer": "written"}},
@@ -33,6 +39,7 @@ async def test_both_are_offered_and_every_write_and_command_is_refused(tmp_path:
         session = await product.session("agent")
         await product.prompt(session)
         assert product.said(session).count("denied_by_policy") == 2, product.said(session)
+        assert "reject_once" in product.said(session), "the answer to what it does by itself"
         assert product.questions == []
     offered = received(tmp_path / "agent")[0]["params"]["clientCapabilities"]
     assert offered["fs"] == {"readTextFile": True, "writeTextFile": True}

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar.acp.own_tools import plugins
+from sidecar.acp.read_only import READ_ONLY
 from sidecar.acp.ways import LIVE
 from tests.gates.product import a_product
 from tests.mcp.live import SCRIPT
@@ -20,6 +21,7 @@ from tests.mcp.test_live import raw
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at an agent's environment in /proc")
 BASE = "one\ntwo\nthree\n"
+REFUSED = "Changing files and running commands is switched off by the user's settings."
 OPENCODE = """
 import { pathToFileURL } from "node:url"
 const [plugin, directory, steps] = process.argv.slice(2)
@@ -32,12 +34,13 @@ for (const [tool, args, sessionID = "s1"] of JSON.parse(steps)) {
   const call = { tool, sessionID, callID: String(answers.length) }
   const ctx = { ...call, directory, worktree: directory, ask: async (question) => asked.push(question.permission) }
   try {
+    await hooks["tool.execute.before"](call, { args })
     if (tool === "read") {
       const output = { output: "<path>p</path>\\n<type>file</type>\\n<content>\\n1: disk\\n</content>\\n<more>", metadata: {} }
-      await hooks["tool.execute.before"](call, { args })
       await hooks["tool.execute.after"]({ ...call, args }, output)
       answers.push([output.output, args])
-    } else answers.push((await hooks.tool[tool].execute(args, ctx)).output)
+    } else if (!hooks.tool[tool]) answers.push("its own")
+    else answers.push((await hooks.tool[tool].execute(args, ctx)).output)
   } catch (error) {
     answers.push({ error: error.message })
   }
@@ -149,3 +152,18 @@ async def test_without_one_it_works_on_the_disk(tmp_path: Path, command: str) ->
     assert answers[2]["error"].startswith("Found multiple matches")
     assert (tmp_path / "new" / "b.txt").read_text() == "made\n"
     assert "EEXIST" in answers[5]["error"]
+
+
+async def test_where_it_may_only_read(tmp_path: Path) -> None:
+    """`"writes": "deny"`: whatever its user's own permissions are."""
+    path = tmp_path / "a.txt"
+    path.write_text(BASE)
+    plugin = plugin_of(tmp_path, tmp_path, {"PATH": "", READ_ONLY: "1"})
+    writing = ("write", {"filePath": str(tmp_path / "b.txt"), "content": ""})
+    others = [(tool, {}) for tool in ("bash", "patch", "apply_patch", "multiedit")]
+    done = await plugin(edit(path, "one", "1"), writing, *others, read(path), ("grep", {}))
+    *refused, shown, own = done["answers"]
+    assert {answer["error"] for answer in refused} == {REFUSED}
+    assert (content(shown), own) == ("1: disk", "its own")
+    assert [file.name for file in tmp_path.glob("*.txt")] == ["a.txt"]
+    assert path.read_text() == BASE

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from sidecar.acp.own_tools import plugins
+from sidecar.acp.read_only import READ_ONLY
 from sidecar.acp.ways import LIVE
 from tests.gates.product import a_product
 from tests.mcp.live import SCRIPT
 from tests.mcp.plugin_runs import PluginRun, environment_of, told_by_sidecar
 from tests.mcp.test_live import raw
+from tests.mcp.test_opencode_plugin import REFUSED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at an agent's environment in /proc")
 BASE = "one\ntwo\nthree\n"
@@ -38,7 +40,10 @@ pi.session_start()
 const answers = []
 for (const [name, input, session = "s1"] of JSON.parse(steps)) {
   try {
-    answers.push(await tools[name].execute("id", input, undefined, undefined, { cwd, sessionManager: { getSessionId: () => session } }))
+    const blocked = await pi.tool_call({ toolName: name, input })
+    if (blocked?.block) throw new Error(blocked.reason)
+    if (!tools[name]) answers.push("its own")
+    else answers.push(await tools[name].execute("id", input, undefined, undefined, { cwd, sessionManager: { getSessionId: () => session } }))
   } catch (error) {
     answers.push({ error: error.message })
   }
@@ -181,6 +186,21 @@ async def test_without_one_it_works_on_the_disk(tmp_path: Path, command: str) ->
     assert done["answers"] == [BASE, "edited", "written"]
     assert path.read_text() == "one\nTWO\nthree\n"
     assert new.read_text() == "new\n"
+
+
+async def test_where_it_may_only_read(tmp_path: Path) -> None:
+    """`"writes": "deny"`."""
+    path = tmp_path / "a.txt"
+    path.write_text(BASE)
+    plugin = plugin_of(tmp_path, tmp_path, {"PATH": "", READ_ONLY: "1"})
+    done = await plugin(
+        edit(path, "two", "TWO"), write(tmp_path / "b.txt", ""), ("bash", {}), read(path), ("grep", {})
+    )
+    *refused, shown, own = done["answers"]
+    assert {answer["error"] for answer in refused} == {REFUSED}
+    assert (shown, own) == (BASE, "its own")
+    assert [file.name for file in tmp_path.glob("*.txt")] == ["a.txt"]
+    assert path.read_text() == BASE
 
 
 @pytest.mark.parametrize("which", ["THEIRS", "INACTIVE"])

@@ -229,7 +229,12 @@ class FakeAgent:
                 self.update(session, _chunk(json.dumps(file.read())))
         elif verb == "cwd":
             env = {name: os.environ.get(name) for name in step.get("env", [])}
-            self.update(session, _chunk(json.dumps({"cwd": os.getcwd(), "env": env, "argv": sys.argv[:1]})))
+            self.update(
+                session,
+                _chunk(
+                    json.dumps({"cwd": os.getcwd(), "env": env, "argv": sys.argv[:1], "more": sys.argv[3:]})
+                ),
+            )
         else:
             raise SystemExit(f"unknown step {verb}")
 

@@ -11,6 +11,12 @@ const MOST_STARTS = 3
 const SHUT = "no_sidecar"
 const LOST = "acp-sidecar's tools ended meanwhile. Read the file to see what it says now."
 
+// The tools by which agents that are asked to only read change files or run commands, and what their model is told
+const WRITE = new Set(["bash", "powershell", "edit", "write", "patch", "apply_patch", "multiedit"])
+const READ_ONLY = process.env.ACP_SIDECAR_READ_ONLY !== undefined
+export const refusal = (tool) =>
+  READ_ONLY && WRITE.has(tool) ? "Changing files and running commands is switched off by the user's settings." : undefined
+
 // Of an answer's error: the user lets nobody read or change the file; the file is not the sidecar's, so the agent works on the disk
 export const DENIED = ["denied_by_user", "denied_by_policy"]
 export const ELSEWHERE = [SHUT, "path_outside_workspace", "symlink_escape"]

@@ -7,7 +7,7 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { dirname, isAbsolute, relative, resolve } from "node:path"
-import { DENIED, ELSEWHERE, door } from "./door.mjs"
+import { DENIED, ELSEWHERE, door, refusal } from "./door.mjs"
 
 const LINES = 2000 // what opencode's own read shows at most: lines, code units of a line, code units altogether
 const LINE = 2000
@@ -52,6 +52,8 @@ export const AcpSidecar = async ({ client }) => {
     },
 
     "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
+      const refused = refusal(tool)
+      if (refused) throw new Error(refused)
       if (tool !== "read" || typeof args.filePath !== "string") return
       const offset = args.offset || 1
       const limit = Math.min(args.limit ?? LINES, LINES)

@@ -9,11 +9,15 @@ import { constants } from "node:fs"
 import { access, mkdir, readFile, writeFile } from "node:fs/promises"
 import { dirname } from "node:path"
 import { createEditToolDefinition, createReadToolDefinition, createWriteToolDefinition } from "@earendil-works/pi-coding-agent"
-import { DENIED, ELSEWHERE, door } from "./door.mjs"
+import { DENIED, ELSEWHERE, door, refusal } from "./door.mjs"
 
 const LED = { read: [createReadToolDefinition, reading], edit: [createEditToolDefinition, editing], write: [createWriteToolDefinition, writing] }
 
 export default function acpSidecar(pi) {
+  pi.on("tool_call", ({ toolName }) => {
+    const reason = refusal(toolName)
+    return reason && { block: true, reason }
+  })
   // not before: pi does not start when two extensions have a tool of one name, and the user's own may have one of these
   pi.on("session_start", () => {
     const active = new Set(pi.getActiveTools())

@@ -24,8 +24,8 @@ DOOR = "door.mjs"
 """What all of them reach it through."""
 
 
-def led_by(plugin: Plugin, server: Json, env: Mapping[str, str]) -> dict[str, str]:
-    """`server`: ours, as ACP has it. `env`: what the user configured for the agent. Empty when that uses the same variable, and when the
+def led_by(plugin: Plugin, server: Json | None, env: Mapping[str, str]) -> dict[str, str]:
+    """`server`: ours, as ACP has it; None: the agent's tools stay its own. `env`: what the user configured for the agent. Empty when that uses the same variable, and when the
     files cannot be written: the agent then keeps its own tools."""
     if plugin.variable in env:
         log.warning("%s is set by the user, so the agent's own tools are not live", plugin.variable)
@@ -49,7 +49,7 @@ def led_by(plugin: Plugin, server: Json, env: Mapping[str, str]) -> dict[str, st
     except OSError as error:
         log.warning("the agent's own tools are not live: %s: %s", error.filename, error.strerror)
         return {}
-    return {plugin.variable: str(file), SERVER: started(server)}
+    return {plugin.variable: str(file)} | ({} if server is None else {SERVER: started(server)})
 
 
 def started(server: Json) -> str:
