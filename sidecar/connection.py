@@ -98,6 +98,7 @@ class Connection:
             offers=offers,
             tool_server=own_server.for_agent,
             own_tools=settings.own_tools != "off",
+            beside=settings.own_tools == "all",
             read_only=settings.writes == "deny",
             longest_text=settings.max_file_bytes,
             open_folders=lambda: self._folders,

@@ -25,7 +25,7 @@ from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
-from sidecar.acp.own_tools.plugins import SERVER, led_by, started
+from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
 from sidecar.acp.service import AnyService
@@ -63,6 +63,8 @@ class _Agent:
     """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
     led: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment that leads its own tools to ours, of the process that runs."""
+    named: NamedServer | None = None
+    """With which that process was started."""
     own_tools_missing: bool = False
     """It did not start our tools once: from then on it keeps its own."""
 
@@ -98,6 +100,7 @@ class HostedAgents:
         offers: Offers = Offers(),  # noqa: B008  # frozen
         tool_server: Callable[[str], Json | None] = lambda agent: None,
         own_tools: bool = True,
+        beside: bool = False,
         read_only: bool = False,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         longest_text: int = 0,
@@ -107,7 +110,7 @@ class HostedAgents:
         """`demo`: agents that come with the sidecar; `found` looks for others on this machine. A configured one of the same
         name wins, and `told` makes of a found one what is started. `offers`: what the editor can show for them. `tool_server`: our MCP
         server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
-        to ours at all. `read_only`: they are to change nothing and to run no commands. `longest_text`: bytes of the largest file
+        to ours at all. `beside`: ours are given to all, beside their own. `read_only`: they are to change nothing and to run no commands. `longest_text`: bytes of the largest file
         they may write. `open_folders`: the editor's."""
         self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
         self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
@@ -116,6 +119,7 @@ class HostedAgents:
         self._offers = offers
         self._tool_server = tool_server
         self._own_tools = own_tools
+        self._beside = beside
         self._read_only = read_only
         self._open_folders = open_folders
         self._sessions: dict[str, _Session] = {}
@@ -537,6 +541,7 @@ class HostedAgents:
                 {**agent.led, **self._kept_from_writing(agent)},
                 self._open_folders(),
                 read_only_of(agent.id, agent.command) if self._read_only else AS_EVER,
+                self._named(agent),
             )
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
@@ -550,6 +555,8 @@ class HostedAgents:
             raise
         finally:
             agent.starting = None
+            if agent.host is None:
+                _unnamed(agent)
             if agent.users == 0 and agent.host is not None:  # nobody waited for it
                 self._stop(agent)
 
@@ -563,6 +570,21 @@ class HostedAgents:
         if row.plugin is not None and (server is not None or self._read_only):
             return led_by(row.plugin, server, agent.command.env)
         return {} if server is None else {SERVER: started(server)}
+
+    def _named(self, agent: _Agent) -> tuple[str, ...]:
+        """The arguments with which it starts our server for all of its sessions, where it takes none with a session."""
+        option = own_tools_of(agent.id, agent.command).option
+        if not option or not self._beside or agent.command.transport:
+            return ()
+        server = self._tool_server(agent.id)
+        if server is None:
+            return ()
+        try:
+            agent.named = NamedServer(agent.id, server)
+        except OSError as error:
+            log.warning("%s is not given our tools: %s: %s", agent.id, error.filename, error.strerror)
+            return ()
+        return option, f"@{agent.named.path}"
 
     def _kept_from_writing(self, agent: _Agent) -> dict[str, str]:
         """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
@@ -582,6 +604,7 @@ class HostedAgents:
         agent = self._agents[host.agent]
         if agent.host is host:
             agent.host = None
+            _unnamed(agent)
         lost = [key for key, session in self._sessions.items() if session.host is host]
         for key in lost:
             self._sessions[key].host = None
@@ -601,6 +624,7 @@ class HostedAgents:
     def _stop(self, agent: _Agent) -> None:
         """Ends an agent's process in the background."""
         host, agent.host = agent.host, None
+        _unnamed(agent)
         if host is not None:
             self._in_background(host.stop())
             self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
@@ -632,6 +656,13 @@ class HostedAgents:
             agent.version,
             "" if installed else missing(agent.command, managed),
         )
+
+
+def _unnamed(agent: _Agent) -> None:
+    """Its process has ended, or is ended now."""
+    if agent.named is not None:
+        agent.named.close()
+        agent.named = None
 
 
 def _without_own_tools(request: SessionRequest) -> SessionRequest:

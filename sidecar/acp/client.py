@@ -428,7 +428,7 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
-        if not (self._own_tools.by_server or request.own_beside):
+        if self._own_tools.option or not (self._own_tools.by_server or request.own_beside):
             kept = [
                 server
                 for server in kept

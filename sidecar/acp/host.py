@@ -102,13 +102,14 @@ class Host:
         own: Mapping[str, str] | None = None,
         open_folders: Sequence[str] = (),
         read_only: ReadOnly = AS_EVER,
+        more: Sequence[str] = (),
     ) -> Host:
         """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
-        for itself, which what it runs does not get. `open_folders`: the editor's.
+        for itself, which what it runs does not get. `open_folders`: the editor's. `more`: further arguments of its command.
 
         Raises AgentFailed: not_installed, start_failed, exited, protocol_version, auth_required, refused, timeout."""
         env = environment(command.env)
-        argv = resolve(agent, command, env, read_only.arguments)
+        argv = resolve(agent, command, env, (*more, *read_only.arguments))
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads
         running = await _started(agent, argv, {**env, **(own or {})}, starting_folder(argv, cwd), ladder)
         host = None

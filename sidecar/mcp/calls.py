@@ -4,7 +4,7 @@
     removes  {token, session?, path}  →  {}: the agent is about to remove this file by itself
     tool     {token, session?, name, arguments}  →  {"content": […], "isError"?, "structuredContent"?}  |  {"refused": words}
 
-`session`: with the token of an agent's process, which of its sessions is meant, by its own id; WORKING: the only one that has a turn.
+`session`: with the token of an agent's process, which of its sessions is meant, by its own id; WORKING, or "": the only one that has a turn.
 
 Calls of one connection are begun in the order in which they come: a tool takes its places in the documents' queues before it awaits
 anything.
@@ -114,6 +114,6 @@ class ToolCalls:
         agent = self._tokens.agent(token)
         if agent is None:
             return self._tokens.session(token)
-        if reference == WORKING:
+        if reference in (WORKING, ""):
             return self._working(agent)
         return self._session_of(agent, reference) if isinstance(reference, str) else None

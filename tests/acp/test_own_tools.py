@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,8 @@ import pytest
 from sidecar.acp.agents import HostedAgents
 from sidecar.acp.own_tools.table import NONE, TABLE, own_tools_of
 from sidecar.config import AgentCommand
-from sidecar.workspace.ports.ports import SessionRequest
-from tests.acp.test_agents import HANGS, LADDER, LIMITS
+from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
+from tests.acp.test_agents import HANGS, LADDER, LIMITS, TEXT
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import command, received
 
@@ -67,6 +69,80 @@ async def test_an_agent_that_does_not_start_ours_keeps_its_own(tmp_path: Path) -
     assert ["_meta" in params for params in asked] == [True, False, False]
     assert asked[1]["mcpServers"] == asked[2]["mcpServers"] == [THEIRS]
     assert tools.waited == ["S1"]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+async def test_copilot_is_started_with_a_file_that_names_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+) -> None:
+    """It refuses servers that are programs when they come with a session. The file has the secret, and goes with the process."""
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    trace, tools = tmp_path / "trace", Tools(ready=False)
+    started = command({"turns": [[{"cwd": True}]]}, trace)
+    ours = {**OURS, "env": [{"name": "T", "value": "1"}]}
+    agents = HostedAgents(
+        {"copilot": started}, limits=LIMITS, ladder=LADDER, tool_server=lambda agent: ours, beside=beside
+    )
+    agents.serve(tools)
+    request = SessionRequest(
+        "S1", "copilot", str(tmp_path), mcp_servers=(OURS, THEIRS), own_server="sidecar", own_beside=beside
+    )
+    try:
+        async with asyncio.timeout(HANGS):
+            await agents.open_session(request)
+            await agents.prompt("S1", TEXT)
+            more = json.loads(tools.updates[-1][1]["content"]["text"])["more"]
+            files = [path for path in tmp_path.joinpath("state").rglob("*") if path.is_file()]
+            if beside:
+                (file,) = files
+                assert more == ["--additional-mcp-config", f"@{file}"]
+                told = {
+                    "type": "local",
+                    "tools": ["*"],
+                    "command": "/bin/sidecar",
+                    "args": ["mcp"],
+                    "env": {"T": "1"},
+                }
+                assert json.loads(file.read_text()) == {"mcpServers": {"sidecar": told}}
+                if os.name == "posix":
+                    assert file.stat().st_mode & 0o077 == 0
+            else:
+                assert (more, files) == ([], [])
+            await agents.close_session("S1")
+            assert not any(file.exists() for file in files)
+    finally:
+        await agents.aclose()
+    (params,) = [m["params"] for m in received(trace) if m.get("method") == "session/new"]
+    assert params["mcpServers"] == [THEIRS]
+
+
+@pytest.mark.parametrize(
+    "script", [{"start": [{"exit": 1}]}, {"turns": [[{"exit": 1}]]}], ids=["at its start", "in a turn"]
+)
+async def test_a_copilot_that_ends_by_itself_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("ACP_SIDECAR_STATE", str(tmp_path / "state"))
+    agents = HostedAgents(
+        {"copilot": command(script, tmp_path / "trace")},
+        limits=LIMITS,
+        ladder=LADDER,
+        tool_server=lambda agent: OURS,
+        beside=True,
+    )
+    agents.serve(Tools(ready=False))
+
+    async def a_turn() -> None:
+        await agents.open_session(SessionRequest("S1", "copilot", str(tmp_path)))
+        await agents.prompt("S1", TEXT)
+
+    try:
+        async with asyncio.timeout(HANGS):
+            with pytest.raises(AgentFailed):
+                await a_turn()
+            assert [path for path in tmp_path.joinpath("state").rglob("*") if path.is_file()] == []
+    finally:
+        await agents.aclose()
 
 
 @pytest.mark.parametrize("beside", [False, True])

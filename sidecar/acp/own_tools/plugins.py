@@ -54,8 +54,30 @@ def led_by(plugin: Plugin, server: Json | None, env: Mapping[str, str]) -> dict[
 
 def started(server: Json) -> str:
     """The value of SERVER."""
+    return json.dumps(_command(server))
+
+
+def _command(server: Json) -> Json:
     variables = {pair["name"]: pair["value"] for pair in cast("list[dict[str, str]]", server["env"])}
-    return json.dumps({"command": server["command"], "args": server["args"], "env": variables})
+    return {"command": server["command"], "args": server["args"], "env": variables}
+
+
+class NamedServer:
+    """A file that names our server, as long as the agent's process runs that is started with it: it has the secret, which a command line would
+    tell everybody on this machine."""
+
+    def __init__(self, agent: str, server: Json) -> None:
+        """Raises OSError."""
+        folder = state_folder("own_tools")
+        for part in (folder.parent, folder):
+            make_private(part)
+        name = sha256(f"{os.getpid()} {agent}".encode()).hexdigest()[:16]
+        self.path = folder / f"server-{name}.json"
+        told = {"type": "local", "tools": ["*"], **_command(server)}
+        _put(self.path, json.dumps({"mcpServers": {str(server["name"]): told}}).encode())
+
+    def close(self) -> None:
+        self.path.unlink(missing_ok=True)
 
 
 def _put(path: Path, content: bytes) -> None:

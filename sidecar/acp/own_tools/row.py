@@ -47,6 +47,9 @@ class OwnTools:
     """It starts a program of ours where its user has connected that (connect/): whether that is so, by the agent's environment. The program
     finds what it needs there, too."""
 
+    option: str = ""
+    """Of its command, with which a file names our server, for all of its sessions: it takes none with a session (plugins.py)."""
+
     @property
     def live(self) -> bool:
         """Its own tools are led to ours, whatever its user did; without, it is only given ours beside them."""

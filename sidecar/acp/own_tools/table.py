@@ -5,13 +5,14 @@ from __future__ import annotations
 from sidecar.acp.command import Command
 from sidecar.acp.own_tools.claude import CLAUDE
 from sidecar.acp.own_tools.codex import CODEX
+from sidecar.acp.own_tools.copilot import COPILOT
 from sidecar.acp.own_tools.kilo import KILO
 from sidecar.acp.own_tools.opencode import OPENCODE
 from sidecar.acp.own_tools.pi import PI
 from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.quirks import names_of
 
-TABLE: tuple[OwnTools, ...] = (CLAUDE, OPENCODE, KILO, PI, CODEX)
+TABLE: tuple[OwnTools, ...] = (CLAUDE, OPENCODE, KILO, PI, CODEX, COPILOT)
 NONE = OwnTools()
 
 
