@@ -18,6 +18,7 @@ PACKAGES = {
     "claude-agent-acp": "@agentclientprotocol/claude-agent-acp@0.100.0",
     "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
     "gemini": "@google/gemini-cli@0.61.0",
+    "copilot": "@github/copilot@1.0.102",
     "kilo": "@kilocode/cli@7.7.7",
     "pi": "pi-acp@0.0.34 @earendil-works/pi-coding-agent@0.87.1",
 }
@@ -39,6 +40,7 @@ COMMANDS = {
         [NODE, "claude-agent-acp/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"],
     ),
     "CODEX_ACP": ("codex-acp", [NODE, "codex-acp/node_modules/@agentclientprotocol/codex-acp/dist/index.js"]),
+    "COPILOT": ("copilot", ["copilot/node_modules/@github/copilot-linux-x64/copilot"]),
     "KILO": ("kilo", ["kilo/node_modules/@kilocode/cli-linux-x64/bin/kilo"]),
     "PI_ACP": ("pi-acp", [NODE, "pi/node_modules/pi-acp/dist/index.js"]),
     "PI": ("pi", [NODE, "pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"]),

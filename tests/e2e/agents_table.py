@@ -18,11 +18,14 @@ COLUMNS = {
     "revertible": "Rejecting, and reverting the turn, restore what it changed with its edit tool or with a command, in open files and in others.",
     "terminals": "Its commands run in the sidecar's terminals: you are asked first, you see the output, and they end with the turn.",
     "cancel": "Cancelling ends the turn, nothing that it started is left after 5 s, and the next prompt works.",
+    "writes denied": 'With `"writes": "deny"`, it reads, but neither its tools nor its commands change anything, and you are not asked about them.',
+    "your files": "A session leaves your own folders and your repository as they were, but for what it writes there without the sidecar's tools, too.",
     "load": "A conversation can be continued after the editor and the sidecar were restarted.",
 }
 LIVE = {
     "typed after the prompt": "It reads, and edits, a line that you typed after the prompt and did not save.",
     "second edit": "It edits a file twice in one turn, without reading it again. Each edit is one undo step, and nothing is saved.",
+    "parallel edits": "Its model asks for several edits of one file in one answer. All are made, each is one undo step, and nothing is saved.",
     "after a rejection": "You reject all, and it goes on with the text as it then is.",
     "in your line": "It edits a line in which you type at that moment. Both stay, without a conflict.",
     "pictures": "Its Read shows pictures, as without the sidecar.",
@@ -36,6 +39,7 @@ LIVE = {
 GIVEN = {
     "our Read": "It reads a line that you typed after the prompt and did not save.",
     "our Edit": "It edits that line, and another one in the same turn. Each edit is one undo step, and nothing is saved.",
+    "ours in parallel": "Its model asks for several of our Edits of one file in one answer. All are made, each is one undo step, and nothing is saved.",
     "goes on": "You reject all, and it edits the text as it then is.",
     "its questions": "It asks for each edit as for any tool that is not its own, and what is refused is not done.",
     "our Read denied": "A file that you do not let it read is not read by our tools.",
@@ -51,6 +55,9 @@ ABOUT_LIVE = {
     "sidecar's program is killed or no longer installed; and because Codex' model reads files with commands, which read the disk. What there is without that file: `-c` and `CODEX_CONFIG` have no setting for it; "
     "`CODEX_EXEC_SERVER_URL` was tried and works, but takes only a WebSocket, and the sidecar opens no network port; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
     "renews its log-in, from those of your terminal.",
+    "copilot": "**Not copilot.** Its tools read and write the disk, and what leads them elsewhere was not looked for. With a session, it takes no MCP server that is a program (it says "
+    "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port; so our tools beside its own (below) are named in a file when it is started. It was run without log-in and "
+    "network, with a provider of its own (`COPILOT_OFFLINE`, `COPILOT_PROVIDER_BASE_URL`).",
     "gemini": "**Not gemini.** Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
     "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "
     "no tool of an MCP server or of a command can be called `read_file`. It could be left out, with our Read in its place, but then its sub-agents could not read at all. "

@@ -44,13 +44,15 @@ def is_aside(body: Json) -> bool:
 
 
 def answer(step: Json, *, streamed: bool) -> str:
-    part: Json = {"text": step.get("say", "")}
-    if "tool" in step:
-        part = {
-            "functionCall": {"id": f"call_{next(_ids)}", "name": step["tool"], "args": step["args"]},
-            "thoughtSignature": "c2lnbmVk",
-        }
-    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    parts = [_part(part) for part in step.get("together", [step])]
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
     whole = json.dumps({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"})
     return f"data: {whole}\n\n" if streamed else whole
+
+
+def _part(step: Json) -> Json:
+    if "tool" not in step:
+        return {"text": step.get("say", "")}
+    call = {"id": f"call_{next(_ids)}", "name": step["tool"], "args": step["args"]}
+    return {"functionCall": call, "thoughtSignature": "c2lnbmVk"}

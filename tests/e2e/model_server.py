@@ -31,7 +31,7 @@ _MARK = re.compile(r"<<script (.*?) script>>", re.DOTALL)
 def script(*steps: Json) -> str:
     """A prompt. A step is {"tool": name, "args": {…}}, {"say": text} or {"wait": true}: no answer until the end. Further keys of a
     tool's: {"hold": true}: no answer before `go`; {"fill": name, "old", "new"}: the argument of that name is what the last
-    tool answered, with `old` replaced: what a model does that edits what it has read."""
+    tool answered, with `old` replaced: what a model does that edits what it has read. {"together": [step, …]}: several tools' in one answer."""
     return f"<<script {json.dumps(steps)} script>>"
 
 
@@ -142,7 +142,17 @@ def due(messages: list[Json]) -> Json | None:
             done += _tool_calls(message)
     if steps is None:
         return None
-    return steps[done] if done < len(steps) else {"say": "done"}
+    for step in steps:
+        if done <= 0:
+            return step
+        done -= max(1, len(calls_of(step)))
+    return {"say": "done"}
+
+
+def calls_of(step: Json) -> list[Json]:
+    """Those that are made in one answer."""
+    together: list[Json] | None = step.get("together")
+    return together or ([step] if "tool" in step else [])
 
 
 def _text(content: object) -> str:
@@ -176,18 +186,25 @@ def _send(handler: BaseHTTPRequestHandler, data: bytes, kind: str) -> None:
 
 
 def _openai_message(step: Json) -> Json:
-    if "tool" not in step:
+    if not (calls := calls_of(step)):
         return {"role": "assistant", "content": step.get("say", "")}
-    function = {"name": step["tool"], "arguments": json.dumps(step["args"])}
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"index": 0, "id": f"call_{next(_ids)}", "type": "function", "function": function}],
+        "tool_calls": [
+            {
+                "index": number,
+                "id": f"call_{next(_ids)}",
+                "type": "function",
+                "function": {"name": call["tool"], "arguments": json.dumps(call["args"])},
+            }
+            for number, call in enumerate(calls)
+        ],
     }
 
 
 def _openai(step: Json) -> Iterator[str]:
-    reason = "tool_calls" if "tool" in step else "stop"
+    reason = "tool_calls" if calls_of(step) else "stop"
     for delta, finish in ((_openai_message(step), None), ({}, reason)):
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         chunk = {
@@ -202,7 +219,7 @@ def _openai(step: Json) -> Iterator[str]:
 
 
 def _openai_whole(step: Json) -> Json:
-    reason = "tool_calls" if "tool" in step else "stop"
+    reason = "tool_calls" if calls_of(step) else "stop"
     choice = {"index": 0, "message": _openai_message(step), "finish_reason": reason}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return {
@@ -216,16 +233,17 @@ def _openai_whole(step: Json) -> Json:
 
 
 def _anthropic_whole(step: Json) -> Json:
-    block: Json = {"type": "text", "text": step.get("say", "")}
-    if "tool" in step:
-        block = {"type": "tool_use", "id": f"toolu_{next(_ids)}", "name": step["tool"], "input": step["args"]}
+    blocks: list[Json] = [
+        {"type": "tool_use", "id": f"toolu_{next(_ids)}", "name": call["tool"], "input": call["args"]}
+        for call in calls_of(step)
+    ]
     return {
         "id": f"msg_{next(_ids)}",
         "type": "message",
         "role": "assistant",
         "model": "m",
-        "content": [block],
-        "stop_reason": "tool_use" if "tool" in step else "end_turn",
+        "content": blocks or [{"type": "text", "text": step.get("say", "")}],
+        "stop_reason": "tool_use" if blocks else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
@@ -233,21 +251,28 @@ def _anthropic_whole(step: Json) -> Json:
 
 def _anthropic(step: Json) -> Iterator[str]:
     whole = _anthropic_whole(step)
-    (block,) = whole["content"]
-    if "tool" in step:
-        start = {**block, "input": {}}
-        delta: Json = {"type": "input_json_delta", "partial_json": json.dumps(step["args"])}
-    else:
-        start = {"type": "text", "text": ""}
-        delta = {"type": "text_delta", "text": block["text"]}
     stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
     events: list[Json] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
-        {"type": "content_block_start", "index": 0, "content_block": start},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
+        *(
+            event
+            for number, block in enumerate(whole["content"])
+            for event in _anthropic_block(number, block)
+        ),
         {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
     ]
     for event in events:
         yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+def _anthropic_block(number: int, block: Json) -> Iterator[Json]:
+    if block["type"] == "tool_use":
+        start = {**block, "input": {}}
+        delta: Json = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    else:
+        start = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": block["text"]}
+    yield {"type": "content_block_start", "index": number, "content_block": start}
+    yield {"type": "content_block_delta", "index": number, "delta": delta}
+    yield {"type": "content_block_stop", "index": number}

@@ -39,15 +39,16 @@ def is_review(body: Json) -> bool:
 
 
 def events(step: Json) -> Iterator[str]:
-    item = _item(step)
-    response = {"id": f"resp_{next(_ids)}", "object": "response", "model": "m", "output": [item]}
+    items = [_item(call) for call in step.get("together", [step])]
+    response = {"id": f"resp_{next(_ids)}", "object": "response", "model": "m", "output": items}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    told: list[Json] = [
-        {"type": "response.created", "response": {**response, "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": item},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": {**response, "usage": usage}},
-    ]
+    told: list[Json] = [{"type": "response.created", "response": {**response, "output": []}}]
+    for number, item in enumerate(items):
+        told += [
+            {"type": f"response.output_item.{what}", "output_index": number, "item": item}
+            for what in ("added", "done")
+        ]
+    told.append({"type": "response.completed", "response": {**response, "usage": usage}})
     for event in told:
         yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
 

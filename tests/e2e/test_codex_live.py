@@ -85,6 +85,14 @@ async def test_its_edits_are_made_in_the_text_of_the_moment(
         it.yes("second edit", "after a rejection")
 
 
+async def test_patches_of_one_file_in_one_answer(
+    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    async with connected(tmp_path, workspace, model, agents_table) as it:
+        await it.edited_at_once(it.read(), it.edit)
+        it.yes("parallel edits")
+
+
 async def test_files_that_it_makes_moves_and_removes(
     tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:

@@ -70,24 +70,12 @@ async def test_our_tools_work_on_the_text_of_the_moment(
         it.yes("our Read", "our Edit", "goes on")
 
 
-async def test_nothing_of_the_users_is_written(
-    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+async def test_edits_of_one_file_in_one_answer(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
-    """Codex itself adds conversations, logs and databases to its folder."""
-    kind, home = KINDS["codex-acp"], tmp_path / "home"
-    folder = home / ".codex"
-    folder.mkdir(parents=True)
-    (folder / "auth.json").write_text('{"auth_mode": "apikey", "OPENAI_API_KEY": "dummy"}')
-    (folder / "AGENTS.md").write_text("Be brief.\n")
-    kind.environment(home, model.url)
-    before = hashes(folder)
-    assert set(before) == {"auth.json", "AGENTS.md", "config.toml"}
     async with given(kind, tmp_path, workspace, model, agents_table) as it:
-        await it.turn(edit(it, "six", "SIX"), it.edit("five", "FIVE"))
-        assert "Be brief." in str(model.requests[-1]["messages"]), "it has the user's own instructions"
-    now = hashes(folder)
-    assert {name: now.get(name) for name in before} == before
-    assert "environments.toml" not in now
+        await it.edited_at_once(ours(it, "Read"), lambda old, new: edit(it, old, new))
+        it.yes("ours in parallel")
 
 
 async def test_what_is_refused_is_not_done(

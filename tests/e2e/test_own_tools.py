@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -91,6 +91,23 @@ class Scene:
         turn = await held(self.product, self.session, self.model, lambda: self.type(text), *steps)
         assert turn.get("stopReason") == "end_turn", turn
 
+    async def edited_at_once(self, read: Step, edit: Callable[[str, str], Step]) -> None:
+        """Three edits in one answer of the model's, one of them of a line that only the buffer has. All are made, in any order; each is one undo step."""
+        before = hashes(self.workspace)
+        news = {"typed later": "TYPED LATER", "two": "TWO", "six": "SIX"}
+        together = [edit(old, new) for old, new in news.items()]
+        await self.typed_in_turn("typed later\n", {**read, "hold": True}, {"together": together})
+        unsaved = wanted = "typed later\n" + BASE
+        for old, new in news.items():
+            wanted = wanted.replace(old, new)
+        assert self.text == wanted
+        assert hashes(self.workspace) == before, "the user has unsaved text, so nothing is saved"
+        seen: list[int] = []
+        for _ in news:
+            seen.append(sum(new in self.text for new in news.values()))
+            self.product.undo(self.path)
+        assert (seen, self.text) == ([3, 2, 1], unsaved)
+
     def said(self) -> list[str]:
         """What the user was told of the agent's own tools."""
         return [words for words in self.product.boxes if "when you sent the prompt" in words]
@@ -139,6 +156,15 @@ async def test_its_own_tools_work_on_the_text_of_the_moment(
         assert it.text == "typed later\n" + BASE.replace("five", "FIVE")
         assert it.said() == []
         it.yes("typed after the prompt", "second edit", "after a rejection")
+
+
+async def test_edits_of_one_file_in_one_answer(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
+        await it.edited_at_once(it.read(), it.edit)
+        assert it.said() == []
+        it.yes("parallel edits")
 
 
 async def test_what_is_no_text_and_what_is_denied(
@@ -336,28 +362,6 @@ async def test_a_conversation_that_is_continued_after_a_restart(
         await it.turn(it.read(), it.edit("typed", "TYPED"))
         assert it.text == "TYPED\n" + BASE
         assert it.said() == []
-
-
-async def test_nothing_of_the_users_is_written(
-    loads_ours: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
-) -> None:
-    """Neither in the agent's settings nor in the repository."""
-    kind, home = loads_ours, tmp_path / "home"
-    settings = home / (kind.settings or f"config/{kind.tool}")
-    settings.mkdir(parents=True)
-    (settings / "AGENTS.md").write_text("Be brief.\n")
-    if not kind.settings:
-        (settings / f"{kind.tool}.json").write_text('{"$schema": "x", "username": "me"}')
-    kind.environment(home, model.url)
-    async with a_file(kind, tmp_path, workspace, model, agents_table) as it:
-        it.type("typed\n")
-        before = hashes(settings), hashes(workspace)
-        await it.turn(it.read(), it.edit("typed", "TYPED"))
-        assert it.text == "TYPED\n" + BASE
-        shown = [str(body["messages"]) for body in model.requests]  # the last may be one about a title
-        assert any("Be brief." in words for words in shown), "it has the user's own instructions"
-    after = {name: was for name, was in hashes(settings).items() if not name.startswith("sessions/")}
-    assert (after, hashes(workspace)) == before
 
 
 PI_ONLY = pytest.mark.skipif("pi-acp" not in CHOSEN, reason="not chosen")

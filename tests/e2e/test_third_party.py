@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.core.json_types import JsonDict
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
 from tests.e2e.third_party import (
@@ -26,6 +27,7 @@ from tests.e2e.third_party import (
     ended,
     first_result,
     held,
+    put,
     results,
     undone,
 )
@@ -174,7 +176,7 @@ async def test_a_turn_is_reverted(
     names = ("open.txt", "closed.txt", "command.txt")
     for name in names:
         (workspace / name).write_text(BASE)
-    _commit(workspace)
+    commit(workspace)
     (workspace / "command.txt").write_text("never committed\n" + BASE)
     before = {name: (workspace / name).read_text() for name in names}
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
@@ -203,7 +205,7 @@ async def test_a_turn_is_reverted(
         agents_table.note(kind.tool, "revertible", cell)
 
 
-def _commit(folder: Path) -> None:
+def commit(folder: Path) -> None:
     settings = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false")
     for words in (("init", "-q"), ("add", "."), (*settings, "commit", "-q", "-m", "before")):
         subprocess.run(["git", *words], cwd=folder, check=True)
@@ -221,6 +223,62 @@ async def test_a_command(
         assert len(asked) <= 1, [question.text for question in asked]
         ours = [params for method, params in product.notifications if method == "sidecar/terminalOutput"]
         agents_table.note(kind.tool, "terminals", "yes" if ours else "no: it runs commands by itself")
+
+
+@every_agent
+@pytest.mark.parametrize("own_tools", ["live", "off"])
+async def test_writes_are_denied(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table, own_tools: str
+) -> None:
+    """Neither its tools nor its commands change anything, whatever its user's own settings allow, and they are not asked; it can read."""
+    put(tmp_path / "home", kind.allows)
+    path, other = workspace / "a.txt", workspace / "b.txt"
+    path.write_text(BASE)
+    other.write_text(BASE)
+    before = {path.name: BASE, other.name: BASE}
+    async with a_scene(kind, tmp_path, workspace, model, writes="deny", ownTools=own_tools) as (
+        product,
+        session,
+    ):
+        product.open(path)
+        acts = (
+            edits(kind, path, "six", "SIX"),
+            edits(kind, other, "six", "SIX"),
+            (kind.run(f"echo it ran > {workspace / 'ran.txt'}"),),
+            (kind.run(f"sed -i s/six/SIX/ {other}"),),
+        )
+        stops: set[str] = set()
+        for command, choice in (None, None), *_freedoms(session):
+            if command is not None:
+                await product.tried(command, {"sessionId": session["sessionId"], **choice})
+            for steps in acts:
+                turn: Any = await product.prompt(session, script(*steps))
+                stops.add(str(turn.get("stopReason", turn)))
+        assert "seven" in results(model), "it can read"
+        assert product.document(path).text == BASE
+        assert await changes(product) == []
+        assert [asked.text for asked in product.questions if "wants to read" not in asked.text] == []
+    # fast-agent has its conversations there, in a folder
+    assert {file.name: file.read_text() for file in workspace.iterdir() if file.is_file()} == before
+    assert stops <= {"end_turn", "cancelled"}
+    ends = "cancelled" in stops
+    agents_table.note(kind.tool, "writes denied", "yes: what is refused may end its turn" if ends else "yes")
+
+
+def _freedoms(session: Any) -> list[tuple[str, JsonDict]]:
+    """What can be chosen in it and might let it do more: its modes, and options like them."""
+    modes = [mode["id"] for mode in (session.get("modes") or {}).get("availableModes", [])]
+    options = [
+        (option["id"], choice["value"])
+        for option in session.get("configOptions") or ()
+        if option.get("category") == "mode" or "allow" in option["id"]
+        for choice in option["options"]
+        if "value" in choice
+    ]
+    return [
+        *(("sidecar.setMode", {"modeId": mode}) for mode in modes),
+        *(("sidecar.setConfigOption", {"configId": name, "value": value}) for name, value in options),
+    ]
 
 
 @every_agent

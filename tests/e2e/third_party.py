@@ -26,6 +26,7 @@ from tests.gates.product import COMMAND, Product
 from tests.support import tools
 
 Step = dict[str, Any]
+BRIEF = "Be brief.\n"
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 
 
@@ -52,6 +53,10 @@ class Kind:
     """Its model, and not its user, is asked about tools that are not its own."""
     settings: str = ""
     """Its settings' folder, below its home; where that is not `config` and its name."""
+    users: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files that its user has below their home: instructions that say BRIEF, and settings."""
+    allows: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files below its user's home, with settings that let it do everything."""
     rereads: bool = False
     """Its edits are made in the text that the sidecar gives it at that moment, so they never overlap with the user's."""
 
@@ -173,6 +178,17 @@ def _gemini(home: Path, url: str) -> dict[str, str]:
     }
 
 
+def _copilot(home: Path, url: str) -> dict[str, str]:
+    """It unpacks itself, 235 MB, into the cache: once for all tests of a run."""
+    return {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+        "COPILOT_PROVIDER_API_KEY": "dummy",
+        "COPILOT_MODEL": "m",
+        "XDG_CACHE_HOME": str(home.parent.parent / "copilot-cache"),
+    }
+
+
 def _fast_agent(home: Path, url: str) -> dict[str, str]:
     return {"GENERIC_BASE_URL": f"{url}/v1", "GENERIC_API_KEY": "dummy"}
 
@@ -192,6 +208,19 @@ _OPENCODE = Kind(
         "args": {"description": "edit", "prompt": prompt, "subagent_type": "general"},
     },
     {"OPENCODE_PERMISSION": json.dumps({"edit": "allow"})},
+    users={
+        "config/opencode/AGENTS.md": BRIEF,
+        "config/opencode/opencode.json": '{"$schema": "x", "username": "me"}',
+    },
+    allows={
+        "config/opencode/opencode.json": json.dumps(
+            {
+                "agent": {
+                    name: {"permission": {"edit": "allow", "bash": "allow"}} for name in ("build", "code")
+                }
+            }
+        )
+    },
 )
 
 
@@ -216,6 +245,8 @@ KINDS = {
         tool="kilo",
         environment=_kilo,
         asks_nothing={"KILO_PERMISSION": _OPENCODE.asks_nothing["OPENCODE_PERMISSION"]},
+        users={name.replace("opencode", "kilo"): text for name, text in _OPENCODE.users.items()},
+        allows={name.replace("opencode", "kilo"): text for name, text in _OPENCODE.allows.items()},
     ),
     "pi-acp": Kind(
         "pi-acp",
@@ -229,6 +260,7 @@ KINDS = {
         ),
         lambda line: {"tool": "bash", "args": {"command": line}},
         settings=".pi/agent",
+        users={".pi/agent/AGENTS.md": BRIEF},
     ),
     "claude-agent-acp": Kind(
         "claude-agent-acp",
@@ -243,6 +275,12 @@ KINDS = {
         lambda prompt: {
             "tool": "Agent",
             "args": {"description": "edit", "prompt": prompt, "subagent_type": "general-purpose"},
+        },
+        users={".claude/CLAUDE.md": BRIEF, ".claude/settings.json": '{"includeCoAuthoredBy": false}'},
+        allows={
+            ".claude/settings.json": json.dumps(
+                {"permissions": {"allow": ["Bash", "Edit", "Write"], "defaultMode": "acceptEdits"}}
+            )
         },
     ),
     "codex-acp": Kind(
@@ -259,6 +297,10 @@ KINDS = {
         },
         ours=_by_script,
         reviewed=True,
+        users={
+            ".codex/AGENTS.md": BRIEF,
+            ".codex/auth.json": '{"auth_mode": "apikey", "OPENAI_API_KEY": "dummy"}',
+        },
     ),
     "gemini": Kind(
         "gemini",
@@ -275,7 +317,22 @@ KINDS = {
             "args": {"agent_name": "codebase_investigator", "prompt": prompt},
         },
         ours=lambda tool, arguments: {"tool": f"mcp_sidecar_{tool}", "args": arguments},
+        users={".gemini/GEMINI.md": BRIEF},
         rereads=True,
+    ),
+    "copilot": Kind(
+        "copilot",
+        ("--acp",),
+        _copilot,
+        lambda path: {"tool": "view", "args": {"path": str(path)}},
+        lambda path, old, new: (
+            {"tool": "edit", "args": {"path": str(path), "old_str": old, "new_str": new}}
+            if old
+            else {"tool": "create", "args": {"path": str(path), "file_text": new}}
+        ),
+        lambda line: {"tool": "bash", "args": {"command": line, "description": "run it"}},
+        ours=lambda tool, arguments: {"tool": f"sidecar-{tool}", "args": arguments},
+        users={".copilot/copilot-instructions.md": BRIEF, ".copilot/mcp-config.json": '{"mcpServers": {}}'},
     ),
 }
 
@@ -302,6 +359,12 @@ def allow_its_own(text: str, titles: Sequence[str]) -> str | None:
 
 def allow_none(text: str, titles: Sequence[str]) -> str | None:
     return None
+
+
+def put(home: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
 
 
 @asynccontextmanager
