@@ -13,7 +13,7 @@ from sidecar.acp.own_tools import plugins
 from sidecar.acp.own_tools.kilo import KILO
 from sidecar.acp.own_tools.opencode import OPENCODE
 from sidecar.acp.own_tools.pi import PI
-from sidecar.acp.own_tools.plugins import led_by
+from sidecar.acp.own_tools.plugins import NamedServer, led_by
 
 SERVER = {"name": "sidecar", "command": "/x/python", "args": ["mcp"], "env": [{"name": "T", "value": "1"}]}
 PLUGIN = OPENCODE.plugin
@@ -124,3 +124,17 @@ def test_where_no_program_may_be_run_pi_keeps_its_own_tools(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr(plugins, "find", lambda name, path: "/x/pi")
     assert led_by(PI.plugin, SERVER, {"PATH": path_with_pi}) == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there, it cannot be told whether a process runs")
+def test_a_file_with_a_secret_does_not_outlive_a_killed_sidecar_for_long(state: Path) -> None:
+    """The next one removes it; that of one that runs stays."""
+    ended = subprocess.Popen(["/bin/sh", "-c", "exit"])
+    ended.wait()
+    folder = state / "own_tools"
+    folder.mkdir(parents=True)
+    left, others = (folder / f"server-{pid}-0.json" for pid in (ended.pid, os.getppid()))
+    for path in (left, others):
+        path.write_text("{}")
+    named = NamedServer("copilot", SERVER)
+    assert sorted(folder.iterdir()) == sorted((others, named.path))

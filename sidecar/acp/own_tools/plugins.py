@@ -14,12 +14,15 @@ from typing import cast
 from sidecar.acp.command import find, path_of
 from sidecar.acp.own_tools.row import Plugin
 from sidecar.core.json_types import Json
+from sidecar.processes import runs
 from sidecar.state_folder import make_private, open_private, state_folder
 
 log = logging.getLogger(__name__)
 
 SERVER = "ACP_SIDECAR_TOOLS"
 """How the plugin starts our server, as JSON: `{command, args, env}`."""
+NAMED = "server-"
+"""Before the process id of the sidecar, in the names of files that name our server."""
 DOOR = "door.mjs"
 """What all of them reach it through."""
 
@@ -71,13 +74,22 @@ class NamedServer:
         folder = state_folder("own_tools")
         for part in (folder.parent, folder):
             make_private(part)
-        name = sha256(f"{os.getpid()} {agent}".encode()).hexdigest()[:16]
-        self.path = folder / f"server-{name}.json"
+        _remove_left_over(folder)
+        name = sha256(agent.encode()).hexdigest()[:16]
+        self.path = folder / f"{NAMED}{os.getpid()}-{name}.json"
         told = {"type": "local", "tools": ["*"], **_command(server)}
         _put(self.path, json.dumps({"mcpServers": {str(server["name"]): told}}).encode())
 
     def close(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Files of sidecars that were killed. Their secrets are worth nothing any more. Raises OSError."""
+    for path in folder.glob(f"{NAMED}*.json"):
+        pid = path.name.removeprefix(NAMED).partition("-")[0]
+        if pid.isdecimal() and runs(int(pid)) is False:
+            path.unlink(missing_ok=True)
 
 
 def _put(path: Path, content: bytes) -> None:
