@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.agents_table import Table
-from tests.e2e.model_server import ModelServer
+from tests.e2e.model_server import ModelServer, script
 from tests.e2e.test_own_tools import PNG, Scene, a_file, hashes, kill_tools
 from tests.e2e.third_party import BASE, CHOSEN, KINDS, Step, allow_none, delegated, held, results, undone
 from tests.gates.product import COMMAND
@@ -151,6 +151,24 @@ async def test_pictures_and_what_is_denied(
         assert (workspace / ".env").read_text() == "KEY=secret\n"
         assert "did not allow" in results(model)
         it.yes("denied files", how="partly: not for its patches; its commands read any file")
+
+
+async def test_writes_are_denied(
+    tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """Its patches come to us, and what it does past us is kept back by its mode; nobody is asked."""
+    async with connected(tmp_path, workspace, model, agents_table, writes="deny") as it:
+        before = hashes(workspace)
+        it.type("typed\n")
+        for step in (
+            it.edit("typed", "TYPED"),
+            KIND.edit(workspace / "new.txt", "", "new"),
+            KIND.run(f"touch {workspace}/ran"),
+        ):
+            await it.product.prompt(it.session, script(step))  # a refusal may end its turn
+        assert it.text == "typed\n" + BASE
+        assert hashes(workspace) == before
+        assert it.product.questions == []
 
 
 async def test_a_sub_agent(tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table) -> None:
