@@ -50,6 +50,39 @@ def test_a_message_that_waits_for_an_agent_stays_in_the_box(panel: Panel) -> Non
     assert panel.of("send") == []
 
 
+TYPE = """(box) => {
+  box.value = "half a thought";
+  box.dispatchEvent(new InputEvent("input", { bubbles: true }));
+}"""
+
+
+def test_what_is_typed_as_soon_as_there_is_a_box_stays(panel: Panel) -> None:
+    panel.page.evaluate(
+        "() => new MutationObserver((_, watch) => {\n"
+        "  const box = document.querySelector('textarea');\n"
+        "  if (box) { watch.disconnect(); type(box); }\n"
+        "}).observe(document.body, { childList: true, subtree: true })".replace("type(box)", f"({TYPE})(box)")
+    )
+    panel.send(*talk(user("Mend the sum.")))
+    assert panel.got("draft")[-1]["text"] == "half a thought"
+    expect(panel.page.get_by_label(BOX)).to_have_value("half a thought")
+
+
+def test_what_was_typed_last_is_kept_when_another_conversation_is_shown(panel: Panel) -> None:
+    panel.send(overview(draftKey="one", current=current()))
+    panel.page.get_by_label(BOX).evaluate(
+        f"(box, message) => {{ ({TYPE})(box); window.postMessage(message, '*'); }}",
+        overview(draftKey="two", draft="other words", current=current()),
+    )
+    expect(panel.page.get_by_label(BOX)).to_have_value("other words")
+    assert panel.got("draft")[0] == {
+        "type": "draft",
+        "key": "one",
+        "text": "half a thought",
+        "attachments": [],
+    }
+
+
 def test_what_is_sent_is_shown_wherever_the_reader_was(panel: Panel) -> None:
     said = [agent("\n\n".join(["words"] * 20), id=f"a{n}") for n in range(20)]
     panel.send(*talk(*said))

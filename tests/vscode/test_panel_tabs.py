@@ -17,6 +17,8 @@ from tests.vscode.window import Window
 
 pytestmark = pytest.mark.timeout(600)
 
+HALF = re.compile("half a thought")
+
 
 class Tab(Panel):
     """The editor tab that shows the conversation of this title."""
@@ -156,16 +158,20 @@ def test_a_question_is_asked_where_its_conversation_is_and_a_closed_tab_ends_no_
 
 
 def test_tabs_come_back_after_a_reload_with_their_drafts_and_go_back_to_the_side_bar(window: Window) -> None:
+    window.file("rain.py", "x\n")
     tab = in_editor(window, "Delta")
     tab.box.fill("half a thought")
     tab.box.blur()
+    tab.box.press("End")
+    tab.box.press_sequentially(" @rain")  # whoever answers this has been told the draft
+    expect(tab.page.get_by_role("option", name="rain.py")).to_be_visible()
     window.reload_by_command()
     window.until_server_runs()
     tab.answers("this is Delta")
     tab.button("Continue in new session").click()
-    expect(tab.box).to_have_value("half a thought")
+    expect(tab.box).to_have_value(HALF)
     tab.button("Open in the side bar").click()
     side = Panel(window)
     side.answers("this is Delta")
-    expect(side.box).to_have_value("half a thought")
+    expect(side.box).to_have_value(HALF)
     eventually(lambda: not any("Delta" in tab["label"] for tab in window.tabs()), "the tab is closed")

@@ -5,6 +5,7 @@ import type { Overview } from "../model";
 import type { FromWebview } from "../protocol";
 import { addAgent, remedy } from "./agents";
 import { AsTerminals } from "./as_terminal";
+import { keepDraft } from "./drafts";
 import { insert, openLink, openLocation, Told as ToldTexts } from "./links";
 import type { Live } from "./live";
 import type { Pane } from "./pane";
@@ -66,8 +67,7 @@ export class Requests implements vscode.Disposable {
       case "send":
         return this.send(pane, one);
       case "draft":
-        if (one.key === (pane.current?.key ?? "")) memory.keepDraft(pane.current?.id ?? null, { text: one.text, attachments: one.attachments });
-        return;
+        return keepDraft(memory, sessions.all.values(), pane.current, one);
       case "newSession":
         await beginnings.begin(pane, one.agent ?? beginnings.defaultAgent());
         return;

@@ -54,7 +54,8 @@ export function Prompt({ store, overview, current, agent }: Props) {
     store.box = { text, attachments };
   }, [text, attachments]);
 
-  useEffect(() => {
+  // Not in an effect, which runs after the frame is painted: the user may have typed by then, and a draft would replace that
+  useLayoutEffect(() => {
     if (!compose || compose.serial === store.composed) return;
     store.composed = compose.serial;
     setText((before) => (compose.replace ? compose.text : added(before, compose.text)));
