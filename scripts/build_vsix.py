@@ -228,7 +228,13 @@ def unpack(wheel: Path, into: Path) -> None:
 
 # --- what must be in it -----------------------------------------------------------------------------------------------
 
-NATIVE = ("msgspec/_core", "pydantic_core/_pydantic_core", "rpds/rpds", "watchfiles/_rust_notify")
+NATIVE = (
+    "msgspec/_core",
+    "pydantic_core/_pydantic_core",
+    "rpds/rpds",
+    "watchfiles/_rust_notify",
+    "websockets/speedups",
+)
 """The modules with machine code, without what the names of their files end with."""
 
 

@@ -55,4 +55,6 @@ def fingerprint(command: AgentCommand) -> str:
     parts: list[object] = [command.command, list(command.args), sorted(command.env.items())]
     if (by := command.transport) is not None:
         parts.append([list(by.command), sorted(by.folders.items()), by.shell])
+        if by.url:
+            parts.append([by.url, sorted(by.headers.items())])
     return hashlib.blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

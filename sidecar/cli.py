@@ -155,6 +155,12 @@ def _acp(arguments: argparse.Namespace) -> int:
     return run(os.environ, arguments.agent)
 
 
+def _websocket(arguments: argparse.Namespace) -> int:
+    from sidecar.acp.elsewhere.websocket import run
+
+    return run(arguments.url, os.environ)
+
+
 def _completion(arguments: argparse.Namespace) -> int:
     from sidecar.completion import completions
 
@@ -262,6 +268,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
     proxy.set_defaults(run=_proxy)
+
+    websocket = commands.add_parser(
+        "websocket",
+        help="carry ACP messages between stdio and an agent at a WebSocket; agents with a `url` in the settings are run by it",
+    )
+    websocket.add_argument("url", metavar="URL", help="ws://… or wss://…")
+    websocket.set_defaults(run=_websocket)
 
     acp = commands.add_parser(
         "acp",

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
+from urllib.parse import urlsplit
 
 DEFAULT_MAX_FILE_BYTES = 10 * 1024 * 1024
 
@@ -25,14 +26,23 @@ WORKSPACE_FOLDER = "${workspaceFolder}"
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """How to reach the place where an agent runs, if not here: `ssh host --`, `docker exec -i box`."""
+    """How to reach the place where an agent runs, if not here: a command (`ssh host --`, `docker exec -i box`), or a WebSocket's address."""
 
-    command: tuple[str, ...]
-    """A program and its arguments, which the agent's own command follows."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments, which the agent's own command follows; empty if there is a `url`."""
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
     """Folders there, and which one here each of them stands for. Absolute, or beginning with WORKSPACE_FOLDER."""
     shell: bool = False
     """The program hands what follows to a shell, in one line, as ssh does: each word is quoted for it."""
+    url: str = ""
+    """`ws://` or `wss://`: the agent runs already, and answers there. It has no command then."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """HTTP headers of the request that opens the WebSocket."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What reaches it, as a person would type it."""
+        return (self.url,) if self.url else self.command
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +59,14 @@ class AgentCommand:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that is run, as a person would type it."""
-        return (*(self.transport.command if self.transport else ()), self.command, *self.args)
+        """All that is run, or the address that is called, as a person would type it."""
+        before = self.transport.words if self.transport else ()
+        return before if self.address else (*before, self.command, *self.args)
+
+    @property
+    def address(self) -> str:
+        """The WebSocket at which it answers; "" for one that is started."""
+        return self.transport.url if self.transport else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,26 +220,54 @@ def _agents(key: str, value: object, problems: list[str]) -> Mapping[str, AgentC
         if table is None:
             continue
         known = _read(table, _AGENT, f"{key}.{name}.", problems)
-        if "command" not in known:
-            problems.append(f'agent "{name}" has no "command"; it is left out')
-            continue
         if "transport" in table and "transport" not in known:  # without it, it would run here
             problems.append(f'agent "{name}" is left out: its "transport" was not understood')
             continue
-        agents[name] = AgentCommand(**known)  # type: ignore[arg-type]  # as above
+        agent = AgentCommand(**{"command": "", **known})  # type: ignore[arg-type]  # as above
+        if agent.address and (agent.command or agent.args):
+            problems.append(
+                f'agent "{name}" is left out: it runs already where its "url" leads, so that it takes no "command" and no "args"'
+            )
+        elif not agent.command and not agent.address:
+            problems.append(f'agent "{name}" has no "command"; it is left out')
+        else:
+            agents[name] = agent
     return agents
 
 
 def _transport(key: str, value: object, problems: list[str]) -> Transport:
     raw = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     table = _read(raw, _TRANSPORT, f"{key}.", problems)
-    command = cast("tuple[str, ...]", table.get("command", ()))
-    if not command or not command[0] or not raw.keys() <= table.keys():
+    transport = Transport(**table)  # type: ignore[arg-type]  # as above
+    if not raw.keys() <= table.keys() or not _reaches(transport, raw):
         raise _Wrong(
-            'an object like {"command": ["ssh", "host", "--"], "folders": {"/folder/there": "${workspaceFolder}"}}'
+            'an object like {"command": ["ssh", "host", "--"], "folders": {"/folder/there": "${workspaceFolder}"}},'
+            ' or like {"url": "wss://host/acp", "folders": …}'
         )
-    name = command[0].replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return Transport(**{"shell": name == "ssh", **table})  # type: ignore[arg-type]  # as above
+    if transport.url or "shell" in table:
+        return transport
+    name = transport.command[0].replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return replace(transport, shell=name == "ssh")
+
+
+def _reaches(transport: Transport, raw: Mapping[str, object]) -> bool:
+    """By a command or an address, not by both."""
+    if transport.url:
+        return not raw.keys() & {"command", "shell"}
+    return bool(transport.command and transport.command[0]) and "headers" not in raw
+
+
+def _websocket(key: str, value: object, problems: list[str]) -> str:
+    """Without a name and password, which would be shown and logged: those belong into a header."""
+    if isinstance(value, str):
+        try:
+            address = urlsplit(value)
+            plain = value.isprintable() and " " not in value
+            if address.scheme in ("ws", "wss") and address.hostname and "@" not in address.netloc and plain:
+                return value
+        except ValueError:
+            pass
+    raise _Wrong("an address that begins with ws:// or wss://, without a password")
 
 
 def _folders(key: str, value: object, problems: list[str]) -> Mapping[str, str]:
@@ -281,6 +325,8 @@ _TRANSPORT: Mapping[str, tuple[str, Reader]] = {
     "command": ("command", _texts),
     "folders": ("folders", _folders),
     "shell": ("shell", _boolean),
+    "url": ("url", _websocket),
+    "headers": ("headers", _env),
 }
 
 _MCP_SERVER: Mapping[str, tuple[str, Reader]] = {

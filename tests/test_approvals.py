@@ -65,6 +65,26 @@ def test_another_way_to_it_is_not_known(tmp_path: Path, other: Transport | None)
     assert not approvals.knows(replace(COMMAND, transport=other))
 
 
+ADDRESS = Transport(url="wss://host/acp", headers={"Authorization": "${env:TOKEN}"}, folders={"/w": "/p"})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(ADDRESS, url="wss://host/other"),
+        replace(ADDRESS, headers={"Authorization": "${env:OTHER}"}),
+        replace(ADDRESS, headers={}),
+        replace(ADDRESS, folders={"/w": "/"}),
+        Transport(("wss://host/acp",), {"/w": "/p"}),
+    ],
+)
+def test_another_address_is_not_known(tmp_path: Path, other: Transport) -> None:
+    approvals = Approvals(tmp_path)
+    approvals.remember(AgentCommand("", transport=ADDRESS))
+    assert approvals.knows(AgentCommand("", transport=ADDRESS))
+    assert not approvals.knows(AgentCommand("", transport=other))
+
+
 def test_several_are_remembered(tmp_path: Path) -> None:
     Approvals(tmp_path).remember(COMMAND)
     Approvals(tmp_path).remember(replace(COMMAND, command="other"))

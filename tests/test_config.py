@@ -129,10 +129,42 @@ def test_transports(transport: dict[str, object], expected: Transport) -> None:
     assert settings.agents["x"].transport == expected
 
 
+URL = "wss://host:8443/acp?project=a"
+
+
+def test_an_agent_at_an_address() -> None:
+    headers = {"Authorization": "${env:TOKEN}"}
+    by = {"url": URL, "headers": headers, "folders": FOLDERS}
+    settings, problems = parse({"agents": {"x": {"transport": by, "env": {"HTTPS_PROXY": "http://p"}}}})
+    assert problems == []
+    agent = settings.agents["x"]
+    assert agent.transport == Transport(url=URL, headers=headers, folders=FOLDERS)
+    assert (agent.words, agent.address, agent.env) == ((URL,), URL, {"HTTPS_PROXY": "http://p"})
+
+
+@pytest.mark.parametrize("more", [{"command": "claude"}, {"args": ["--acp"]}], ids=str)
+def test_an_agent_at_an_address_has_no_command(more: dict[str, object]) -> None:
+    settings, problems = parse({"agents": {"x": {"transport": {"url": URL}, **more}}})
+    assert settings.agents == {}
+    assert len(problems) == 1
+    assert 'runs already where its "url" leads' in problems[0]
+
+
 @pytest.mark.parametrize(
     "transport",
     [
         None,
+        {"url": ""},
+        {"url": "https://host/acp"},
+        {"url": "wss://"},
+        {"url": "wss://name:password@host/acp"},
+        {"url": "wss://[host/acp"},
+        {"url": "wss://host/a b"},
+        {"url": "wss://host/a\nb"},
+        {"url": URL, "command": ["ssh"]},
+        {"url": URL, "shell": True},
+        {"url": URL, "headers": ["a"]},
+        {"command": ["ssh"], "headers": {}},
         "ssh host",
         ["ssh", "host"],
         {},

@@ -588,7 +588,15 @@ class HostedAgents:
 
     def _kept_from_writing(self, agent: _Agent) -> dict[str, str]:
         """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
-        if not self._read_only or not read_only_of(agent.id, agent.command).plugin:
+        if not self._read_only:
+            return {}
+        row = read_only_of(agent.id, agent.command)
+        if row.arguments and agent.command.address:
+            why = (
+                "it is kept to that by arguments of its command, and it runs already where its address leads"
+            )
+            raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
+        if not row.plugin:
             return {}
         plugin = own_tools_of(agent.id, agent.command).plugin
         if plugin is not None and plugin.variable in agent.led:

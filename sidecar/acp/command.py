@@ -11,7 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sidecar.acp.elsewhere.headers import given
 from sidecar.config import Transport
+from sidecar.core.escape import plain
+from sidecar.own_program import own_program
 from sidecar.workspace.ports.ports import AgentFailed
 
 INHERITED = (
@@ -100,6 +103,8 @@ class Command(Protocol):
     def fs(self) -> bool: ...
     @property
     def transport(self) -> Transport | None: ...
+    @property
+    def address(self) -> str: ...
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -176,14 +181,31 @@ def by_transport(transport: Transport, words: Sequence[str]) -> list[str]:
 
 
 def program_of(command: Command) -> str:
-    """The program that has to be on this machine: the agent's own, or its transport's."""
+    """The program that has to be on this machine: the agent's own, its transport's, or ours for one at an address."""
+    if command.address:
+        return sys.executable
     return command.command if command.transport is None else command.transport.command[0]
+
+
+def headers_for(agent: str, command: Command) -> dict[str, str]:
+    """The environment with which the program for an agent's address gets its headers. Raises AgentFailed("start_failed")."""
+    headers: Mapping[str, str] = command.transport.headers if command.transport else {}
+    values = {name: _configured(value) for name, value in headers.items()}
+    if lacking := [name for name, value in values.items() if value is None]:
+        raise AgentFailed(
+            "start_failed",
+            f'Agent "{agent}" cannot be reached: its header {plain(lacking[0], 60)} is {plain(headers[lacking[0]], 80)}, and the editor'
+            " was started without that variable.",
+        )
+    return given({name: value for name, value in values.items() if value is not None})
 
 
 def resolve(agent: str, command: Command, env: Mapping[str, str], more: Sequence[str] = ()) -> list[str]:
     """The argv to run here. `more`: further arguments. Raises AgentFailed("not_installed"), which says what to do."""
     argv = [command.command, *command.args, *more]
-    if command.transport is not None:
+    if command.address:
+        argv = [*own_program(sys.orig_argv), "websocket", command.address]
+    elif command.transport is not None:
         argv = by_transport(command.transport, argv)
     program = find(argv[0], env.get("PATH"))
     if program is None:

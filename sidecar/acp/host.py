@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sidecar.acp import process
-from sidecar.acp.command import Command, environment, resolve
+from sidecar.acp.command import Command, environment, headers_for, resolve
 from sidecar.acp.elsewhere.folders import folders_of
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
@@ -111,7 +111,8 @@ class Host:
         env = environment(command.env)
         argv = resolve(agent, command, env, (*more, *read_only.arguments))
         loading = asyncio.ensure_future(load_sdk())  # while the agent loads
-        running = await _started(agent, argv, {**env, **(own or {})}, starting_folder(argv, cwd), ladder)
+        own = {**(own or {}), **headers_for(agent, command)}
+        running = await _started(agent, argv, {**env, **own}, starting_folder(argv, cwd), ladder)
         host = None
         try:
             await asyncio.shield(loading)
@@ -134,7 +135,7 @@ class Host:
                 read_only=read_only,
                 border=border,
             )
-            words = "" if by is None else " ".join(by.command)
+            words = "" if by is None else " ".join(by.words)
             host = Host(agent, running, connection, limits, ladder, on_death, words)
             try:
                 await connection.initialize()

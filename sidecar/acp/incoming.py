@@ -122,7 +122,7 @@ class Incoming:
         self._border = border
         self._env = env
         # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
-        self.runs_commands = fs and sys.platform != "win32"
+        self.runs_commands = fs and sys.platform != "win32" and border.runs_commands
         self._loop = asyncio.get_running_loop()
         self._noise = Noise(log, agent)
         self._early: dict[str, list[Json]] = {}

@@ -101,6 +101,8 @@ def _terminal(agent: str, command: Command, method: Json) -> Json:
     if (
         command.transport is not None
     ):  # which may have no terminal, and whose terminal may not be one for a person
+        if command.address:
+            raise AgentFailed("refused", f"{agent} runs elsewhere: log in there; then try again.")
         raise AgentFailed(
             "refused",
             f"{agent} runs elsewhere, so log in there: in a terminal, run its own command with the arguments it names"

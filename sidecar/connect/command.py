@@ -16,7 +16,7 @@ from sidecar.connect.notes import Note, Notes
 from sidecar.connect.settings_file import Failed, SettingsFile
 from sidecar.core.escape import escape
 from sidecar.mcp.guest_names import GUESTS
-from sidecar.mcp.own_server import own_command
+from sidecar.own_program import own_program
 
 _Work = Callable[[argparse.Namespace, Agent, SettingsFile], int]
 
@@ -109,7 +109,7 @@ def command(script: str) -> list[str]:
     path = os.path.abspath(script)
     if os.path.basename(path) == "acp-sidecar" and os.access(path, os.X_OK):
         return [path]
-    return list(own_command(()))[:-1]  # without the `mcp`
+    return list(own_program())
 
 
 def _agreed(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from sidecar.core.json_types import Json
 from sidecar.mcp.tokens import Tokens
 from sidecar.mcp.tool_process import TOKEN
+from sidecar.own_program import own_program
 from sidecar.workspace.state.sessions import Session
 
 NAME = "sidecar"
@@ -26,7 +27,7 @@ class OwnServer:
         """`command`: instead of the one that this process was started with."""
         self._tokens = tokens
         self._bridge_id = bridge_id
-        self._command = tuple(command) or own_command(sys.orig_argv)
+        self._command = tuple(command) or (*own_program(sys.orig_argv), "mcp")
         self._env = env
 
     def __call__(self, session: Session) -> Json | None:
@@ -46,13 +47,3 @@ class OwnServer:
             "args": list(self._command[1:]),
             "env": [{"name": name, "value": value} for name, value in env.items()],
         }
-
-
-def own_command(argv: Sequence[str]) -> tuple[str, ...]:
-    """`acp-sidecar mcp` by the very program that runs: the installed one, or the extension's bundled one. `argv`: `sys.orig_argv`."""
-    if "lsp" in argv[1:]:
-        before = list(argv[1 : argv.index("lsp", 1)])
-        if before and os.path.isfile(before[-1]):
-            before[-1] = os.path.abspath(before[-1])
-            return (sys.executable, *before, "mcp")
-    return (sys.executable, "-I", "-c", "from sidecar.cli import main; raise SystemExit(main())", "mcp")

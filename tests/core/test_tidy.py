@@ -15,7 +15,7 @@ ROOT = Path(sidecar.__file__).parent
 
 LAYERS = [
     {"core"},
-    {"config", "long_json", "matchers", "processes", "state_folder", "stderr_log"},
+    {"config", "long_json", "matchers", "own_program", "processes", "state_folder", "stderr_log"},
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors

@@ -1,4 +1,4 @@
-"""An agent that nobody here wrote, unchanged, in a mount namespace of its own: its files and its commands are those of the user's folder."""
+"""An agent that nobody here wrote, unchanged, in a mount namespace of its own and behind a WebSocket: its files are those of the user's folder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import AgentCommand
+from sidecar.config import WORKSPACE_FOLDER, AgentCommand
 from tests.e2e import fast_agent
 from tests.support import tools
 from tests.support.elsewhere import THERE, by_namespace
 from tests.support.talking_editor import TalkingEditor
+from tests.support.websocket_agents import at, running, served
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -41,3 +42,29 @@ async def test_it_reads_and_writes_what_the_user_sees(tmp_path: Path) -> None:
         assert f"The user's file of that name is {THERE}/a.txt there." in editor.said(session)
         await editor.prompt(fast_agent.call("execute", command="pwd; ls"), session)
         assert f"{THERE}\na.txt\nnew.txt" in editor.said(session)
+
+
+async def test_it_is_reached_by_a_websocket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same agent, where somebody serves it and the user's folder has another name."""
+    monkeypatch.setenv("TEST_TOKEN", "Bearer mine")
+    project, far = tmp_path / "project", tmp_path / "far"
+    for folder in (project, far):
+        folder.mkdir()
+    (project / "a.txt").write_text("one\n")
+    options: Any = fast_agent.settings(
+        tools.require("fast-agent"), tmp_path / "home", "--no-permissions", "-x"
+    )
+    agent = options["agents"][fast_agent.NAME]
+    served_there = running([agent["command"], *agent["args"]], str(far), agent["env"])
+    with served(served_there, token="mine") as url:
+        command = at(url, {str(far): WORKSPACE_FOLDER}, {"Authorization": "${env:TEST_TOKEN}"})
+        async with TalkingEditor(tmp_path / "state", project, {fast_agent.NAME: command}) as editor:
+            editor.open(project / "a.txt")
+            editor.replace(project / "a.txt", "one", "unsaved")
+            session = (await editor.execute("sidecar.newSession", {"agent": fast_agent.NAME}))["sessionId"]
+            await editor.prompt(fast_agent.read(far / "a.txt"), session)
+            assert "unsaved" in editor.said(session)
+            outcome = await editor.prompt(fast_agent.write(far / "new.txt", "hello\n"), session)
+            assert [change["uri"] for change in outcome["changes"]] == [(project / "new.txt").as_uri()]
+            assert (project / "new.txt").read_text() == "hello\n"
+    assert list(far.iterdir()) == []

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecar.config import WORKSPACE_FOLDER, Transport
+from sidecar.config import WORKSPACE_FOLDER, AgentCommand, Transport
 from tests.lsp.sessions_process import an_editor, refused
-from tests.support.agents import command, received
+from tests.support.agents import argv, command, received
 from tests.support.elsewhere import THERE, by_namespace
 from tests.support.talking_editor import TalkingEditor
+from tests.support.websocket_agents import at, running, served
 
 pytestmark = [
     pytest.mark.timeout(120),
@@ -195,3 +197,98 @@ async def test_a_connection_that_drops_in_the_middle_of_a_write(tmp_path: Path) 
         session = (await editor.execute("sidecar.newSession", {"agent": "again"}))["sessionId"]
         await editor.prompt("go", session)
         assert editor.document(project / "a.txt").text == "mine and\ntwo\n"
+
+
+WS_THERE = "/far/project"
+
+
+@contextmanager
+def by_websocket(tmp_path: Path, turns: list[list[Any]]) -> Generator[AgentCommand]:
+    """An agent that runs already, where the project has another name."""
+    handler = running(argv({"turns": turns}, tmp_path / "trace"), str(tmp_path))
+    with served(handler, token="mine") as url:
+        yield at(url, {WS_THERE: WORKSPACE_FOLDER}, {"Authorization": "${env:TEST_TOKEN}"})
+
+
+async def test_at_a_websocket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_TOKEN", "Bearer mine")
+    project = a_project(tmp_path)
+    create = {"sessionId": "$session", "command": "pwd"}
+    turn = [
+        {"read": f"{WS_THERE}/a.txt", "as": "read"},
+        {"say": {"answer": "read"}},
+        {"write": f"{WS_THERE}/a.txt", "content": "two\n", "as": "write"},
+        {"request": "terminal/create", "params": create, "as": "ran"},
+        {"say": {"answer": "ran"}},
+    ]
+    with by_websocket(tmp_path, [turn]) as agent:
+        async with an_editor(tmp_path, {"far": agent}) as editor:
+            editor.open(project / "a.txt")
+            editor.replace(project / "a.txt", "one", "unsaved")
+            assert (await editor.prompt("go"))["stopReason"] == "end_turn"
+            assert editor.document(project / "a.txt").text == "two\n"
+            heard = "".join(
+                one["update"]["content"]["text"] for one in editor.told if "content" in one["update"]
+            )
+    assert '"unsaved\\n"' in heard
+    assert "Method not found" in heard, "no command of it can be run there"
+    asked = editor.questions[0]
+    assert asked.text == (
+        f"Connect to the agent far? It was never reached from here at this address: {agent.address}. It runs elsewhere; there,"
+        f" {WS_THERE} stands for {WORKSPACE_FOLDER}. It is sent the headers Authorization.\nWhy you are asked: never reached before."
+    )
+    first, opened = (received(tmp_path / "trace")[number]["params"] for number in (0, 1))
+    assert first["clientCapabilities"].get("terminal", False) is False
+    assert (opened["cwd"], opened["mcpServers"]) == (WS_THERE, [])
+
+
+async def test_a_websocket_that_breaks_in_the_middle_of_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_TOKEN", "Bearer mine")
+    project = a_project(tmp_path)
+    half = '{"jsonrpc": "2.0", "id": 9, "method": "fs/write_text_file", "params": {"path": "/far/proj'
+    with by_websocket(tmp_path, [[{"raw": half}, {"exit": 3}]]) as agent:
+        async with an_editor(tmp_path, {"far": agent}) as editor:
+            editor.open(project / "a.txt")
+            editor.replace(project / "a.txt", "one", "mine")
+            session = (await editor.execute("sidecar.newSession", {"agent": "far"}))["sessionId"]
+            words = await refused(
+                editor, "sidecar.prompt", {"prompt": "go", "wait": True, "sessionId": session}
+            )
+            assert f"far (elsewhere, by {agent.address}) exited with code 1 during the turn." in words
+            assert f"{agent.address} ended the connection: the agent exited with code 3 (1011)" in words
+            assert "The next prompt starts it again" in words
+            assert editor.document(project / "a.txt").text == "mine\n"
+            assert (project / "a.txt").read_text() == "one\n"
+
+
+async def test_a_websocket_that_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_project(tmp_path)
+    with by_websocket(tmp_path, []) as agent:
+        monkeypatch.delenv("TEST_TOKEN", raising=False)
+        async with an_editor(tmp_path, {"far": agent}) as editor:
+            words = await refused(editor, "sidecar.newSession", {"agent": "far"})
+        assert "its header Authorization is ${env:TEST_TOKEN}, and the editor was started without" in words
+        monkeypatch.setenv("TEST_TOKEN", "Bearer yours")
+        async with an_editor(tmp_path, {"far": agent}) as editor:
+            words = await refused(editor, "sidecar.newSession", {"agent": "far"})
+        assert f"{agent.address} answered 401 Unauthorized instead of opening a WebSocket" in words
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "overheard"),
+    [
+        ("ws://far.invalid/acp", True),
+        ("WS://10.0.0.1:1/", True),
+        ("wss://far.invalid", False),
+        ("ws://localhost:1", False),
+    ],
+)
+async def test_the_question_says_when_others_can_listen(tmp_path: Path, url: str, overheard: bool) -> None:
+    a_project(tmp_path)
+    async with an_editor(tmp_path, {"far": at(url, {WS_THERE: WORKSPACE_FOLDER})}) as editor:
+        editor.answer = lambda text, titles: "Do not connect"
+        await refused(editor, "sidecar.newSession", {"agent": "far"})
+        assert ("not encrypted" in editor.questions[0].text) is overheard

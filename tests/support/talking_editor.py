@@ -16,6 +16,7 @@ COMMAND = [sys.executable, "-m", "sidecar", "lsp"]
 FLAGS = ("save", "open", "sessionUpdates", "changes", "agentState", "activity", "elicitation")
 CONSENTS = (
     "Start it, and do not ask again",
+    "Connect, and do not ask again",
     "Offer it, and do not ask again",
     "Run it this once",
     "Show the whole command",
@@ -91,6 +92,9 @@ class TalkingEditor(HeadlessEditor):
 def _setting(one: AgentCommand) -> dict[str, object]:
     """The command as the settings have it."""
     setting: dict[str, object] = {"command": one.command, "args": list(one.args), "env": dict(one.env)}
-    if (by := one.transport) is not None:
+    if (by := one.transport) is not None and by.url:
+        transport = {"url": by.url, "headers": dict(by.headers), "folders": dict(by.folders)}
+        return {"env": dict(one.env), "transport": transport}
+    if by is not None:
         setting["transport"] = {"command": list(by.command), "folders": dict(by.folders), "shell": by.shell}
     return setting

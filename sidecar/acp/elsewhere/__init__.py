@@ -3,6 +3,8 @@
     folders.py   Folders: which folder there stands for which here
     border.py    Border: the one place where an agent's paths become ours, and ours the agent's
     commands.py  RunsThere: how commands of its terminals are run there
+    websocket.py the program that stands for an agent at a WebSocket's address
+    headers.py   how that program gets the HTTP headers it calls with
 
-`command.resolve` makes the command that starts the agent there. Behind the border, every path is one of this machine's. Nothing is installed there.
+`command.resolve` makes the command that starts the agent there, or the one that calls it. Behind the border, every path is one of this machine's. Nothing is installed there.
 """

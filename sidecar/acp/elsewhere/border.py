@@ -45,6 +45,8 @@ _LONGEST_URI = 3 * 4096
 class Border:
     runs: Runs = RunsHere()
     """How the agent's commands are run."""
+    runs_commands = True
+    """Nothing can be run where an address leads: the agent there runs its commands itself."""
 
     def sent(self, method: str, params: dict[str, object]) -> dict[str, object]:
         """The params of a request of ours, as the agent gets them. Raises AgentFailed."""
@@ -69,6 +71,7 @@ HERE = Border()
 class Mapped(Border):
     def __init__(self, agent: str, transport: Transport, folders: Folders) -> None:
         self.runs = RunsThere(agent, transport, folders)
+        self.runs_commands = not transport.url
         self._agent = agent
         self._transport = transport
         self._folders = folders
@@ -132,7 +135,7 @@ class Mapped(Border):
         return {"cwd": there, **({"additionalDirectories": found} if more else {})}
 
     def _nowhere(self, cwd: str) -> str:
-        by = plain(" ".join(self._transport.command), 200)
+        by = plain(" ".join(self._transport.words), 200)
         pairs = ", ".join(f"{there} stands for {here}" for there, here in self._folders.pairs)
         return (
             f"{self._agent} runs elsewhere ({by}), and no folder there stands for {plain(cwd)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Literal
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -48,6 +49,13 @@ START_OPTIONS = (
     Option("reject", "reject_once", "Do not start it"),
     Option("allow", "allow_once", "Start it this once"),
     Option("always", "allow_always", "Start it, and do not ask again"),
+)
+
+
+CONNECT_OPTIONS = (
+    Option("reject", "reject_once", "Do not connect"),
+    Option("allow", "allow_once", "Connect this once"),
+    Option("always", "allow_always", "Connect, and do not ask again"),
 )
 
 
@@ -136,19 +144,10 @@ class Consent:
             if self._approvals.knows(command):
                 return True
             argv = list(command.words)
-            words = (
-                f"Start the agent {escape(session.agent)}? It was never started from here with this command: "
-            )
             line = command_line(argv)
-            words += shorten(line, SHOWN_WHOLE) + "."
-            if command.transport is not None:
-                words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
-            if command.env:
-                words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
+            words, why, options = _to_start(escape(session.agent), command, shorten(line, SHOWN_WHOLE))
             details = {"argv": argv, "cwd": session.cwd, "env": sorted(command.env)}
-            question = self._question(
-                session, "start", words, START_OPTIONS, "never started before", details, line
-            )
+            question = self._question(session, "start", words, options, why, details, line)
             answer = await self.ask(question)
             if answer == "always":
                 self._approvals.remember(command)
@@ -361,6 +360,36 @@ def _quoted(word: str) -> str:
         if shown and not any(c in shown for c in " '\"\\")
         else "'" + shown.replace("'", "'\"'\"'") + "'"
     )
+
+
+def _to_start(agent: str, command: AgentCommand, line: str) -> tuple[str, str, tuple[Option, ...]]:
+    """The words of the question, why it is asked, and the answers. `line`: what is run or called, as it is shown."""
+    if command.address:
+        words, why = (
+            f"Connect to the agent {agent}? It was never reached from here at this address: ",
+            "never reached before",
+        )
+    else:
+        words, why = (
+            f"Start the agent {agent}? It was never started from here with this command: ",
+            "never started before",
+        )
+    words += line + "."
+    if command.transport is not None:
+        words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
+        if command.transport.headers:
+            words += f" It is sent the headers {shorten(', '.join(map(_quoted, sorted(command.transport.headers))), 300)}."
+    if _can_be_overheard(command.address):
+        words += " The connection is not encrypted: others can read and change what you and the agent send."
+    if command.env:
+        words += f" It sets {shorten(', '.join(map(_quoted, sorted(command.env))), 300)}."
+    return words, why, CONNECT_OPTIONS if command.address else START_OPTIONS
+
+
+def _can_be_overheard(address: str) -> bool:
+    """Whether others may listen: it is not encrypted, and leads to another machine."""
+    parts = urlsplit(address)
+    return parts.scheme == "ws" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
 
 def _stand_ins(folders: Mapping[str, str]) -> str:
