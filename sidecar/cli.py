@@ -150,6 +150,10 @@ def _proxy(arguments: argparse.Namespace) -> int:
 
 
 def _acp(arguments: argparse.Namespace) -> int:
+    if arguments.listen is not None:
+        from sidecar.attach import listen
+
+        return listen.run(os.environ, arguments.agent, arguments.listen, arguments.origin)
     from sidecar.attach.run import run
 
     return run(os.environ, arguments.agent)
@@ -284,6 +288,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     acp.add_argument(
         "--agent", metavar="NAME", help="for new conversations: an agent of your settings (the default one)"
+    )
+    acp.add_argument(
+        "--listen",
+        type=int,
+        metavar="PORT",
+        help="on 127.0.0.1, for clients that connect by WebSocket with a code that your editor shows (0: any port)",
+    )
+    acp.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="with --listen: pages of it may connect",
     )
     acp.set_defaults(run=_acp)
 

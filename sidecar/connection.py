@@ -18,6 +18,7 @@ from sidecar.acp.known import on_path
 from sidecar.acp.offers import Offers
 from sidecar.approvals import Approvals
 from sidecar.attach.attached import Attached
+from sidecar.attach.codes import Codes
 from sidecar.audit import AuditLog
 from sidecar.bridge import VARIABLE
 from sidecar.bridge.methods import methods
@@ -130,6 +131,7 @@ class Connection:
         table = {
             **methods(workspace),
             **ToolCalls(workspace, tokens, agents.session_of, agents.working).methods(),
+            **Codes(editor.show).methods(),
         }
         self._bridge = BridgeServer(
             table,

@@ -53,10 +53,10 @@ ABOUT_LIVE = {
     "`apply_patch` works on the text of the moment, and all else, its sandbox, questions and commands, is done by Codex' own `exec-server` as before. It is yours to choose, because "
     "that file counts for every Codex of yours (in a terminal, everything passes through); because Codex can do nothing until it is started anew if the "
     "sidecar's program is killed or no longer installed; and because Codex' model reads files with commands, which read the disk. What there is without that file: `-c` and `CODEX_CONFIG` have no setting for it; "
-    "`CODEX_EXEC_SERVER_URL` was tried and works, but takes only a WebSocket, and the sidecar opens no network port; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
+    "`CODEX_EXEC_SERVER_URL` was tried and works, but takes only a WebSocket, and the sidecar opens no network port by itself; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
     "renews its log-in, from those of your terminal.",
     "copilot": "**Not copilot.** Its tools read and write the disk, and what leads them elsewhere was not looked for. With a session, it takes no MCP server that is a program (it says "
-    "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port; so our tools beside its own (below) are named in a file when it is started. It was run without log-in and "
+    "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port by itself; so our tools beside its own (below) are named in a file when it is started. It was run without log-in and "
     "network, with a provider of its own (`COPILOT_OFFLINE`, `COPILOT_PROVIDER_BASE_URL`).",
     "gemini": "**Not gemini.** Its `replace` and `write_file` ask the sidecar for the text, and write through it; that is the table above. Its `read_file` reads the disk, and nothing leads it "
     "elsewhere: over ACP its tools run without its hooks (`BeforeTool`, `AfterTool`); a settings file that its environment names is taken only if it is root's; "

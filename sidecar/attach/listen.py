@@ -1,0 +1,232 @@
+"""listen: `acp-sidecar acp --listen PORT`, for clients that cannot start a program here: a WebSocket on 127.0.0.1, one text frame for each message.
+
+It is never on by itself. Each client that is let in (`Pairing`) has an `acp-sidecar acp` of its own, which is what it talks to: what one can do, and what
+it may cost, is the same as for a client that started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import cast
+from urllib.parse import parse_qs, urlsplit
+
+import anyio.to_thread
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from sidecar import __version__
+from sidecar.attach.front import NOBODY
+from sidecar.attach.pairing import Pairing, Verdict
+from sidecar.bridge import UNSUPPORTED
+from sidecar.bridge.calling import Calling
+from sidecar.bridge.finding import serving as sidecar_of
+from sidecar.bridge.pipelined import Pipelined
+from sidecar.own_program import own_program
+from sidecar.proxy.waiting import signals
+
+PATH = "/acp"
+COOKIE = "acp-sidecar"
+MOST = 16
+"""Clients at a time."""
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a message."""
+END_SECONDS = 5.0
+"""Until the program of a client that has gone is ended."""
+NO_CODE = "The editor shows a code. Connect again with it: as ?code=… in the address, or in the header Authorization: Bearer …"
+
+
+def run(env: Mapping[str, str], agent: str | None, port: int, origins: Sequence[str]) -> int:
+    """Until it is ended by a signal; the exit code. `port`: 0 for any. `origins`: of the pages that may connect, such as https://example.com."""
+    if UNSUPPORTED:
+        return _fail("it is not available on Windows yet")
+    try:
+        return asyncio.run(Listening(env, agent, origins).until_ended(port))
+    except ConnectionError as error:
+        return _fail(str(error))
+    except (OSError, OverflowError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or error
+        return _fail(f"port {port} cannot be opened: {why}")
+
+
+def _fail(words: str) -> int:
+    sys.stderr.write(f"acp-sidecar acp: {words}\n")
+    return 1
+
+
+class Listening:
+    def __init__(self, env: Mapping[str, str], agent: str | None, origins: Sequence[str]) -> None:
+        self._env = env
+        self._folder = os.getcwd()
+        self._command = [*own_program(), "acp", *(["--agent", agent] if agent is not None else [])]
+        self._origins = {None, *origins}
+        self._pairing = Pairing(self._show, time.monotonic)
+        self._showing: set[asyncio.Future[None]] = set()
+        self._paired = weakref.WeakSet[ServerConnection]()
+        self._clients = 0
+        self.port = 0
+
+    async def until_ended(self, port: int) -> int:
+        """Raises ConnectionError without an editor, OSError if the port cannot be had."""
+        stopped = signals()
+        await (await self._sidecar()).aclose()
+        async with serve(
+            self._client,
+            "127.0.0.1",
+            port,
+            max_size=LONGEST,
+            server_header=f"acp-sidecar/{__version__}",
+            process_request=self._request,
+            process_response=self._response,
+        ) as server:
+            self.port = next(iter(server.sockets)).getsockname()[1]
+            sys.stderr.write(
+                f"Listening on ws://127.0.0.1:{self.port}{PATH} for the conversations of {self._folder}. Ctrl-C ends it.\n"
+                "When a client connects, your editor shows the code that it has to bring.\n"
+            )
+            return 128 + await stopped
+
+    # who is let in
+
+    def _request(self, connection: ServerConnection, request: Request) -> Response | None:
+        address = urlsplit(request.path)
+        if not _is_this_machine(request.headers.get("Host", "")):
+            return connection.respond(HTTPStatus.FORBIDDEN, "Connect to 127.0.0.1.\n")
+        if address.path != PATH:
+            return connection.respond(HTTPStatus.NOT_FOUND, f"There is only {PATH}.\n")
+        if request.headers.get("Origin") not in self._origins:
+            return connection.respond(
+                HTTPStatus.FORBIDDEN,
+                "Pages of this origin may not connect: acp-sidecar acp --listen … --origin ORIGIN\n",
+            )
+        if self._clients >= MOST:
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"There are {MOST} clients already.\n")
+        match self._pairing.judge(_brought(request.headers, address.query)):
+            case Verdict.REFUSED:
+                answer = connection.respond(HTTPStatus.UNAUTHORIZED, NO_CODE + "\n")
+                answer.headers["WWW-Authenticate"] = "Bearer"
+                return answer
+            case Verdict.PAIRED:
+                self._paired.add(connection)
+            case Verdict.LET_IN:
+                pass
+        return None
+
+    def _response(
+        self, connection: ServerConnection, request: Request, response: Response
+    ) -> Response | None:
+        if connection in self._paired:
+            flags = f"Path={PATH}; HttpOnly; SameSite=Strict"
+            response.headers["Set-Cookie"] = f"{COOKIE}={self._pairing.token}; {flags}"
+        return None
+
+    def _show(self, code: str) -> None:
+        task = asyncio.ensure_future(self._show_in_editor(code))
+        self._showing.add(task)
+        task.add_done_callback(self._showing.discard)
+
+    async def _show_in_editor(self, code: str) -> None:
+        try:
+            sidecar = await self._sidecar()
+            try:
+                await Calling(sidecar).call("showCode", {"code": code, "port": self.port})
+            finally:
+                await sidecar.aclose()
+        except (ConnectionError, ValueError) as error:
+            sys.stderr.write(f"A client came, and the code for it could not be shown: {error}\n")
+
+    async def _sidecar(self) -> Pipelined:
+        client = await anyio.to_thread.run_sync(sidecar_of, self._folder, self._env)
+        if client is None:
+            raise ConnectionError(NOBODY.format(folder=self._folder))
+        return Pipelined(client)
+
+    # a client
+
+    async def _client(self, connection: ServerConnection) -> None:
+        self._clients += 1
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                cwd=self._folder,
+                env=dict(self._env),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST,
+            )
+            inward = asyncio.ensure_future(_inward(connection, cast("asyncio.StreamWriter", process.stdin)))
+            try:
+                await _outward(cast("asyncio.StreamReader", process.stdout), connection)
+            finally:
+                inward.cancel()
+                await _ended(process)
+        finally:
+            self._clients -= 1
+
+
+async def _inward(connection: ServerConnection, stdin: asyncio.StreamWriter) -> None:
+    try:
+        async for frame in connection:
+            if isinstance(frame, str):
+                # JSON has line ends between its tokens only
+                stdin.write(frame.replace("\r", " ").replace("\n", " ").encode() + b"\n")
+                await stdin.drain()
+    except (ConnectionClosed, OSError):
+        pass  # either has ended; the other is ended by `_client`
+    finally:
+        stdin.close()
+
+
+async def _outward(stdout: asyncio.StreamReader, connection: ServerConnection) -> None:
+    try:
+        async for line in stdout:
+            await connection.send(line.decode().removesuffix("\n"))
+    except ConnectionClosed:
+        return
+    except ValueError:
+        await connection.close(1009, "a message is too long")
+        return
+    await connection.close(1000)
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """It ends with its input; one that does not is ended."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _brought(headers: Headers, query: str) -> str | None:
+    """The code or the token: of the address, the header, or the cookie."""
+    if codes := parse_qs(query[:1000]).get("code"):
+        return codes[0]
+    kind, _, value = headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer" and value:
+        return value.strip()
+    for part in headers.get("Cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value
+    return None
+
+
+def _is_this_machine(host: str) -> bool:
+    """A name that another page's server has given to this address leads here, too (DNS rebinding). The port may be that of a tunnel."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
