@@ -99,8 +99,8 @@ class Accounts:
 
     def closed(self, uri: DocumentUri, text: str, at: int) -> None:
         """A document was closed, of which the file was last found to say this, since `at`. Where it had only just been opened, nobody has found
-        out yet whose that is."""
-        if uri not in self._opening:
+        out yet whose that is. Where it was written since, by a save that nobody has looked at yet, that is what it says."""
+        if uri not in self._opening and not self.has_newer(uri, at):
             self._says_else(uri, text, at)
 
     def _says_else(self, uri: DocumentUri, text: str, at: int | None) -> None:

@@ -50,7 +50,6 @@ from sidecar.workspace.state.acts import changed_at, now_at_most
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.state import State
-from sidecar.workspace.state.storage import OnDisk
 
 SETTLE_SECONDS = 2.0
 """How long an edit that is on its way may take until a change on the disk is entered beside it."""
@@ -344,10 +343,11 @@ class Behind:
                 await self._recorder.finish(leg.author, state)
         tracked.is_clean()  # what is edited from now on is edited in the text of the disk
 
-    async def opened(self, tracked: Tracked, path: str, on_disk: OnDisk) -> None:
-        """A document was opened, and its file says this. What changed there before is somebody's, as if it had been found before that."""
+    async def opened(self, tracked: Tracked, path: str, disk: str, at: int) -> None:
+        """A document was opened, and its file said `disk` (compared form) then, since `at` (acts.py). What changed there before is somebody's, as
+        if it had been found before that."""
         uri = tracked.document.uri
-        if on_disk.text is None or not self._evidence.is_acting():
+        if not self._evidence.is_acting():
             return
         session = self._evidence.during(path)
         if session is None:
@@ -357,19 +357,19 @@ class Behind:
             if then is None or then.why or (then.state is not None and then.text is None) or tracked.closed:
                 return
             before = None if then.text is None else normal(then.text)
-            if (before or "") == on_disk.text or self.is_being_filled(uri, before, on_disk.text):
+            if (before or "") == disk or self.is_being_filled(uri, before, disk):
                 return
-            if not has(before or "", tracked.text(), [on_disk.text]):
+            if not has(before or "", tracked.text(), [disk]):
                 return  # it was opened with an older text; the reconciler brings the two together
-            start, at = await self._known.at_start(uri, path), changed_at(on_disk.stat)
-            passed = self._passed(uri, path, before or "", on_disk.text, None, at)
+            start = await self._known.at_start(uri, path)
+            passed = self._passed(uri, path, before or "", disk, None, at)
             passed = [one for one in passed if not self.accounts.has_newer(uri, one[1])]
-            legs = await self._entering.legs(uri, path, before, [*passed, (on_disk.text, at)], start)
-            self.accounts.says(uri, on_disk.text, at=at)
+            legs = await self._entering.legs(uri, path, before, [*passed, (disk, at)], start)
+            self.accounts.says(uri, disk, at=at)
             gone = self._files.came(path)
             if gone is not None and not before and gone.old_text is not None:
                 before = normal(gone.old_text)
-            tracked.counted = tracked.kept(on_disk.text)
+            tracked.counted = tracked.kept(disk)
             for leg in await self._entering.begin_legs(path, before, legs) or ():
                 if leg.part is not None and leg.author is not None:
                     self._entering.enter_opened(tracked, leg.part, leg.author, before, leg.after)

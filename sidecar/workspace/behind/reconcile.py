@@ -87,8 +87,9 @@ class Reconciler:
                 else:
                     tracked.together = tracked.saved
             await self._keeper.restore(tracked)
-            if self.behind is not None and path is not None and not is_old:
-                await self.behind.opened(tracked, path, on_disk)
+            if self.behind is not None and path is not None and not is_old and on_disk.text is not None:
+                at = changed_at(on_disk.stat) if is_newest else tracked.history.opened_at
+                await self.behind.opened(tracked, path, on_disk.text if is_newest else opened, at)
         finally:
             if self.behind is not None:
                 self.behind.accounts.opened(tracked.document.uri)

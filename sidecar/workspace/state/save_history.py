@@ -45,7 +45,8 @@ class SaveHistory:
         self._users = 0
         """The newest text that an edit of the user's led to."""
         self._telling = anyio.Event()
-        self._opened_at = file_time()
+        self.opened_at = file_time()
+        """See acts.py."""
         self._times = array("q")
         """When the newest of the texts came to be; see acts.py."""
         self._encoding: str | None = None
@@ -80,7 +81,7 @@ class SaveHistory:
     @property
     def edited_at(self) -> int:
         """When it was edited last, or opened."""
-        return self._times[-1] if self._times else self._opened_at
+        return self._times[-1] if self._times else self.opened_at
 
     def said_at(self, text: str) -> int | None:
         """When the document began to say `text` (compared form), at the earliest; None if it did not since it was last known to be saved."""
@@ -88,7 +89,7 @@ class SaveHistory:
         if number is None:
             return None
         place = len(self._times) - 1 - (self._past.newest - number)
-        return self._times[place] if place >= 0 else self._opened_at
+        return self._times[place] if place >= 0 else self.opened_at
 
     def before_newest(self) -> Text:
         """The text that the newest edit changed."""

@@ -1,0 +1,78 @@
+"""Saves in the moment in which a document is opened or closed, of which nobody has seen the bytes: they are the user's, and what an agent does next
+begins with them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.file_time import tick
+from tests.support.workspaces import Bench
+from tests.workspace.test_behind import BASE, Turn, listed, opened, play
+from tests.workspace.test_whose import reject_all
+
+MINE = BASE.replace("two", "mine")
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3, 4.0])
+@pytest.mark.parametrize("does", ["moves it", "makes it anew"])
+def test_what_an_agent_does_to_it_begins_with_what_was_saved(tmp_path: Path, does: str, pause: float) -> None:
+    """Nobody has looked at the file between the save and the closing (turns seeds 882838, 882884)."""
+    path = tmp_path / "a.txt"
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await asyncio.sleep(3)
+        tick()
+        editor.replaces("a.txt", "two", "mine")
+        assert editor.saves("a.txt")
+        editor.closes("a.txt")
+        await asyncio.sleep(pause)
+        tick()
+        turn.says("execute")
+        tick()
+        if does == "moves it":
+            path.rename(tmp_path / "moved.txt")
+        else:
+            path.unlink()
+            path.write_text(MINE.replace("four", "FOUR"))
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(4)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await reject_all(bench)
+        assert path.read_text() == MINE
+        assert not (tmp_path / "moved.txt").exists()
+
+    play(tmp_path, VSCODE, script, before=opened, after=after)
+
+
+@pytest.mark.parametrize("custom", [True, False])
+def test_what_is_saved_right_after_opening_is_not_what_it_was_opened_with(
+    tmp_path: Path, custom: bool
+) -> None:
+    """An agent's command begins in the same moment, before anybody has looked at the file (turns seed 883957)."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await asyncio.sleep(3)
+        editor.opens("a.txt")
+        editor.replaces("a.txt", "two", "mine")
+        assert editor.saves("a.txt")
+        turn.says("execute")
+        tick()
+        turn.puts("b.txt", BASE)
+        tick()
+        turn.says("execute", status="completed")
+        await asyncio.sleep(3)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert [row[0] for row in listed(bench)] == ["b.txt"]
+        await reject_all(bench)
+        assert editor.text("a.txt") == MINE
+
+    play(tmp_path, VSCODE, script, after=after, custom=custom)
