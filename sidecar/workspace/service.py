@@ -113,7 +113,7 @@ class Workspace:
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
         starts = TurnStarts(journal)
-        files = FileReviews(journal, editor, tasks)
+        files = FileReviews(self.state, journal, editor, tasks)
         whose = Whose(self._evidence, journal, self.state.documents.disk)
         behind = Behind(self.state, editor, recorder, self._evidence, starts, whose, files)
         self._behind = behind

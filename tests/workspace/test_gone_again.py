@@ -49,6 +49,12 @@ def user(work: Callable[[Path], object]) -> Step:
     return step
 
 
+async def sends(turn: Turn) -> None:
+    """The agent changes the file through us."""
+    await turn.bench.read("a.txt", session=turn.session)
+    await turn.bench.write("a.txt", CHANGED, session=turn.session)
+
+
 async def begins(turn: Turn) -> None:
     """Something runs, so that the turn is one that may have changed files; the file is one that is looked at."""
     turn.says("execute", "a.txt", call="c0")
@@ -130,17 +136,38 @@ def test_what_the_user_brought_back_is_what_a_change_of_it_begins_with(tmp_path:
     """Not what an agent had made of it, and then moved."""
     (tmp_path / "a.txt").write_text(BASE)
 
-    async def writes(turn: Turn) -> None:
-        await turn.bench.read("a.txt", session=turn.session)
-        await turn.bench.write("a.txt", CHANGED, session=turn.session)
-
     plays(
         tmp_path,
-        [writes, acts(moves)],
+        [sends, acts(moves)],
         [acts(puts(BASE.replace("two", "TWO").encode()))],
         between=lambda: (tmp_path / "a.txt").write_text(BASE),
         custom=True,
     )
+    assert files(tmp_path) == {"a.txt": BASE.encode()}
+
+
+@pytest.mark.parametrize("doors", [(1, 2), (2, 1), ()], ids=["one by one", "the last first", "at once"])
+@pytest.mark.parametrize("text", [BASE.replace("two", "TWO"), CHANGED], ids=["from the start", "as it was"])
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("changes", [acts(puts(CHANGED.encode())), sends], ids=["a command", "through us"])
+@either
+def test_the_agent_makes_anew_what_it_had_changed(
+    tmp_path: Path,
+    first: Callable[[Path], object],
+    changes: Step,
+    text: str,
+    doors: tuple[int, ...],
+    custom: bool,
+) -> None:
+    """What it had changed there before is still to be reviewed, also where that file was moved (turns seed 889900)."""
+    (tmp_path / "a.txt").write_text(BASE)
+
+    async def after(bench: Bench) -> None:
+        for turn in doors:
+            await bench.workspace.review.revert_turn(bench.session, turn)
+            await asyncio.sleep(3)
+
+    plays(tmp_path, [changes, acts(first)], [acts(puts(text.encode()))], after=after, custom=custom)
     assert files(tmp_path) == {"a.txt": BASE.encode()}
 
 

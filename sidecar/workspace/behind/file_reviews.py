@@ -27,6 +27,7 @@ from sidecar.disk.codec import Decoded
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
+from sidecar.workspace.state.state import State
 
 KEPT = "acp-sidecar-file:"
 """Before the id and the URI, where the journal keeps a row among the ledgers of documents."""
@@ -93,7 +94,8 @@ class FileChange:
 class FileReviews:
     """Of one workspace."""
 
-    def __init__(self, journal: Journal, editor: Editor, tasks: Background) -> None:
+    def __init__(self, state: State, journal: Journal, editor: Editor, tasks: Background) -> None:
+        self._state = state
         self._journal = journal
         self._editor = editor
         self._tasks = tasks
@@ -132,6 +134,8 @@ class FileReviews:
         goes, and is returned: the hunks begin with what was there before it."""
         for renamed in [c for c in self if c.moved_from == path]:
             self._drop(renamed)  # there are two files now: one that is new, and one that is back
+            if renamed.new_text is not None:
+                self._state.back_under(from_path(path), renamed.uri, renamed.new_text)
             self.enter(renamed.path, None, renamed.after, renamed.author)
             self.enter(path, renamed.after, None, replace(renamed.author, write=renamed.removal))
         self._now.pop(path, None)

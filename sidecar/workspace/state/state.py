@@ -121,6 +121,18 @@ class State:
                     reviewed.opened(tracked.document.snapshot())
                 self.ledgers.moved(reviewed)
 
+    def back_under(self, old: DocumentUri, new: DocumentUri, text: str) -> None:
+        """A file that was renamed from `old` to `new`, and said `text` (raw) then, is about to be made anew under its old name: what was under
+        review in it then is so under both names, each for itself. As long as there is no file, nothing is listed."""
+        reviewed, tracked = self.ledgers.get(new), self.documents.get(new)
+        if reviewed is None or not reviewed.ledger.hunks or self.ledgers.get(old) is not None:
+            return
+        now = tracked.document.snapshot() if reviewed.live and tracked is not None else reviewed.text
+        copy = self.ledgers.restore(old, str(now), reviewed.ledger.hunks)
+        copy.seen(Text.of(text))
+        copy.gone()
+        self.ledgers.moved(copy)
+
     def candidates(self, session: Session, uri: DocumentUri, moment: int) -> tuple[Candidate, ...]:
         """The texts a write that was received at `moment` may be based on: what the session believed then; also what the disk
         held then and before, when it may have read that behind us."""
