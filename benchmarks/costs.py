@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 
 from benchmarks._common import Amount, Case, Seconds
@@ -26,6 +26,8 @@ MESSAGES = 300
 SMALL, LARGE = 1_000, 100_000
 """Characters of a text."""
 KILOBYTE = 1_000
+HUNKS = 1_000
+"""In a text under review."""
 _TOP = {"line": 0, "character": 0}
 _TYPED: dict[str, object] = {"range": {"start": _TOP, "end": _TOP}, "text": "x"}
 
@@ -143,6 +145,7 @@ def _messages(costs: _Costs) -> Iterator[Case]:
             f"a read of {len(text):,} characters, open",
             _each(costs, lambda at=path: agent.read(at)),
         )
+    yield from _under_review(costs)
     closed = scratch.file("closed.py", code(10 * SMALL))
     yield Case(
         f"a read of {10 * SMALL:,} characters, on the disk",
@@ -157,6 +160,44 @@ def _messages(costs: _Costs) -> Iterator[Case]:
         assert b'"error"' not in answer[:200], answer[:1000]
 
     yield Case(f"a write of {10 * SMALL:,} characters, on the disk, journalled", _each(costs, write))
+
+
+def _under_review(costs: _Costs) -> Iterator[Case]:
+    """Keystrokes in a text that an agent has changed in very many places."""
+    server, agent = costs.server, costs.agent
+    lines = [f"line {number}\n" for number in range(4 * HUNKS)]
+    path = costs.scratch.file("reviewed.py", "".join(lines))
+    lines[::4] = ["changed\n"] * HUNKS
+    agent.write(agent.reading(path))  # else it would not know that its text is gone
+    server.until_line(agent)
+    agent.write(agent.request("fs/write_text_file", path=str(path), content="".join(lines)))
+    answer = server.until_line(agent)
+    assert b'"error"' not in answer[:200], answer[:1000]
+    uri = server.open(path.name, "".join(lines))
+
+    def keys(lines: Iterable[int], *, wrong: bool = False) -> list[list[dict[str, object]]]:
+        """A key in each of these lines; `wrong`: and backspace."""
+        changes: list[list[dict[str, object]]] = []
+        for line in lines:
+            start, end = {"line": line, "character": 2}, {"line": line, "character": 3}
+            changes.append([{"range": {"start": start, "end": start}, "text": "x"}])
+            if wrong:
+                changes.append([{"range": {"start": start, "end": end}, "text": ""}])
+        return changes
+
+    beside, on_them = range(2, 4 * MESSAGES, 4), range(0, 2 * MESSAGES, 4)
+    kinds = {
+        f"beside {HUNKS:,} hunks": keys([2] * MESSAGES),
+        f"beside {HUNKS:,} hunks, each at another": keys(beside),
+        f"beside {HUNKS:,} hunks, wrong and taken back": keys([6] * (MESSAGES // 2), wrong=True),
+        f"in one of {HUNKS:,} hunks, wrong and taken back": keys(on_them, wrong=True),
+    }
+    for kind, changes in kinds.items():
+        yield Case(
+            f"a keystroke {kind}",
+            _each(costs, lambda made=changes: server.send(server.burst(uri, made)), 1),
+            target="≤ 0.2 ms",
+        )
 
 
 def _each(costs: _Costs, do: Callable[[], object], times: int | None = None) -> Callable[[], Seconds]:

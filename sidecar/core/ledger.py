@@ -18,8 +18,9 @@ Offsets are code points in the current raw text of the mirror. Nothing here know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from sidecar.core.change import ChangeSet, Edit
@@ -117,6 +118,21 @@ class Mark:
     hunks: tuple[Hunk, ...]
 
 
+class Hunks(Moving[Hunk]):
+    """The hunks of one text."""
+
+    def __init__(self, hunks: Iterable[Hunk] = (), *, are_effective: bool = False) -> None:
+        """`are_effective`: they are known to be as `_effective` gives them."""
+        super().__init__(hunks)
+        self.are_effective = are_effective
+        self.have_aftermath = any(hunk.is_aftermath for hunk in self.all())
+
+    def has_all_of(self, other: Hunks) -> bool:
+        """Whether every write of which there is work in those others has some in these."""
+        theirs, ours = map(_writes, other.apart(self, _is_same))
+        return theirs <= ours or theirs <= _writes(self.all())
+
+
 def _writes(hunks: Iterable[Hunk]) -> set[str]:
     return {version.author.write for hunk in hunks for version in hunk.versions}
 
@@ -129,16 +145,17 @@ def _led_to(edit: Edit, text: Text) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seen:
     """A text that restores its hunks: `text` itself or, with `edit`, the text from which that edit led to `text`. What such an edit
     replaced is known only where hunks lay, and nothing else of it matters to them."""
 
     text: Text
-    hunks: tuple[Hunk, ...]
+    hunks: Hunks
     edit: Edit | None = None
 
-    def __len__(self) -> int:
+    @cached_property
+    def length(self) -> int:
         """Code points."""
         return len(self.text) - (self.edit.growth if self.edit else 0)
 
@@ -147,12 +164,16 @@ class Seen:
         if edit is None:
             return self.text == text
         return (
-            len(text) == len(self)
+            len(text) == self.length
             and text.slice(edit.start, edit.end) != edit.new
             and text.slice(0, edit.start) == self.text.slice(0, edit.start)
             and text.slice(edit.end, len(text)) == self.text.slice(edit.end + edit.growth, len(self.text))
-            and all(h.end <= len(text) and text.slice(h.start, h.end) == h.text for h in self.hunks)
+            and self._has_hunks(str(text))
         )
+
+    def _has_hunks(self, text: str) -> bool:
+        places = list(self.hunks.places())
+        return all(map(text.startswith, [hunk.text for hunk, _ in places], [start for _, start in places]))
 
 
 class Ledger:
@@ -178,13 +199,12 @@ class Ledger:
         return self._moving.all()
 
     @hunks.setter
-    def hunks(self, hunks: tuple[Hunk, ...]) -> None:
-        self._moving = Moving(hunks)
-        self._is_effective = False
+    def hunks(self, hunks: Iterable[Hunk]) -> None:
+        self._moving = Hunks(hunks)
 
     def meets(self, edit: Edit) -> bool:
         """Whether an edit of the current text lies on a hunk."""
-        return self._moving.meets(edit)
+        return bool(self._moving.met(edit))
 
     def base(self, text: str) -> str:
         """`text` with every hunk reverted."""
@@ -203,45 +223,53 @@ class Ledger:
         hunks. If one change is told as many edits, it may give the text after the last of them.
 
         Returns whether hunks appeared, disappeared or changed, apart from moving along."""
-        if not self._only_moves(edit, length, after):
-            return self._edited(edit, length, after)
-        self._moving.move(edit)
-        return False
-
-    def _only_moves(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
-        """Whether all that an edit does to the hunks is to move some of them along."""
-        return (
-            self._is_effective
-            and not self._moving.meets(edit)
-            and not any(
-                _is_put_back(hunk if hunk.end <= edit.start else hunk.moved(edit.growth), edit, after)
-                for hunk in self._moving.deletions_near(edit)
-            )
-            and not (
-                any(len(seen) == length for seen in self._remembered)
-                and any(seen.is_text(after()) for seen in self._remembered)
-            )
-        )
-
-    def _edited(self, edit: Edit, length: int, after: Callable[[], Text]) -> bool:
-        """The edit lies on hunks, or may take one out of review."""
-        shift = len(edit.new) - (edit.end - edit.start)
-        hunks: list[Hunk] = []
-        for hunk in self.hunks:
-            if hunk.end <= edit.start:
-                hunks.append(hunk)
-            elif edit.end <= hunk.start:
-                hunks.append(hunk.moved(shift))
-            else:
-                hunks.extend(_without_edited_lines(hunk, edit, self._id))
-        effective = _effective(hunks)
-        was, self.hunks = self.hunks, tuple(h for h in effective if not _is_put_back(h, edit, after))
-        self._is_effective = len(self._moving) == len(effective)
-        if any(len(seen) == length for seen in self._remembered):
+        was = self._moving
+        numbers = self._looked_at(edit, after)
+        may_be_seen = length in [seen.length for seen in self._remembered]
+        if not numbers and not may_be_seen:
+            was.move(edit)
+            return False
+        self._moving = self._after(edit, numbers, after)
+        if may_be_seen:
             self._recall(after())
-        if _any_taken(was, self.hunks):
+        gone, come = was.apart(self._moving, _is_same)
+        if _any_taken(gone, come):
             self._remember(after(), was, edit)
-        return [(h.id, h.text) for h in was] != [(h.id, h.text) for h in self.hunks]
+        return [(h.id, h.text) for h in gone] != [(h.id, h.text) for h in come]
+
+    def _looked_at(self, edit: Edit, after: Callable[[], Text]) -> range:
+        """The numbers of the hunks to which an edit that is not an agent's may do more than move them."""
+        hunks = self._moving
+        met = hunks.met(edit)
+        if (
+            not hunks.are_effective
+            or (met and hunks.have_aftermath)
+            or any(
+                _is_put_back(hunk if hunk.end <= edit.start else hunk.moved(edit.growth), edit, after)
+                for hunk in hunks.deletions_near(edit)
+            )
+        ):
+            return range(len(hunks))
+        return met
+
+    def _after(self, edit: Edit, numbers: range, after: Callable[[], Text]) -> Hunks:
+        """The hunks after an edit that is not an agent's, of which those with these numbers are looked at."""
+        hunks = self._moving.copy()
+        effective = _effective(self._edited(hunks.some(numbers), edit))
+        left = [hunk for hunk in effective if not _is_put_back(hunk, edit, after)]
+        if len(numbers) == len(hunks):
+            return Hunks(left, are_effective=len(left) == len(effective))
+        hunks.put(numbers, left, edit.growth)
+        return hunks
+
+    def _edited(self, hunks: Iterable[Hunk], edit: Edit) -> Iterator[Hunk]:
+        for hunk in hunks:
+            if hunk.end <= edit.start:
+                yield hunk
+            elif edit.end <= hunk.start:
+                yield hunk.moved(edit.growth)
+            else:
+                yield from _without_edited_lines(hunk, edit, self._id)
 
     def agent_edit(self, before: Text, changes: ChangeSet, after: Text, author: Author) -> None:
         """An agent's change of the current text, from `before` to `after`."""
@@ -253,7 +281,7 @@ class Ledger:
             here = Edit(edit.start + shift, edit.end + shift, edit.new)
             hunks = self._with_agent_edit(hunks, here, before.slice(edit.start, edit.end), author)
             shift += len(edit.new) - (edit.end - edit.start)
-        self.hunks = _effective(hunks)
+        self._moving = Hunks(_effective(hunks), are_effective=True)
         self._remember(after)
 
     def mark(self) -> Mark:
@@ -286,7 +314,7 @@ class Ledger:
             rest = _keep_versions(hunk, whose)
             if rest is not None:
                 hunks.append(rest)
-        self.hunks = _effective(hunks)
+        self._moving = Hunks(_effective(hunks), are_effective=True)
         return kept
 
     def reject(self, length: int, ids: Iterable[int], whose: AuthorFilter = _anybody) -> Rejection:
@@ -316,9 +344,8 @@ class Ledger:
         made the changes stay kept."""
         self._steps += 1
         self._remember(before)
-        self.hunks = _effective(
-            [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
-        )
+        left = [rest for hunk in rejection.hunks if (rest := self._unkept(hunk)) is not None]
+        self._moving = Hunks(_effective(left), are_effective=True)
         self._remember(after)
 
     def _unkept(self, hunk: Hunk) -> Hunk | None:
@@ -345,23 +372,27 @@ class Ledger:
 
     # Undo and redo
 
-    def _remember(self, text: Text, hunks: tuple[Hunk, ...] | None = None, edit: Edit | None = None) -> None:
+    def _remember(self, text: Text, hunks: Hunks | None = None, edit: Edit | None = None) -> None:
         if edit is not None and not _led_to(edit, text):
             return  # several edits told at once, of which only the last text is known
-        seen = Seen(text, self.hunks if hunks is None else hunks, edit)
+        seen = Seen(text, self._moving.copy() if hunks is None else hunks, edit)
         others = [one for one in self._remembered if (one.text, one.edit) != (text, edit)]
         self._remembered = [*others[-(MAX_REMEMBERED - 1) :], seen]
 
     def _recall(self, text: Text) -> None:
-        now = _writes(self.hunks)
         for seen in reversed(self._remembered):
-            if seen.edit is not None and not now <= _writes(seen.hunks):
+            if not seen.is_text(text):
+                continue
+            if seen.edit is not None and not seen.hunks.has_all_of(self._moving):
                 continue  # what has been written since is still there, so it is another text
-            if seen.is_text(text):
-                self.hunks = tuple(
-                    h for h in seen.hunks if not any((h.id, v.author.write) in self._kept for v in h.versions)
-                )
-                return
+            self._moving = seen.hunks.copy()
+            if self._kept and any(self._is_kept(hunk) for hunk, _ in seen.hunks.places()):
+                self.hunks = tuple(h for h in self.hunks if not self._is_kept(h))
+            return
+
+    def _is_kept(self, hunk: Hunk) -> bool:
+        """Whether an author's work in it was."""
+        return any((hunk.id, version.author.write) in self._kept for version in hunk.versions)
 
     # Helpers
 
@@ -410,6 +441,11 @@ def _effective(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
         return found
     turns = {(v.author.session, v.author.turn) for h in found for v in h.versions if not v.author.aftermath}
     return tuple(h for h in found if not h.is_aftermath or (h.author.session, h.author.turn) in turns)
+
+
+def _is_same(hunk: Hunk, other: Hunk) -> bool:
+    """Apart from where it is."""
+    return hunk is other or (hunk.id, hunk.old, hunk.versions) == (other.id, other.old, other.versions)
 
 
 def _any_taken(was: Iterable[Hunk], now: Iterable[Hunk]) -> bool:

@@ -1,18 +1,21 @@
 """Moving: stretches of a text in their order, which edits between them move along.
 
-An edit moves everything behind it, and people type in one place many times: what has moved is noted, and carried out only when
-somebody looks. So a keystroke costs the search for its place, however many stretches there are.
+An edit moves everything behind it: what has moved is noted, and carried out only when somebody looks. So a keystroke costs the search for its
+place and a few copies of references, however many stretches there are.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from itertools import compress, count
+from operator import is_not
 from typing import Generic, Protocol, Self, TypeVar
 
 from sidecar.core.change import Edit
 
-MAX_MOVES = 16
+MAX_MOVES = 1024
 """Places of edits that are noted before the moves are carried out."""
 
 
@@ -36,67 +39,127 @@ class Moving(Generic[S]):
 
     def __init__(self, stretches: Iterable[S] = ()) -> None:
         self._stretches = tuple(stretches)
-        self._moves: list[tuple[int, int]] = []
-        """(number of a stretch, how far it and all behind it have moved), by number."""
-        self._reach = max((len(s.old) for s in self._stretches if s.start == s.end), default=0)
+        self._moved_from: list[int] = []
+        """Numbers of stretches, in order."""
+        self._moved_by: list[int] = []
+        """For each of them, how far that stretch has moved, and all up to the next of them."""
+        self._reach = _reach(self._stretches)
 
     def __len__(self) -> int:
         return len(self._stretches)
 
+    def copy(self) -> Self:
+        """As it is now; what is done to one is not done to the other."""
+        other = copy(self)
+        other._moved_from, other._moved_by = self._moved_from[:], self._moved_by[:]
+        return other
+
+    def apart(self, other: Moving[S], same: Callable[[S, S], bool]) -> tuple[Sequence[S], Sequence[S]]:
+        """Of both, those between the first and the last ones that both have, in no certain place."""
+        ours, theirs = self._stretches, other._stretches
+        if ours is theirs:
+            return (), ()
+        first = _alike(ours, theirs, same)
+        ours, theirs = ours[first:], theirs[first:]
+        last = _alike(ours[::-1], theirs[::-1], same)
+        return ours[: len(ours) - last], theirs[: len(theirs) - last]
+
     def all(self) -> tuple[S, ...]:
         """Where they are now."""
-        if self._moves:
-            moves, by = dict(self._moves), 0
-            found: list[S] = []
-            for number, stretch in enumerate(self._stretches):
-                by += moves.get(number, 0)
-                found.append(stretch.moved(by))
-            self._stretches, self._moves = tuple(found), []
+        if self._moved_from:
+            self._stretches = self.some(range(len(self)))
+            self._moved_from, self._moved_by = [], []
         return self._stretches
 
-    def meets(self, edit: Edit) -> bool:
-        """Whether the edit lies on a stretch, and not between two, behind or before all."""
-        number = self._behind(edit.start)
-        return number < len(self._stretches) and self._start(number) < edit.end
+    def places(self) -> Iterator[tuple[S, int]]:
+        """Each, in no certain place, and where it begins now. Nothing is carried out for that."""
+        starts: list[int] = []
+        numbers, moved = [0, *self._moved_from, len(self)], [0, *self._moved_by]
+        for low, high, by in zip(numbers, numbers[1:], moved, strict=False):
+            starts += [stretch.start + by for stretch in self._stretches[low:high]]
+        return zip(self._stretches, starts, strict=True)
 
-    def move(self, edit: Edit) -> None:
-        """Moves what is behind an edit that meets none."""
-        number = self._behind(edit.start)
-        if number < len(self._stretches):
-            self._note(number, edit.growth)
+    def some(self, numbers: range) -> tuple[S, ...]:
+        """Those with these numbers, where they are now."""
+        return tuple(self._stretches[number].moved(self._moved(number)) for number in numbers)
+
+    def met(self, edit: Edit) -> range:
+        """The numbers of those that the edit lies on. None: it lies between two, behind or before all."""
+        first = self._behind(edit.start)
+        end = bisect_left(range(len(self)), edit.end, lo=first, key=self._start)
+        return range(first, max(first, end))
 
     def deletions_near(self, edit: Edit) -> Sequence[S]:
         """Those that hold nothing, and are so near that the edit may have put back what they replaced."""
         if not self._reach or not edit.new:
             return ()
-        found: list[S] = []
-        numbers = range(len(self._stretches))
-        for number in numbers[bisect_left(numbers, edit.start - self._reach, key=self._start) :]:
-            if self._start(number) > edit.end + self._reach:
-                break
-            stretch = self._stretches[number]
-            if stretch.start == stretch.end:
-                found.append(stretch.moved(self._moved(number)))
-        return found
+        numbers = range(len(self))
+        first = bisect_left(numbers, edit.start - self._reach, key=self._start)
+        end = bisect_right(numbers, edit.end + self._reach, key=self._start)
+        near = [n for n in range(first, end) if self._stretches[n].start == self._stretches[n].end]
+        return [self._stretches[n].moved(self._moved(n)) for n in near]
+
+    def move(self, edit: Edit) -> None:
+        """Moves what is behind an edit that meets none."""
+        number, growth = self._behind(edit.start), edit.growth
+        if number == len(self):
+            return
+        place = bisect_left(self._moved_from, number)
+        if place == len(self._moved_from) or self._moved_from[place] != number:
+            self._moved_from.insert(place, number)
+            self._moved_by.insert(place, self._moved_by[place - 1] if place else 0)
+        for behind in range(place, len(self._moved_by)):
+            self._moved_by[behind] += growth
+        self._bound()
+
+    def put(self, numbers: range, instead: Sequence[S], growth: int) -> None:
+        """Puts others in the place of those with these numbers, where they are to be now; what is behind them moves."""
+        low, high = numbers.start, numbers.stop
+        before = self._moved(low - 1)
+        behind = self._moved(high) + growth
+        first = bisect_left(self._moved_from, low)
+        after = bisect_right(self._moved_from, high)
+        more = len(instead) - len(numbers)
+        if numbers or instead:
+            placed = [stretch.moved(-before) for stretch in instead]
+            self._stretches = (*self._stretches[:low], *placed, *self._stretches[high:])
+            self._reach = max(self._reach, _reach(instead))
+        at = high + more
+        if at >= len(self):
+            self._moved_from[first:], self._moved_by[first:] = [], []
+            return
+        self._moved_from[first:] = [at, *(number + more for number in self._moved_from[after:])]
+        self._moved_by[first:] = [behind, *(by + growth for by in self._moved_by[after:])]
+        self._bound()
+
+    def _bound(self) -> None:
+        if len(self._moved_from) > MAX_MOVES:
+            self.all()
 
     def _behind(self, offset: int) -> int:
         """The number of the first one that does not end before `offset` or there."""
         return bisect_left(range(len(self._stretches)), offset + 1, key=self._end)
 
-    def _note(self, number: int, by: int) -> None:
-        for i, (other, moved) in enumerate(self._moves):
-            if other == number:
-                self._moves[i] = number, moved + by
-                return
-        if len(self._moves) == MAX_MOVES:
-            self.all()
-        insort(self._moves, (number, by))
-
     def _moved(self, number: int) -> int:
-        return sum(by for other, by in self._moves if other <= number)
+        place = bisect_right(self._moved_from, number)
+        return self._moved_by[place - 1] if place else 0
 
     def _start(self, number: int) -> int:
         return self._stretches[number].start + self._moved(number)
 
     def _end(self, number: int) -> int:
         return self._stretches[number].end + self._moved(number)
+
+
+def _reach(stretches: Iterable[Stretch]) -> int:
+    """How long the longest text is that one replaced that holds nothing."""
+    return max((len(s.old) for s in stretches if s.start == s.end), default=0)
+
+
+def _alike(ours: Sequence[S], theirs: Sequence[S], same: Callable[[S, S], bool]) -> int:
+    """How many are the same from the beginning."""
+    most = min(len(ours), len(theirs))
+    alike = next(compress(count(), map(is_not, ours, theirs)), most)
+    while alike < most and same(ours[alike], theirs[alike]):
+        alike += 1
+    return alike

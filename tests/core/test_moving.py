@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from sidecar.core.change import ChangeSet, Edit
 from sidecar.core.ledger import Author, Hunk, Ledger, Version
 from sidecar.core.moving import MAX_MOVES, Moving
-from sidecar.core.text import Text
+from sidecar.core.text import Rope, Text
+from sidecar.core.uri import DocumentUri
+from sidecar.workspace.state.ledgers import Reviewed
 
 LINES = ["a\n", "bb\n", "a\n", "ccc\n", "\n"]
 
@@ -20,7 +23,7 @@ class Slow(Ledger):
     """Looks at every hunk at each edit."""
 
     def user_edit(self, *arguments, **more) -> bool:
-        self._is_effective = False
+        self._moving.are_effective = False
         return super().user_edit(*arguments, **more)
 
 
@@ -126,9 +129,57 @@ def test_typing_moves_nothing_until_somebody_looks(monkeypatch: pytest.MonkeyPat
     assert [h.start for h in ledger.hunks] == [10 * i + 6 + (200 if i >= 500 else 0) for i in range(1000)]
 
 
+def typed(places: Iterable[int], new: str = "x") -> Iterator[Edit]:
+    return (Edit(at, at, new) for at in places)
+
+
+def and_taken_back(edits: Iterable[Edit]) -> Iterator[Edit]:
+    for edit in edits:
+        yield edit
+        yield Edit(edit.start, edit.start + len(edit.new), "")
+
+
+KEYS = {
+    "in one place": list(typed(range(5000, 5200))),
+    "and taken back": list(and_taken_back(typed([5000] * 100))),
+    "in many places": list(typed(11 * i for i in range(900))),
+    "in many hunks": list(typed(11 * i + 6 for i in range(900))),
+    "a line in each of many hunks": list(typed((11 * i + 6 for i in range(900)), "\n")),
+    "in a hunk, and taken back": list(and_taken_back(typed(10 * i + 6 for i in range(100)))),
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+def test_a_keystroke_looks_only_at_what_it_lies_on(monkeypatch: pytest.MonkeyPatch, keys: list[Edit]) -> None:
+    """In a file with 1,000 hunks, right after the agent has written it: no work for each of them, whatever is typed, and wherever."""
+    before, rope = (
+        Text.of(("....." + "old" + "\n\n") * 1000),
+        Rope.of(Text.of(("....." + "new" + "\n\n") * 1000)),
+    )
+    changes = ChangeSet.of(len(before), tuple(Edit(h.start, h.end, "new") for h in stretches(1000)))
+    reviewed = Reviewed(DocumentUri("file:///a"), before)
+    reviewed.opened(before)
+    reviewed.ledger.agent_edit(before, changes, rope.snapshot(), Author("s", 1, "w"))
+    looked: list[int] = []
+    real = Hunk.moved
+
+    def counted(hunk: Hunk, by: int) -> Hunk:
+        looked.append(hunk.id)
+        return real(hunk, by)
+
+    monkeypatch.setattr(Hunk, "moved", counted)
+    for key in keys:
+        was = rope.snapshot()
+        rope.splice(key.start, key.end, key.new)
+        reviewed.user_edit(key, len(rope), rope.snapshot, lambda was=was: was)
+    assert len(looked) <= 4 * len(keys)
+    assert all(rope.slice(h.start, h.end) == h.text for h in reviewed.ledger.hunks)
+
+
 def test_many_places_are_noted_up_to_a_bound() -> None:
-    moving = Moving(stretches(100))
-    for place in range(0, 100, 2):
+    count = 3 * MAX_MOVES
+    moving = Moving(stretches(count))
+    for place in range(0, count, 2):
         moving.move(Edit(10 * place + place // 2, 10 * place + place // 2, "x"))
-        assert len(moving._moves) <= MAX_MOVES
-    assert [s.start - (10 * i + 5) for i, s in enumerate(moving.all())] == [i // 2 + 1 for i in range(100)]
+        assert len(moving._moved_from) <= MAX_MOVES
+    assert [s.start - (10 * i + 5) for i, s in enumerate(moving.all())] == [i // 2 + 1 for i in range(count)]

@@ -17,6 +17,7 @@ from sidecar.core.coordinates import Coordinates, TextEdit
 from sidecar.core.diff import diff
 from sidecar.core.inflight import Action, Astray, Event, InFlight, Others, Ours, Story
 from sidecar.core.ledger import Author, Ledger
+from sidecar.core.moving import Moving
 from sidecar.core.overlay import Document
 from sidecar.core.text import Encoding, Rope, Text
 from sidecar.core.uri import DocumentUri
@@ -485,11 +486,11 @@ class World:
 
 
 def _copied(of: Copied) -> Copied:
-    """With lists of its own."""
+    """With lists of its own, and what moves."""
     new = copy.copy(of)
     for name, value in vars(of).items() if of is not None else ():
-        if isinstance(value, list):
-            setattr(new, name, [*value])
+        if isinstance(value, list | Moving):
+            setattr(new, name, value.copy())
     return new
 
 

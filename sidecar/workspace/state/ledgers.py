@@ -66,7 +66,8 @@ class Reviewed:
         before it, where that is known."""
         if self.ledger.is_idle:
             return False
-        if before is None or "\n" not in edit.new or not self.ledger.meets(edit):
+        spans_more = edit.start < edit.end and "\n" in edit.new
+        if before is None or not spans_more or not self.ledger.meets(edit):
             return self.ledger.user_edit(edit, length, after)
         hunks = self.ledger.hunks
         self._in_steps(edit, Rope.of(before()))
