@@ -146,7 +146,7 @@ class Workspace:
         disk_writer = DiskWriter(self.state, recorder, self._sender, behind)
         creator = Creator(self.state, self._sender, door, buffers, recorder, behind)
         self._writer = Writer(self.state, editor, creator, self._consent, buffers, disk_writer)
-        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler)
+        self._prompting = Prompting(self.state, editor, self._consent, buffers, self._reconciler, tasks)
         self._commands = Commands(self.state, storage, self._consent, buffers, audit, self._disk_watch.noted)
         self._turns = Turns(agents, editor, self.state.sessions, tasks)
         self.prompted = Prompted(self._turns, self._disk_watch, self._evidence, tasks)
@@ -494,6 +494,7 @@ class Workspace:
         session.allowed.answered(question, answer)
         if answer is not None:
             await self._disk_watch.noted(session)
+            self._evidence.allowed(session, question, answer)
         return answer
 
     def prompt_answered(self, session_id: str) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from tests.e2e.third_party import (
     Kind,
     Step,
     a_scene,
+    allow,
     delegated,
     ended,
     held,
@@ -224,13 +225,40 @@ async def test_an_edit_in_a_line_that_the_user_is_in_is_made_where_the_text_stan
 async def test_switched_off_its_own_tools_stay_its_own(
     kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
 ) -> None:
-    """What is typed after the prompt is not read then, and stays."""
+    """What is typed after the prompt is read only if it is saved in time, and stays."""
     async with a_file(kind, tmp_path, workspace, model, agents_table, ownTools="off") as it:
         await it.typed_in_turn("typed later\n", {**it.read(), "hold": True}, it.edit("six", "SIX"))
-        assert "typed later" not in results(model)
         await it.product.wait_for(lambda: it.text == "typed later\n" + BASE.replace("six", "SIX"))
         assert it.said() == []
         it.yes("switched off")
+
+
+async def test_switched_off_what_the_user_saves_while_it_asks_stays(
+    kind: Kind, tmp_path: Path, workspace: Path, model: ModelServer, agents_table: Table
+) -> None:
+    """It has read the file, and writes it back after the answer, unless it sees that the file is another by then. What it reads next has what was typed."""
+    saved: list[str] = []
+    async with a_file(kind, tmp_path, workspace, model, agents_table, ownTools="off") as it:
+
+        def answer(text: str, titles: Sequence[str]) -> str | None:
+            if not saved:
+                it.type("saved while it asks\n")
+                assert it.product.save(it.path)
+                saved.append(it.path.read_text())
+            return allow(text, titles)
+
+        it.product.answer = answer
+        await it.turn(it.read(), it.edit("six", "SIX"))
+        if not saved:
+            pytest.skip(f"{kind.tool} asks nothing")
+        mine = "saved while it asks\n" + BASE
+        assert saved[0] == mine
+        made = mine.replace("six", "SIX")
+        await it.product.wait_for(lambda: it.text in (mine, made))
+        text = it.text
+        await it.turn(it.read(), it.edit("five", "FIVE"))
+        assert "saved while it asks" in results(model)
+        await it.product.wait_for(lambda: it.text == text.replace("five", "FIVE"))
 
 
 def tool_processes(command: bytes) -> list[int]:

@@ -134,11 +134,45 @@ def test_not_a_file_that_it_would_have_to_ask_for(tmp_path: Path) -> None:
     assert (tmp_path / ".env").read_text() == "disk\n"
 
 
-@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("policy", ["auto", "save", "embed"])
+def test_what_is_typed_after_the_prompt_is_saved_before_it_reads(tmp_path: Path, policy: str) -> None:
+    """As far as it says so before it does."""
+    found: list[str] = []
+
+    async def turn(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "later ", at=0)
+        await asyncio.sleep(0.5)
+        tool(bench, kind="read", status="pending", locations=[{"path": "a.txt"}])
+        await asyncio.sleep(0.5)
+        found.append((tmp_path / "a.txt").read_text())
+        tool(bench, sessionUpdate="tool_call_update", status="completed")
+
+    two_prompts(tmp_path, turn, {"beforePrompt": policy}, reads_disk=True)
+    assert ("later first" in found[0]) == (policy != "embed")
+
+
+def test_nothing_is_saved_for_one_that_was_stopped(tmp_path: Path) -> None:
+    found: list[str] = []
+
+    async def turn(bench: Bench, editor: FakeEditor) -> None:
+        editor.types("a.txt", "later ", at=0)
+        await asyncio.sleep(0.5)
+        bench.workspace.cancel(bench.session)
+        tool(bench, kind="read", status="pending", locations=[{"path": "a.txt"}])
+        await asyncio.sleep(0.5)
+        found.append((tmp_path / "a.txt").read_text())
+
+    two_prompts(tmp_path, turn, reads_disk=True)
+    assert found[0] == "first disk\n"
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["", "asks"])
+@pytest.mark.parametrize("policy", ["auto", "save"])
 def test_what_is_typed_in_its_turn_stays_though_it_writes_what_it_had_read(
-    tmp_path: Path, asks: bool
+    tmp_path: Path, policy: str, asks: bool
 ) -> None:
-    """Saved, it would be gone with what the agent writes back (Kilo: it reads, asks, and writes)."""
+    """It is saved when the agent says that it reads, and when it asks, but the agent may have read before (Kilo: it reads, asks, and writes)."""
+    on_disk: list[str] = []
 
     async def turn(bench: Bench, editor: FakeEditor) -> None:
         disk = tmp_path / "a.txt"
@@ -150,14 +184,18 @@ def test_what_is_typed_in_its_turn_stays_though_it_writes_what_it_had_read(
         tool(bench, toolCallId="e", kind="edit", status="pending", locations=[{"path": "a.txt"}])
         await asyncio.sleep(0.5)
         if asks:
+            editor.types("a.txt", "last\n", at=0)
+            await asyncio.sleep(0.5)
             option, about = Option("yes", "allow_once", "Yes"), {"paths": [str(disk)]}
             await bench.workspace.ask(
                 Question("q", bench.session, "write", "?", (option,), "", about, behind=True)
             )
+        on_disk.append(disk.read_text())
         disk.write_text(read + "of the agent\n")
         await asyncio.sleep(2)
         tool(bench, sessionUpdate="tool_call_update", toolCallId="e", status="completed")
 
-    _, editor = two_prompts(tmp_path, turn, reads_disk=True)
-    first = "first disk\nof the agent\n"
-    assert editor.text("a.txt") == f"later\nsecond later\n{first}of the agent\n"
+    _, editor = two_prompts(tmp_path, turn, {"beforePrompt": policy}, reads_disk=True)
+    typed = "last\nlater\n" if asks else "later\n"
+    assert on_disk[0] == f"{typed}first disk\n"
+    assert editor.text("a.txt") == f"{typed}second {typed}first disk\nof the agent\nof the agent\n"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sidecar.core.refusal import Refusal
+from sidecar.workspace.ports.ports import Option, Question
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE, WELL_BEHAVED, Habits
@@ -68,6 +71,86 @@ def test_what_was_saved_after_it_had_read_stays(
         await asyncio.sleep(3)
 
     play(tmp_path, habits, script, before=opened, after=after_is_reviewed)
+
+
+async def asks_and_writes_twice(turn: Turn, editor: FakeEditor, *, announces: bool = True) -> None:
+    """Kilo: asks, sends us the change made in what the file says by then, and writes what it had made of its read. The user saves while it
+    asks. It may announce the call only when it is over."""
+    await calls(turn, "read", "a.txt", call="r")
+    about = {"toolCallId": "w", "paths": [turn.bench.path("a.txt")]}
+    asked = Question(
+        "q", turn.session, "write", "?", (Option("y", "allow_once", "Yes"),), "", about, behind=True
+    )
+    if announces:
+        turn.says("edit", "a.txt", call="w")
+    assert await turn.bench.workspace.ask(asked) == "y"
+    await saves(editor, "one", "typed\none")
+    sent = await turn.bench.write("a.txt", FIVE.replace("one", "typed\none"), turn.session)
+    assert not isinstance(sent, Refusal)
+    tick()
+    await asyncio.sleep(1)
+    turn.puts("a.txt", FIVE)
+    tick()
+    turn.says("edit", "a.txt", call="w", status="completed")
+    await asyncio.sleep(3)
+
+
+@pytest.mark.parametrize("announces", [True, False], ids=["", "not announced"])
+@every_editor
+def test_what_was_saved_while_it_asked_stays_though_it_sends_its_change_of_that_first(
+    tmp_path: Path, habits: Habits, announces: bool
+) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        await asks_and_writes_twice(turn, editor, announces=announces)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        editor.looks_at_disk()  # late
+        assert editor.text("a.txt") == FIVE.replace("one", "typed\none")
+        assert not bench.workspace.conflicts.rows()
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == BASE.replace("one", "typed\none")
+
+    play(tmp_path, habits, script, before=opened, after=after, answer=lambda _: "y")
+
+
+async def reads_and_writes(turn: Turn, editor: FakeEditor) -> None:
+    await calls(turn, "read", "a.txt", call="r")
+    await saves(editor, "one", "typed\none")
+    await calls(turn, "edit", "a.txt", call="w", puts=FIVE)
+
+
+@pytest.mark.parametrize("writes", [reads_and_writes, asks_and_writes_twice])
+@every_editor
+def test_it_reads_next_what_it_had_written_over(tmp_path: Path, habits: Habits, writes: Any) -> None:
+    """It is unsaved text of the user's again, and goes with the next prompt: it is saved for an agent that reads the disk."""
+    found: list[str] = []
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        found.append((tmp_path / "a.txt").read_text())
+        if len(found) == 1:
+            await writes(turn, editor)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        await bench.workspace.start_prompt(bench.session, [])[2]
+        assert found == [BASE, FIVE.replace("one", "typed\none")]
+
+    play(tmp_path, habits, script, before=opened, after=after, answer=lambda _: "y")
+
+
+@every_editor
+def test_what_it_wrote_through_us_it_may_take_back_in_a_later_call(tmp_path: Path, habits: Habits) -> None:
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt", call="w1")
+        assert not isinstance(await turn.bench.write("a.txt", "mine\n" + BASE, turn.session), Refusal)
+        turn.says("edit", "a.txt", call="w1", status="completed")
+        await asyncio.sleep(2)
+        tick()
+        await calls(turn, "edit", "a.txt", call="w2", puts=FIVE)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == FIVE
+
+    play(tmp_path, habits, script, before=opened, after=after)
 
 
 @every_editor

@@ -168,7 +168,7 @@ class Behind:
     def had_read(self, uri: DocumentUri, path: str, before: str, disk: str, at: int) -> str:
         """From what whoever wrote `disk`, over `before`, `at` that time (acts.py), made that; both in the compared form."""
         whose = self._evidence.whose(uri, path, at, at)
-        return before if whose is None else self._evidence.had_read.base(whose[0], uri, before, disk)
+        return before if whose is None else self._evidence.had_read.base(*whose, uri, before, disk)
 
     async def seen(
         self,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,6 +27,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Decoded, Missing, Stat
 from sidecar.workspace.behind.had_read import HadRead
+from sidecar.workspace.ports.ports import Question
 from sidecar.workspace.state.acts import OVER, Act, Acts, changed_at
 from sidecar.workspace.state.acts import now as file_time
 from sidecar.workspace.state.looking import Looking
@@ -178,6 +179,7 @@ class Evidence:
             return
         kind = update.get("kind")
         act = self._act(session, call, self._said(), kind if isinstance(kind, str) else "", over=over)
+        self.had_read.acts(session.id, call)
         diffs = list(_diffs(update.get("content")))
         paths = dict.fromkeys([path for path, _, _ in diffs] + list(_locations(update.get("locations"))))
         looked_at: set[DocumentUri] = set()
@@ -205,6 +207,17 @@ class Evidence:
             if not isinstance(place, Refusal):
                 with place:
                     self._knows(session, place, [old])
+
+    def allowed(self, session: Session, question: Question, answer: str) -> None:
+        """The answer to a question: the agent is about to change the files that it asked about by itself, if it may. It may announce the call only
+        when that is done (Kilo)."""
+        call, paths = question.details.get("toolCallId"), question.details.get("paths")
+        if not isinstance(call, str) or question.action != "write" or not question.behind:
+            return
+        if any(option.id == answer and option.kind.startswith("allow") for option in question.options):
+            named = [{"path": path} for path in cast("Sequence[object]", paths or ())]
+            told = {"toolCallId": call, "kind": "edit", "locations": named}
+            self.observe(session, {"sessionUpdate": "tool_call_update", **told})
 
     def command_started(self, session: Session, terminal: str) -> None:
         """A command of its in a terminal of ours."""

@@ -71,7 +71,7 @@ class FromDisk:
         raw = now.changes_in_raw(changes)
         if self._editor.capabilities.keeps_lines and not raw.is_empty:
             raw = keep_final_end(now.raw, raw)
-        if raw.is_empty:
+        if raw.is_empty and written_over is None:
             tracked.together = tracked.kept(on_disk.text)
             return
         if not await self.take(tracked, before, now, on_disk, raw):

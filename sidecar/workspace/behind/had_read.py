@@ -2,7 +2,9 @@
 
 An agent reads a file, works, and writes the whole of it. What somebody saved in between it had not read, and so has not taken away, though
 the file no longer says it. Which text it had read is found as for a write that comes through us (core/writes.py), among those that the disk
-held since the agent's turn began, since it last announced that it reads this file, or since it last wrote it.
+held since the agent's turn began, since it last announced that it reads this file, or since it last wrote it. A write through us counts
+from the next tool call on: in the same call, the agent may write the file on the disk, too, and make that from what it had read before
+(Kilo reads, asks, sends the new text of what the file says by then, and writes that of what it said).
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from sidecar.workspace.state.state import State
 
 MAX_FILES = 1024
 """Files of one turn of which it is known when they were read or written last: the newest. Of others the whole turn counts."""
+MAX_CALLS = 1024
+"""Tool calls of one turn of which it is known when they began: the newest."""
 
 
 class HadRead:
@@ -27,6 +31,8 @@ class HadRead:
         """By session: when its prompt was sent."""
         self._calls: dict[tuple[str, str], int] = {}
         """By session and tool call: the earliest that a call which reads may have begun."""
+        self._acts: dict[str, OrderedDict[str, int]] = {}
+        """By session: the same of calls which may change files."""
         self._knows: dict[str, OrderedDict[DocumentUri, int]] = {}
         """By session: since when it knows what these files say."""
         self._listened = (0, 0)
@@ -44,6 +50,13 @@ class HadRead:
         """A tool call that reads is told for the first time. One that is `over` may have begun at any time before."""
         if session_id in self._began:
             self._calls[session_id, call] = 0 if over else self._listened[0]
+
+    def acts(self, session_id: str, call: str) -> None:
+        """A tool call that may change files is told, for the first time or again."""
+        acts = self._acts.setdefault(session_id, OrderedDict())
+        acts.setdefault(call, self._listened[0])
+        if len(acts) > MAX_CALLS:
+            acts.popitem(last=False)
 
     def reads(self, session_id: str, call: str, uri: DocumentUri) -> None:
         """The call reads this file."""
@@ -71,8 +84,9 @@ class HadRead:
         if len(known) > MAX_FILES:
             known.popitem(last=False)
 
-    def base(self, session: Session, uri: DocumentUri, before: str, disk: str) -> str:
-        """What it had read of the file that it made to say `disk`, which said `before` until then; all in the compared form."""
+    def base(self, session: Session, call: str | None, uri: DocumentUri, before: str, disk: str) -> str:
+        """What it had read of the file that it made to say `disk` with this tool call (None: with a command in a terminal of ours), and
+        which said `before` until then; all in the compared form."""
         began = self._began.get(session.id)
         if began is None:
             return before
@@ -80,14 +94,21 @@ class HadRead:
         known = self._knows.get(session.id)
         since = began if known is None else known.get(uri, began)
         own = state.beliefs.own(session.id, uri, moment)
+        if own is not None and call is not None and own.done > self._act_began(session.id, call):
+            own = None
         texts = [text for text in state.documents.disk.between(uri, since, moment, own) if text != disk]
         if before not in texts[1:]:
             return before
         base = base_of(state.beliefs.candidates(session.id, uri, texts, moment), before, disk)
         return base if base in texts[: texts.index(before)] else before
 
+    def _act_began(self, session_id: str, call: str) -> int:
+        acts = self._acts.get(session_id)
+        return 0 if acts is None else acts.get(call, 0)
+
     def forget(self, session_id: str) -> None:
         self._began.pop(session_id, None)
         self._knows.pop(session_id, None)
+        self._acts.pop(session_id, None)
         for key in [key for key in self._calls if key[0] == session_id]:
             del self._calls[key]

@@ -300,6 +300,8 @@ class Reconciler:
                 if emptied and tracked.stat is None:  # the next look begins where this one did
                     tracked.saved = tracked.kept(start)
                     self._emptied.add(tracked.document.uri)
+            if written_over is not None and on_disk.text is not None and not tracked.says(on_disk.text):
+                tracked.edited = tracked.user_dirty = True  # what somebody had saved is not there any more
             self._told_apart(tracked, base, on_disk.text, seen)
         finally:
             if behind is not None and seen is not None:

@@ -20,9 +20,14 @@ MAX_PATHS = 32
 
 
 class DiskReaders:
-    def __init__(self, documents: Callable[[Session, Iterable[str]], list[Tracked]]) -> None:
-        """`documents`: the open ones that an agent's paths name."""
+    def __init__(
+        self,
+        documents: Callable[[Session, Iterable[str]], list[Tracked]],
+        about_to_read: Callable[[Session, list[Tracked]], None],
+    ) -> None:
+        """`documents`: the open ones that an agent's paths name. `about_to_read`: told when one of these agents says that it reads them."""
         self._documents = documents
+        self._about_to_read = about_to_read
         self._reads: OrderedDict[tuple[str, str], None] = OrderedDict()
         """Calls under way that read open documents, by session and call."""
         self._seen: set[str] = set()
@@ -47,10 +52,14 @@ class DiskReaders:
             return
         if (update.get("kind") or session.kind_of(call)) != "read" or key in self._reads:
             return
-        if self._documents(session, _paths(update.get("locations"))):
-            self._reads[key] = None
-            if len(self._reads) > MAX_CALLS:
-                self._reads.popitem(last=False)
+        documents = self._documents(session, _paths(update.get("locations")))
+        if not documents:
+            return
+        self._reads[key] = None
+        if len(self._reads) > MAX_CALLS:
+            self._reads.popitem(last=False)
+        if self.is_one(session):
+            self._about_to_read(session, documents)
 
     def turn_ended(self, session: Session, outcome: object) -> None:
         for key in [key for key in self._reads if key[0] == session.id]:

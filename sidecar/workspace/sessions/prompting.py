@@ -21,6 +21,7 @@ from sidecar.disk import Roots
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.consent.consent import Consent
 from sidecar.workspace.files.buffer_writes import BufferWriter
+from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Question
 from sidecar.workspace.ports.prompt_context import (
     MAX_SELECTED,
@@ -53,15 +54,22 @@ class Prompting:
     """Unsaved text on its way to an agent."""
 
     def __init__(
-        self, state: State, editor: Editor, consent: Consent, buffers: BufferWriter, reconciler: Reconciler
+        self,
+        state: State,
+        editor: Editor,
+        consent: Consent,
+        buffers: BufferWriter,
+        reconciler: Reconciler,
+        tasks: Background,
     ) -> None:
         self._state = state
         self._editor = editor
         self._consent = consent
         self._buffers = buffers
         self._reconciler = reconciler
+        self._tasks = tasks
         self._afterwards = Afterwards(state, consent, reconciler)
-        self.disk_readers = DiskReaders(self._open_documents)
+        self.disk_readers = DiskReaders(self._open_documents, self._about_to_be_read)
 
     def turn_ended(self, session: Session, outcome: object) -> None:
         self._afterwards.turn_ended(session)
@@ -84,8 +92,7 @@ class Prompting:
         return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
 
     def _saves(self, session: Session) -> bool:
-        """Whether this agent finds on the disk what the user sees when it gets its prompt. Not what is typed later: it may have read a file, and
-        would write it back without what was saved since."""
+        """Whether this agent's prompts, and its reads, find on the disk what the user sees."""
         policy = self._state.settings.before_prompt
         return policy == "save" or (policy == "auto" and self.disk_readers.is_one(session))
 
@@ -98,6 +105,24 @@ class Prompting:
             words = f"{_list([_shown(t) for t in news])}: saved, because {session.agent} reads files from the disk."
             self._editor.notice(session.id, words)
         return saved
+
+    def _about_to_be_read(self, session: Session, documents: Sequence[Tracked]) -> None:
+        """A call of an agent's says that it reads these from the disk. It may have done so by now."""
+
+        async def save() -> None:
+            await self._saved(session, [t for t in documents if self._is_to_be_seen(session, t)])
+
+        if self._saves(session) and session.acting:
+            self._tasks.start_soon(save)
+
+    def _is_to_be_seen(self, session: Session, tracked: Tracked) -> bool:
+        path = to_path(tracked.document.uri)
+        return (
+            path is not None
+            and not tracked.closed
+            and tracked.is_user_dirty()
+            and self._may_be_told(session.roots, path)
+        )
 
     def _mentioned(self, session: Session, context: Sequence[Mention]) -> list[Json]:
         """Selections and diagnostics from files that this session may see."""
@@ -144,7 +169,7 @@ class Prompting:
             await self._reconciler.look(tracked)
             if not tracked.is_user_dirty():
                 continue
-            by_policy = settings.before_prompt == "save" or settings.after_write == "always"
+            by_policy = self._saves(session) or settings.after_write == "always"
             if not (by_policy and await self._save(tracked)):
                 older.append(_shown(tracked))
         if not older:
@@ -164,7 +189,7 @@ class Prompting:
             if path is None or tracked.is_clean():
                 continue
             await self._reconciler.look(tracked)
-            if not tracked.closed and tracked.is_user_dirty() and self._may_be_told(session.roots, path):
+            if self._is_to_be_seen(session, tracked):
                 found.append(tracked)
         return found
 
