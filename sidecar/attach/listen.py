@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from sidecar import __version__
+from sidecar.acp.frames import frame_of, line_of
 from sidecar.attach.front import NOBODY
 from sidecar.attach.pairing import Pairing, Verdict
 from sidecar.bridge import UNSUPPORTED
@@ -176,8 +177,7 @@ async def _inward(connection: ServerConnection, stdin: asyncio.StreamWriter) -> 
     try:
         async for frame in connection:
             if isinstance(frame, str):
-                # JSON has line ends between its tokens only
-                stdin.write(frame.replace("\r", " ").replace("\n", " ").encode() + b"\n")
+                stdin.write(line_of(frame))
                 await stdin.drain()
     except (ConnectionClosed, OSError):
         pass  # either has ended; the other is ended by `_client`
@@ -188,7 +188,7 @@ async def _inward(connection: ServerConnection, stdin: asyncio.StreamWriter) -> 
 async def _outward(stdout: asyncio.StreamReader, connection: ServerConnection) -> None:
     try:
         async for line in stdout:
-            await connection.send(line.decode().removesuffix("\n"))
+            await connection.send(frame_of(line))
     except ConnectionClosed:
         return
     except ValueError:

@@ -17,6 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from sidecar import __version__
 from sidecar.acp.elsewhere.headers import taken
+from sidecar.acp.frames import frame_of, line_of
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of a message; `limits.WireLimits.line`. More ends the connection (code 1009)."""
@@ -56,7 +57,7 @@ def _outward(lines: BinaryIO, socket: ClientConnection) -> None:
     try:
         for line in lines:
             if line.strip():
-                socket.send(line.decode().removesuffix("\n"))
+                socket.send(frame_of(line))
         socket.close()
     except ConnectionClosed:
         pass  # `_inward` says so
@@ -70,8 +71,7 @@ def _inward(url: str, socket: ClientConnection, out: BinaryIO, said: TextIO) -> 
         while True:
             frame = socket.recv()
             if isinstance(frame, str):
-                # JSON has line ends between its tokens only
-                out.write(frame.replace("\r", " ").replace("\n", " ").encode() + b"\n")
+                out.write(line_of(frame))
                 out.flush()
             elif not told:
                 told = True
