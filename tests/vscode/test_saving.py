@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e import scripted
 from tests.support.waiting import eventually
+from tests.vscode.test_panel import SIGNAL, signal
 from tests.vscode.window import Window
 
 PARTICIPANTS = {"files.trimTrailingWhitespace": True, "files.insertFinalNewline": True}
@@ -164,3 +165,34 @@ keep.disposables = [vscode.languages.registerDocumentFormattingEditProvider({ pa
   }),
 })];
 """
+
+
+def test_what_the_user_is_typing_is_saved_as_it_is(participants: Window) -> None:
+    """For an agent that reads files from the disk, and says so. The user did not save it: nothing is trimmed from under their fingers."""
+    window = participants
+    file = window.file("a.txt", "one\n")
+    window.open(file)
+    call = {"sessionUpdate": "tool_call", "title": "Read", "kind": "read", "status": "pending"}
+    told = {**call, "locations": [{"path": str(file)}]}
+    done = {"sessionUpdate": "tool_call_update", "toolCallId": "r1", "status": "completed"}
+    window.prompt(scripted.steps({"update": {**told, "toolCallId": "r1"}}, {"update": done}))
+    sent = window.folder / "sent"
+    turn = window.begin(
+        scripted.steps(
+            {"put": str(sent), "text": ""},
+            SIGNAL,
+            {"update": {**told, "toolCallId": "r2"}},
+            {"wait_for": "session/cancel"},
+        )
+    )
+    eventually(sent.exists, "the prompt was sent", within=30)
+    window.type("zero  ")
+    window.keys("Enter")
+    signal(window)
+    window.until_disk(file, "zero  \none\n")
+    window.type("more ")
+    assert window.text(file) == "zero  \nmore one\n"
+    window.command("sidecar.cancel", {})
+    turn.result()
+    window.save()
+    window.until_disk(file, "zero\nmore one\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from sidecar.workspace.ports.ports import OpenedSession, Option, Question, SessionRequest
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import VSCODE
+from tests.support.editor_habits import VSCODE, Habits
 from tests.support.editor_time import run
 from tests.support.workspaces import Bench, IdleAgents, a_workspace
 from tests.workspace.test_prompting import lines
@@ -43,12 +44,13 @@ def two_prompts(
     settings: dict[str, object] | None = None,
     *,
     name: str = "a.txt",
+    habits: Habits = VSCODE,
     **known: bool,
 ) -> tuple[list[bool], FakeEditor]:
     """Whether the unsaved text went along with each, and the editor. Something is typed before each."""
 
     async def main() -> tuple[list[bool], FakeEditor]:
-        fake = FakeEditor(VSCODE, folder)
+        fake = FakeEditor(habits, folder)
         agents = Agents(lambda: turn(bench, fake), **known)
         async with a_workspace(folder, fake, agents, settings) as bench:
             fake.attach(bench.workspace.apply)
@@ -149,6 +151,39 @@ def test_what_is_typed_after_the_prompt_is_saved_before_it_reads(tmp_path: Path,
 
     two_prompts(tmp_path, turn, {"beforePrompt": policy}, reads_disk=True)
     assert ("later first" in found[0]) == (policy != "embed")
+
+
+def trimmed(text: str) -> str:
+    return text.replace(" \n", "\n")
+
+
+@pytest.mark.parametrize("exact_behind", [False, True])
+@pytest.mark.parametrize("asks", [False, True], ids=["", "asks"])
+def test_what_the_user_is_typing_is_not_trimmed_by_that(
+    tmp_path: Path, asks: bool, exact_behind: bool
+) -> None:
+    """They did not ask for the save: what runs at every save of theirs would change what they have just typed."""
+    found: list[str] = []
+    trims = replace(VSCODE, on_save=trimmed, exact_behind=exact_behind)
+
+    async def turn(bench: Bench, editor: FakeEditor) -> None:
+        await asyncio.sleep(0.5)
+        editor.types("a.txt", "typed: \n", at=0)
+        await asyncio.sleep(0.5)
+        if asks:
+            about = {"toolCallId": "c", "paths": [str(bench.folder / "a.txt")]}
+            options = (Option("y", "allow_once", "Yes"),)
+            await bench.workspace.ask(
+                Question("q", bench.session, "write", "?", options, "", about, behind=True)
+            )
+        else:
+            tool(bench, kind="read", status="pending", locations=[{"path": "a.txt"}])
+        await asyncio.sleep(3)
+        found.extend([editor.text("a.txt"), (tmp_path / "a.txt").read_text()])
+
+    two_prompts(tmp_path, turn, reads_disk=True, habits=trims)
+    assert found[0].startswith("typed: \n")
+    assert found[1] == found[0]
 
 
 def test_nothing_is_saved_for_one_that_was_stopped(tmp_path: Path) -> None:

@@ -41,8 +41,9 @@ from sidecar.workspace.state.places import Named
 from sidecar.workspace.state.sessions import Session
 from sidecar.workspace.state.state import State
 
-Saving = Literal["agents", "users", "rejection"]
-"""What is saved: an agent's write, the user's own text, or a text that was put back and has to stay as it is."""
+Saving = Literal["agents", "users", "typing", "rejection"]
+"""What is saved: an agent's write, the user's own text, that text while they may be typing it, or a text that was put back. The last two stay as they
+are: what runs at every save (formatting, trimming) is left out."""
 
 LEFT_TO_THE_USER = "this editor leaves saving to the user"
 NO_FILE = "it has no file yet; the user saves it"
@@ -219,7 +220,7 @@ class BufferWriter:
         before = normal(str(raw))
         reviewed = self._state.ledgers.get(document.uri)
         mark = reviewed.ledger.mark() if reviewed is not None and reviewed.live else None
-        exact = whose == "rejection"
+        exact = whose in ("typing", "rejection")
         tracked.text_at_save = None
         tracked.saving = True
         try:

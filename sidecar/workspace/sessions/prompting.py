@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from sidecar.core.escape import escape, shorten
 from sidecar.core.json_types import Json
@@ -86,7 +87,7 @@ class Prompting:
         unsaved = [] if policy == "nothing" else await self._unsaved(session)
         if self._saves(session):
             files = [t for t in unsaved if to_path(t.document.uri) is not None]
-            saved = await self._saved(session, files)
+            saved = await self._saved(session, files, "users")
             unsaved = [t for t in unsaved if t not in saved]
         embedded = session.opened is not None and session.opened.embedded_context
         return [*blocks, *self._texts(session, unsaved, embedded=embedded)]
@@ -96,9 +97,11 @@ class Prompting:
         policy = self._state.settings.before_prompt
         return policy == "save" or (policy == "auto" and self.disk_readers.is_one(session))
 
-    async def _saved(self, session: Session, unsaved: Sequence[Tracked]) -> list[Tracked]:
+    async def _saved(
+        self, session: Session, unsaved: Sequence[Tracked], whose: Literal["users", "typing"]
+    ) -> list[Tracked]:
         """Those that could be saved. The user is told why, once for each, unless they chose it."""
-        saved = [tracked for tracked in unsaved if await self._save(tracked)]
+        saved = [tracked for tracked in unsaved if await self._save(tracked, whose)]
         news = [t for t in saved if t.document.uri not in session.saved_for]
         session.saved_for.update(t.document.uri for t in news)
         if news and self._state.settings.before_prompt == "auto":
@@ -110,7 +113,7 @@ class Prompting:
         """A call of an agent's says that it reads these from the disk. It may have done so by now."""
 
         async def save() -> None:
-            await self._saved(session, [t for t in documents if self._is_to_be_seen(session, t)])
+            await self._saved(session, [t for t in documents if self._is_to_be_seen(session, t)], "typing")
 
         if self._saves(session) and session.acting:
             self._tasks.start_soon(save)
@@ -170,7 +173,7 @@ class Prompting:
             if not tracked.is_user_dirty():
                 continue
             by_policy = self._saves(session) or settings.after_write == "always"
-            if not (by_policy and await self._save(tracked)):
+            if not (by_policy and await self._save(tracked, "typing")):
                 older.append(_shown(tracked))
         if not older:
             return question
@@ -201,8 +204,8 @@ class Prompting:
         with place:
             return not self._consent.must_ask(place, "read")
 
-    async def _save(self, tracked: Tracked) -> bool:
-        return bool((await self._buffers.save(tracked, whose="users")).saved)
+    async def _save(self, tracked: Tracked, whose: Literal["users", "typing"]) -> bool:
+        return bool((await self._buffers.save(tracked, whose=whose)).saved)
 
     def _texts(self, session: Session, unsaved: Iterable[Tracked], *, embedded: bool) -> list[Json]:
         sent: list[Json] = []
