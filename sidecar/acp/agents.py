@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sidecar.acp import listing, logins
+from sidecar.acp import errors, listing, logins
 from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
@@ -380,8 +380,13 @@ class HostedAgents:
         session.agent.own_tools_missing = not ready
         return ready
 
-    async def _reconnect(self, session: _Session) -> OpenedSession:
-        """After the agent's death: continues the conversation if the agent can, otherwise starts a new one."""
+    async def _reconnect(self, session: _Session) -> bool:
+        """After the agent's death: continues the conversation if the agent can, otherwise starts a new one. → whether it could."""
+        opened = await self._loaded_again(session)
+        self._reopened(opened or await self._connect(session))
+        return opened is not None
+
+    async def _loaded_again(self, session: _Session) -> OpenedSession | None:
         before = session.agent_session_id
         if before:
             host = await self._running(session.agent, session.request.cwd)
@@ -396,7 +401,7 @@ class HostedAgents:
                 log.info("%s", failed.message)
             else:
                 return self._opened(session, host, opened)
-        return await self._connect(session)
+        return None
 
     def _opened(
         self, session: _Session, host: Host, opened: Opened, *, replayed: bool = False, live: bool = False
@@ -431,9 +436,49 @@ class HostedAgents:
 
     async def _turn(self, session: _Session, blocks: Sequence[Json]) -> str:
         if session.live is None:
-            reopened = await self._reconnect(session)
-            assert self._service is not None, "serve() comes first"
-            self._service.session_reopened(reopened)
+            await self._reconnect(session)
+        try:
+            return await self._prompted(session, blocks)
+        except AgentFailed as failed:
+            if not _has_lost_it(failed):
+                raise
+            log.warning("%s has lost a session: %s", session.agent.id, failed.message)
+        anew = self._let_go(session)
+        if await self._reconnect(session):
+            # Told first: what the agent says stands below it
+            self._note(session, _found_again(session.agent.id, anew=anew, remembers=True))
+            try:
+                return await self._prompted(session, blocks)
+            except AgentFailed as failed:
+                if not _has_lost_it(failed):
+                    raise
+            self._let_go(session)
+            session.agent_session_id = ""
+            await self._reconnect(session)
+        self._note(session, _found_again(session.agent.id, anew=anew, remembers=False))
+        return await self._prompted(session, blocks)
+
+    def _let_go(self, session: _Session) -> bool:
+        """The agent's process has lost this session. → whether the process is ended; not while others use it."""
+        host, session.host = session.host, None
+        session.prompting = False
+        if host is None:
+            return False
+        host.connection.forget(session.agent_session_id)
+        alone = session.agent.host is host and session.agent.users == 1
+        if alone:
+            self._stop(session.agent)
+        return alone
+
+    def _reopened(self, opened: OpenedSession) -> None:
+        assert self._service is not None, "serve() comes first"
+        self._service.session_reopened(opened)
+
+    def _note(self, session: _Session, words: str) -> None:
+        assert self._service is not None, "serve() comes first"
+        self._service.notice(session.request.session_id, words)
+
+    async def _prompted(self, session: _Session, blocks: Sequence[Json]) -> str:
         host = session.host
         assert host is not None
         from sidecar.acp.client import Gone
@@ -664,6 +709,18 @@ class HostedAgents:
             agent.version,
             "" if installed else missing(agent.command, managed),
         )
+
+
+def _has_lost_it(failed: AgentFailed) -> bool:
+    """The agent has refused a prompt because there is no such session (Claude: the process behind it has died), and has done nothing for it."""
+    missing = failed.kind == "refused" and failed.data.get("code") == errors.RESOURCE_NOT_FOUND
+    return missing and not failed.data.get("heard")
+
+
+def _found_again(agent: str, *, anew: bool, remembers: bool) -> str:
+    how = "was started again" if anew else "opened it again"
+    memory = "continues it" if remembers else "does not remember what was said before"
+    return f"{agent} had lost this conversation. It {how} and {memory}."
 
 
 def _unnamed(agent: _Agent) -> None:

@@ -276,12 +276,15 @@ class AgentConnection:
 
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
         session = self._open_one(agent_session_id)
-        session.acting = True
+        session.acting, session.heard = True, False
         session.terminals.begin_turn()
         try:
             answer = await self._request(
                 AGENT_METHODS["session_prompt"], {"sessionId": agent_session_id, "prompt": list(blocks)}, None
             )
+        except AgentFailed as failed:
+            failed.data = {**failed.data, "heard": session.heard}
+            raise
         finally:
             session.acting = False
             session.terminals.end_turn()

@@ -67,6 +67,8 @@ class OpenSession:
     )
     acting: bool = False
     """The agent has a prompt which it has not answered, and which was not cancelled: only then it may ask."""
+    heard: bool = False
+    """The agent has told or asked for something since it got that prompt."""
 
 
 @dataclass(slots=True)
@@ -219,6 +221,7 @@ class Incoming:
     def _deliver(self, session: OpenSession, update: Json) -> None:
         if session.silent:
             return
+        session.heard = True
         call = update.get("toolCallId")
         if isinstance(call, str) and len(call) > _LONGEST_ID:
             self._noise.say("sent a session/update for a tool call whose id is too long", call)

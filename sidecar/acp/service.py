@@ -105,6 +105,10 @@ class Service(Protocol[T]):
         """A session whose agent had died is open again with an agent that was started again; must not block."""
         ...
 
+    def notice(self, session_id: str, words: str) -> None:
+        """Something that happened to a session, for the user; must not block."""
+        ...
+
     def agent_state(self, state: AgentState) -> None:
         """An agent's process starts, runs, has ended; must not block."""
         ...

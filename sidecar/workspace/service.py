@@ -542,6 +542,11 @@ class Workspace:
         if session is not None:
             self._opening.opened(session, opened)
 
+    def notice(self, session_id: str, words: str) -> None:
+        """Said to the user in the conversation."""
+        if self.state.sessions.get(session_id) is not None:
+            self._editor.notice(session_id, words)
+
     def agent_state(self, state: AgentState) -> None:
         if self._editor.capabilities.agent_state:
             self._editor.agent_state(state)

@@ -22,7 +22,7 @@ from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 from sidecar.workspace.ports.session_ports import Elicited
 from tests.acp.test_agents import LIMITS, TEXT, agents
 from tests.support.acp_wire import FakeWorkspace
-from tests.support.agents import command, received
+from tests.support.agents import command, received, until_gone
 
 # what an agent says it can do · which facts are true
 CAPABILITIES: list[tuple[object, set[str]]] = [
@@ -410,6 +410,79 @@ async def test_a_conversation_after_a_death(what: str, tmp_path: Path) -> None:
         assert side.workspace.states[2].sessions == ("S1",)
     assert not flag.exists()
     assert side.workspace.states[-1].state == "stopped"
+
+
+GONE = [{"fail": {"code": -32002, "message": "Resource not found"}}]
+CONTINUES = "fake had lost this conversation. It was started again and continues it."
+FORGOT = "fake had lost this conversation. It was started again and does not remember what was said before."
+# what the agent can · its prompt after a load · what it is asked for then · what it says in all · what is said of it
+LOST: dict[str, tuple[dict[str, Any], list[Any], list[str], str, list[str]]] = {
+    "it can load": (LOAD, [{"say": "again"}], ["load", "prompt"], "first again", [CONTINUES]),
+    "it only says that it can": (
+        LOAD,
+        GONE,
+        ["load", "prompt", "new", "prompt"],
+        "first first ",
+        [CONTINUES, FORGOT],
+    ),
+    "it cannot load": ({}, [], ["new", "prompt"], "first first ", [FORGOT]),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+async def test_an_agent_that_has_lost_a_session_is_started_again(what: str, tmp_path: Path) -> None:
+    """The process that held it has died behind the agent (Claude): every prompt is refused from then on."""
+    can, after_load, asked, says, told = LOST[what]
+    first = [
+        {"before": "session/load", "steps": [{"say": "first "}]},
+        {"after": "session/load", "steps": after_load},
+    ]
+    script = {
+        "initialize": [{"reply": {**CAN, **can}}],
+        "session/load": [{"reply": {}}],
+        "turns": [first, GONE],
+    }
+    trace = tmp_path / "trace"
+    async with agents(tmp_path, fake=command(script, trace)) as side:
+        await side.open("S1")
+        await side.agents.prompt("S1", TEXT)
+        (pid,) = side.pids()
+        assert await side.agents.prompt("S1", TEXT) == "end_turn"
+        assert side.workspace.said("S1") == says
+        assert side.workspace.noticed == [("S1", words) for words in told]
+        assert await until_gone([pid], LIMITS.silence) == set()
+    sent = [str(m["method"]) for m in received(trace) if str(m.get("method")).startswith("session/")]
+    assert sent == [f"session/{method}" for method in ("new", "prompt", "prompt", *asked)]
+
+
+async def test_a_session_is_lost_and_the_agent_has_others(tmp_path: Path) -> None:
+    """Its process goes on."""
+    script = {
+        "initialize": [{"reply": {**CAN, **LOAD}}],
+        "session/load": [{"reply": {}}],
+        "turns": [GONE, [{"say": "again"}]],
+    }
+    async with agents(tmp_path, fake=command(script)) as side:
+        await side.open("S1")
+        await side.open("S2")
+        pids = side.pids()
+        assert await side.agents.prompt("S1", TEXT) == "end_turn"
+        assert side.workspace.noticed == [
+            ("S1", "fake had lost this conversation. It opened it again and continues it.")
+        ]
+        assert side.pids() == pids
+
+
+@pytest.mark.parametrize("turn", [[*GONE], [{"say": "on"}, *GONE]], ids=["", "it has begun"])
+async def test_something_else_that_is_not_found_is_told(turn: list[Any], tmp_path: Path) -> None:
+    """Also in a session that was just opened; what an agent has begun is not begun again."""
+    trace = tmp_path / "trace"
+    async with agents(tmp_path, fake=command({"turns": [turn]}, trace)) as side:
+        await side.open("S1")
+        with pytest.raises(AgentFailed, match="Resource not found"):
+            await side.agents.prompt("S1", TEXT)
+    sent = [m for m in received(trace) if m.get("method") == "session/prompt"]
+    assert len(sent) == (2 if turn == GONE else 1)
 
 
 MODES = {"currentModeId": "ask", "availableModes": [{"id": "ask"}, {"id": "code"}]}

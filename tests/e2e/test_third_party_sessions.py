@@ -10,6 +10,7 @@ import pytest
 
 from sidecar.demo.editor import ALL_CUSTOM
 from tests.e2e.model_server import ModelServer, script
+from tests.e2e.test_own_tools import kill_tools
 from tests.e2e.third_party import CHOSEN, KINDS, Kind, a_scene
 
 pytestmark = pytest.mark.agents
@@ -56,6 +57,30 @@ async def test_a_conversation_after_a_restart(
         assert ("marzipan" in asked) is loaded["remembers"], (
             "what it says it remembers is what its model is told"
         )
+
+
+async def test_claude_goes_on_when_the_process_behind_it_has_died(
+    tmp_path: Path, workspace: Path, model: ModelServer
+) -> None:
+    """It refuses every prompt of that conversation then. Started again, it remembers it."""
+    kind = KINDS["claude-agent-acp"]
+    async with a_scene(kind, tmp_path, workspace, model) as (product, session):
+        turn = await product.prompt(session, "The word is marzipan. " + script())
+        assert turn.get("stopReason") == "end_turn", turn
+        kill_tools(b"stream-json")
+        dead = await product.prompt(session, "Are you there? " + script())
+        assert "exited unexpectedly" in str(dead.get("error")), "in its own words"
+        before = len(model.requests)
+        turn = await product.prompt(session, "Which word? " + script())
+        assert turn.get("stopReason") == "end_turn", turn
+        assert "marzipan" in json.dumps(model.requests[before:])
+        notices = [
+            params["message"] for method, params in product.notifications if method == "sidecar/notice"
+        ]
+        told = "claude-agent-acp had lost this conversation. It was started again and continues it."
+        assert told in [*notices, *(words for _, words in product.messages)]
+        loaded: Any = await product.execute("sidecar.loadSession", session["sessionId"])
+        assert loaded["remembers"]
 
 
 async def test_claude_asks_with_a_form(

@@ -138,6 +138,7 @@ class FakeWorkspace:
     deaths: list[tuple[list[str], str]] = field(default_factory=list)
     states: list[AgentState] = field(default_factory=list)
     reopened: list[OpenedSession] = field(default_factory=list)
+    noticed: list[tuple[str, str]] = field(default_factory=list)
     elicitations: list[Elicitation] = field(default_factory=list)
     elicited: Elicited | None = None
     """None: the user does not answer."""
@@ -210,6 +211,10 @@ class FakeWorkspace:
 
     def session_reopened(self, opened: OpenedSession) -> None:
         self.reopened.append(opened)
+
+    def notice(self, session_id: str, words: str) -> None:
+        self.noticed.append((session_id, words))
+        self.changed.set()
 
     def agent_died(self, session_ids: list[str], message: str) -> None:
         self.deaths.append((list(session_ids), message))

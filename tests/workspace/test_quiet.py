@@ -149,3 +149,13 @@ def test_one_that_said_or_did_something_is_none(tmp_path: Path, kind: str) -> No
         return "end_turn"
 
     assert told(tmp_path, turn) == []
+
+
+def test_what_happened_to_a_session_is_said_in_its_conversation(tmp_path: Path) -> None:
+    async def turn(bench: Bench, agents: Agents) -> str:
+        bench.workspace.notice(bench.session, "It was started again.")
+        bench.workspace.notice("nobody", "It was started again, too.")
+        says(bench, agents)
+        return "end_turn"
+
+    assert told(tmp_path, turn) == ["It was started again."]
