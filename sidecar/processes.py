@@ -1,10 +1,12 @@
-"""Whether another process still runs, and which program it is."""
+"""Whether another process still runs, which program it is, and all that run now."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -40,3 +42,79 @@ def program_of(pid: int) -> str | None:
     )
     path = said.stdout.strip()
     return path if os.path.isabs(path) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    parent: int
+    began: float
+    """On the clock of `now`."""
+    line: str
+    """Its command line, the words joined by blanks."""
+
+    def is_same(self, other: Process | None) -> bool:
+        """Process ids are used again."""
+        return other is not None and self.pid == other.pid and abs(self.began - other.began) <= 2 * EXACT
+
+
+EXACT = 0.01 if sys.platform == "linux" else 1.0
+"""Seconds: how exactly the start of a process is known."""
+
+
+def now() -> float:
+    """Seconds since some moment before all processes."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+
+
+def running() -> dict[int, Process]:
+    """Every process that has not ended, by its id; none on Windows. Blocks for some milliseconds."""
+    if sys.platform == "win32":
+        return {}
+    return _by_proc() if os.path.isdir("/proc/self") else _by_ps()
+
+
+def _by_proc() -> dict[int, Process]:
+    found: dict[int, Process] = {}
+    ticks = os.sysconf("SC_CLK_TCK") if sys.platform != "win32" else 1
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            # pid (name) state ppid … starttime, the 22nd; the name may hold blanks and brackets
+            fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if fields[0] not in (b"Z", b"X"):
+            words = line.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")
+            found[int(folder.name)] = Process(
+                int(folder.name), int(fields[1]), int(fields[19]) / ticks, words
+            )
+    return found
+
+
+def _by_ps() -> dict[int, Process]:
+    asked = now()
+    said = subprocess.run(
+        ["/bin/ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,etime=,args="],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    rows = [row.split(None, 4) for row in said.stdout.splitlines()]
+    return {
+        int(row[0]): Process(int(row[0]), int(row[1]), asked - elapsed(row[3]), row[4])
+        for row in rows
+        if len(row) == 5 and not row[2].startswith("Z")
+    }
+
+
+def elapsed(time: str) -> float:
+    """Seconds, of what ps calls `etime`: [[dd-]hh:]mm:ss."""
+    days, _, rest = time.rpartition("-")
+    seconds = 0
+    for part in rest.split(":"):
+        seconds = 60 * seconds + int(part)
+    return float(seconds + 86400 * int(days or 0))

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sidecar.acp import errors, listing, logins
+from sidecar import processes
+from sidecar.acp import errors, left_running, listing, logins
 from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
@@ -31,6 +32,7 @@ from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
+from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
 from sidecar.workspace.ports.session_ports import AgentState, ListedSession
@@ -41,6 +43,8 @@ if TYPE_CHECKING:  # importing it imports the SDK
 log = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
+_NAMED = 3
+"""Commands that a message names; the rest are counted."""
 _PATIENCE = 4
 """An agent that keeps sending after a cancel is ended after this many times `Limits.cancel`."""
 
@@ -81,6 +85,8 @@ class _Session:
     prompting: bool = False
     """The agent has the prompt (before, it may have to be started)."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: float = 0.0
+    """When the agent got its prompt, on the clock of `processes`."""
 
     @property
     def live(self) -> Host | None:
@@ -268,6 +274,7 @@ class HostedAgents:
             if not turn.done():
                 if not session.prompting:
                     return CANCELLED
+                self._ends_commands(session, turn)
                 await self._until_stopped(session, turn)
             return turn.result()
         except AgentFailed as failed:
@@ -485,7 +492,7 @@ class HostedAgents:
 
         if session.cancelled.is_set():
             return CANCELLED  # while this task waited for its first step: the agent could not be told then
-        session.prompting = True
+        session.prompting, session.asked = True, processes.now()
         try:
             return await host.connection.prompt(session.agent_session_id, blocks)
         except Gone:
@@ -523,6 +530,33 @@ class HostedAgents:
                 "timeout",
                 f"{session.agent.id} was asked to stop {waited:.0f} seconds ago and has not; {ended}."
                 " The next prompt opens a new conversation with it.",
+            )
+
+    def _ends_commands(self, session: _Session, turn: asyncio.Future[str]) -> None:
+        """The user has stopped the turn: so end the commands that the agent's own tools have begun in it, if the agent does not."""
+        host = session.host
+        lines = [] if host is None else host.connection.commands(session.agent_session_id)
+        if host is not None and lines:
+            self._in_background(
+                self._ended_commands(session.request.session_id, host, session.asked, lines, turn)
+            )
+
+    async def _ended_commands(
+        self, session_id: str, host: Host, asked: float, lines: Sequence[str], turn: asyncio.Future[str]
+    ) -> None:
+        found = await asyncio.to_thread(left_running.commands_below, host.process.pid, asked, lines)
+        await asyncio.wait({turn, host.ended}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({host.ended}, timeout=self._limits.left_running)
+        if host.ended.done() or not found:
+            return  # it ends with all that it started
+        ended = await asyncio.to_thread(left_running.end, found)
+        if ended and self._service is not None:
+            named = ", ".join(plain(line, 80) for line in ended[:_NAMED])
+            more = f" and {len(ended) - _NAMED} more" if len(ended) > _NAMED else ""
+            words = "It was ended" if len(ended) == 1 else "They were ended"
+            what = "a command" if len(ended) == 1 else "commands"
+            self._service.notice(
+                session_id, f"{host.agent} left {what} running when you stopped it. {words}: {named}{more}."
             )
 
     # processes

@@ -277,6 +277,7 @@ class AgentConnection:
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
         session = self._open_one(agent_session_id)
         session.acting, session.heard = True, False
+        session.calls.begin_turn()
         session.terminals.begin_turn()
         try:
             answer = await self._request(
@@ -302,6 +303,11 @@ class AgentConnection:
             session.terminals.end_turn()
             self._notify(AGENT_METHODS["session_cancel"], {"sessionId": agent_session_id})
             session.asks.withdraw()
+
+    def commands(self, agent_session_id: str) -> list[str]:
+        """The command lines that the agent told of since it got its prompt."""
+        session = self._sessions.get(agent_session_id)
+        return [] if session is None else session.calls.commands()
 
     def stop_command(self, agent_session_id: str, terminal_id: str) -> None:
         """The user stops one command of the turn's."""

@@ -33,6 +33,8 @@ class Limits:
     """`session/new` may take long (servers are started for it), so this counts from the agent's last sign of life."""
     cancel: float = 30.0
     """From the last sign of life after `session/cancel` to the end of the turn."""
+    left_running: float = 3.0
+    """How long commands of a stopped turn may go on after its end."""
     close: float = 5.0
     """`session/close`."""
     listing: float = 15.0

@@ -64,6 +64,25 @@ class ToolCalls:
         self._sizes: dict[str, dict[str, int]] = {}
         """For each call, the size of each field, so that a message costs time for its own fields only."""
         self._size = 0
+        self._told: set[str] = set()
+        """Those of the turn."""
+
+    def begin_turn(self) -> None:
+        self._told.clear()
+
+    def commands(self) -> list[str]:
+        """The command lines of the turn's calls, as the agent tells them: also in the title of a call that runs a command."""
+        found: dict[str, None] = {}
+        for call in (self._calls[one] for one in self._calls if one in self._told):
+            raw, title = call.get("rawInput"), _text(call, "title")
+            command = _command(raw) or (_text(cast("Json", raw), "cmd") if isinstance(raw, dict) else None)
+            if isinstance(command, list):
+                found |= {" ".join(command): None, command[-1]: None}
+            elif command is not None:
+                found[command] = None
+            if title is not None and call.get("kind") == "execute":
+                found[title.strip("`")] = None
+        return list(found)
 
     def heard(self, update: Json) -> None:
         """Remembers the tool call in a session update. Ignores other updates."""
@@ -76,6 +95,7 @@ class ToolCalls:
         known: dict[str, object] = {}
         if isinstance(call_id, str):
             known = self._calls.setdefault(call_id, {"toolCallId": call_id})
+            self._told.add(call_id)
             self._calls.move_to_end(call_id)
         brought = {name: call[name] for name in _FIELDS if call.get(name) is not None}
         known.update(brought)
@@ -93,6 +113,7 @@ class ToolCalls:
         while len(self._calls) > _REMEMBERED or self._size > _REMEMBERED_SIZE:
             forgotten, _ = self._calls.popitem(last=False)
             self._size -= sum(self._sizes.pop(forgotten).values())
+            self._told.discard(forgotten)
 
 
 def size_of(value: object) -> int:

@@ -293,11 +293,9 @@ async def test_cancel(
         started = workspace / "started"
         step = kind.run(f"echo $$ >> {started}; sleep 300 & echo $! >> {started}; wait")
         running = await _cancelled(product, session, model, step, started)
-        left = await until_gone(running, 5)
-        cell = "partly: a command goes on until the agent ends" if left else "yes"
-        agents_table.note(kind.tool, "cancel", cell)
+        assert not await until_gone(running, HANGS), "a command goes on after the stop"
+        agents_table.note(kind.tool, "cancel", "yes")
         await ended(product, session, {"say": "hello"})
-    assert not await until_gone(left, HANGS), "processes of an agent that has ended"
 
 
 async def _cancelled(

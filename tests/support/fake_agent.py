@@ -27,6 +27,7 @@ Steps are objects with one verb; further keys are its arguments. In all strings 
     {"deaf": true}                    no line is read after the next one
     {"ignore": "SIGTERM"}             (start only)                   {"ignore": "eof"}  {"ignore": "input"}  stays, never reads
     {"spawn": "child" | "setsid" | "daemon" | "stubborn", "pids": FILE}   leaves a process behind; its pid is appended to FILE
+    {"shell": LINE, "pids": FILE}     a shell of its own session that runs a line; likewise   {"kill": FILE}  ends those
     {"stop_reaper": true}             stops the process that looks after it (Linux)
     {"pid": FILE}                     appends the agent's own pid    {"cwd": true, "env": [NAMES]}  says them
     {"put": PATH, "text": TEXT}       writes the disk itself         {"file": PATH}  says the JSON of what the disk says there
@@ -213,6 +214,15 @@ class FakeAgent:
             self.deaf = True
         elif verb == "spawn":
             self.spawn(value, step["pids"])
+        elif verb == "shell":
+            pid = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", value], os.environ, setsid=True)
+            with open(step["pids"], "a") as file:
+                file.write(f"{pid}\n")
+        elif verb == "kill":
+            with open(value) as file:
+                for pid in map(int, file.read().split()):
+                    os.killpg(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
         elif verb == "stop_reaper":
             self.stop_reaper()
         elif verb == "pid":

@@ -1,0 +1,103 @@
+"""Commands that an agent's own tools leave running after a stop (codex: for 10 s, openhands: for good).
+
+Of the processes below the agent, those of a command are known by what the agent told of it: a shell with that line, or a process whose own
+command line is in it; and what these started. Nothing else that the agent starts in a turn is touched: its own parts, MCP servers and
+language servers are no commands, and what it started in an earlier turn the user has not stopped. All of it is nothing on Windows, where a
+process's command line cannot be read, and where the agent runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from sidecar import processes
+from sidecar.acp.reaper import descendants
+from sidecar.processes import EXACT, Process
+
+_PATIENCE = 1.0
+"""Seconds between asking a command to end and ending it."""
+_SHELL = re.compile(r"(?:\S*/)?(?:ba|da|z|k|fi)?sh(?: -\S+)* -\w*c ")
+_QUOTES = re.compile(r"""["'\\\s]+""")
+
+
+def commands_below(agent: int, since: float, lines: Sequence[str]) -> dict[int, Process]:
+    """What runs below this process since that time (`processes.now`) of commands with these lines, by its id."""
+    table = processes.running()
+    if agent not in table:
+        return {}
+    reaper = table[agent].parent  # what has lost its parent belongs to that
+    below = _below([reaper], table) - {agent}
+    new = {pid for pid in below if table[pid].began >= since - EXACT}
+    found = {pid for pid in new if any(is_of(table[pid].line, line) for line in lines)}
+    return {pid: table[pid] for pid in new & (found | _below(found, table))}
+
+
+def is_of(process: str, line: str) -> bool:
+    """Whether a process with this command line runs this line of a shell's, or a part of it. Shells quote it in their own ways."""
+    process, line = _bare(process), _bare(line)
+    if not line or not process:
+        return False
+    if _SHELL.match(process) and _has(process, line):
+        return True
+    return process == line or (" " in process and _has(line, process))
+
+
+def end(commands: Mapping[int, Process]) -> list[str]:
+    """Ends those of them that still run, with all that they started; blocks for a moment. → the lines of the topmost."""
+    left = _still(commands)
+    if not left:
+        return []
+    _signal(left, signal.SIGTERM)
+    until = time.monotonic() + _PATIENCE
+    now = left
+    while now and time.monotonic() < until:
+        time.sleep(0.02)
+        now = _still(left)
+    if sys.platform != "win32":
+        _signal(now, signal.SIGKILL)
+    return list(dict.fromkeys(one.line for one in left.values() if one.parent not in left))
+
+
+def _still(known: Mapping[int, Process]) -> dict[int, Process]:
+    table = processes.running()
+    same = {pid for pid, one in known.items() if one.is_same(table.get(pid))}
+    return {pid: table[pid] for pid in same | _below(same, table)}
+
+
+def _below(roots: Iterable[int], table: Mapping[int, Process]) -> set[int]:
+    parents = {pid: (one.parent, 0) for pid, one in table.items()}
+    return set[int]().union(*(descendants(root, parents) for root in roots))
+
+
+def _signal(which: Iterable[int], number: int) -> None:
+    for pid in which:
+        try:
+            os.kill(pid, number)
+            if sys.platform != "win32":
+                os.kill(pid, signal.SIGCONT)  # what is stopped cannot act on it
+        except (ProcessLookupError, PermissionError):  # already gone, or runs as somebody else
+            pass
+
+
+def _bare(text: str) -> str:
+    return _QUOTES.sub(" ", text).strip()
+
+
+def _has(text: str, part: str) -> bool:
+    """As whole words."""
+    at = text.find(part)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(part) : at + len(part) + 1]
+        if not (_is_word(before) and _is_word(part[0])) and not (_is_word(after) and _is_word(part[-1])):
+            return True
+        at = text.find(part, at + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character in ("_", "-", "/", ".") if character else False
