@@ -379,7 +379,7 @@ class Incoming:
             session.id,
             session.calls.merged(cast("Json", call)),
             options,
-            behind=not self.quirks.asks_for_ours,
+            ours=self._asked_for_ours(),
         )
         chosen = await session.asks.wait(params, self._service.ask(question), _WITHDRAWN)
         if isinstance(chosen, Failure):
@@ -387,6 +387,12 @@ class Incoming:
         if chosen is None or chosen not in {option.id for option in options}:
             return _CANCELLED
         return {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+    def _asked_for_ours(self) -> frozenset[str]:
+        """The actions that it asks about before it asks us for them. What it is not offered, it does by itself."""
+        if not self._fs:
+            return frozenset()
+        return self.quirks.asks_for_ours - (frozenset() if self.runs_commands else {"execute"})
 
     async def _terminal(self, method: str, params: Params) -> Json | Failure:
         session = self.sessions.get(str(params.get("sessionId")))

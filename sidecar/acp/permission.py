@@ -8,6 +8,7 @@ ask about calls that they never announced (gemini, qwen) or name only by id (vib
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from sys import getsizeof
@@ -45,6 +46,7 @@ _PLAIN = {
     ),
 }
 """Labels that say exactly what the choice does."""
+_RUNS = re.compile(r"\b(?:run|execute)\b[^`\n]*(`+)", re.IGNORECASE)
 _FIELDS = ("title", "kind", "content", "locations", "rawInput")
 
 Action = Literal["read", "write", "execute", "other"]
@@ -76,6 +78,7 @@ class ToolCalls:
         for call in (self._calls[one] for one in self._calls if one in self._told):
             raw, title = call.get("rawInput"), _text(call, "title")
             command = _command(raw) or (_text(cast("Json", raw), "cmd") if isinstance(raw, dict) else None)
+            command = command or _command_in(_said(call.get("content")))
             if isinstance(command, list):
                 found |= {" ".join(command): None, command[-1]: None}
             elif command is not None:
@@ -169,16 +172,19 @@ def question(
     call: Json,
     options: tuple[Option, ...],
     *,
-    behind: bool = True,
+    ours: frozenset[str] = frozenset(),
 ) -> Question:
     """The question for one tool call. `call`: from `ToolCalls.merged`; `agent`: the name that the user configured.
 
-    `behind`: the agent carries out the allowed action itself. Otherwise it asks us to.
+    `ours`: actions that the agent asks us for once they are allowed. Others it carries out itself.
     """
     diffs = [
         item for item in _objects(call.get("content")) if item.get("type") == "diff" and _text(item, "path")
     ]
     command = _command(call.get("rawInput"))
+    said = "" if command is not None or diffs else _said(call.get("content"))
+    if command is None:
+        command = _command_in(said)
     paths = list(
         dict.fromkeys(
             path
@@ -187,12 +193,16 @@ def question(
         )
     )
     action = _action(call.get("kind"), command, diffs)
+    behind = action not in ours
     call_id, title = _text(call, "toolCallId"), _text(call, "title")
     how = ", by itself and not through the editor" if behind else ""
     lines = [f"{plain(agent, 60)} {_VERBS[action]}{how}."]
     line = "" if command is None else command if isinstance(command, str) else " ".join(command)
     if command is not None:
         lines.append(f"Command: {plain(line, SHOWN_WHOLE)}")
+    elif said and action == "execute":
+        line = said
+        lines.append(f"It says: “{plain(said, SHOWN_WHOLE)}”")
     lines += [f"File: {plain(path, 240)}" for path in paths[:_SHOWN]]
     if len(paths) > _SHOWN:
         lines.append(f"… and {len(paths) - _SHOWN} more files")
@@ -215,7 +225,7 @@ def question(
         if size_of(details.get(name)) > _LARGEST_DETAIL:
             del details[name]
     whole = escape(line) if len(line) > SHOWN_WHOLE else ""
-    if whole and "argv" not in details:  # what cannot be shown cannot be allowed
+    if whole and command is not None and "argv" not in details:  # what cannot be shown cannot be allowed
         options = tuple(option for option in options if option.kind.startswith("reject"))
     return Question(
         question_id,
@@ -230,6 +240,22 @@ def question(
         behind=behind,
         whole=whole,
     )
+
+
+def _said(content: object) -> str:
+    """The texts of a call's content."""
+    blocks = (item.get("content") for item in _objects(content) if item.get("type") == "content")
+    texts = (_text(cast("Json", block), "text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if text is not None).strip()
+
+
+def _command_in(said: str) -> str | None:
+    """The command of a text that ends with it, in marks of Markdown: “Run command `ls`” (kimi)."""
+    found = _RUNS.search(said)
+    if found is None or not said.endswith(found[1]):
+        return None
+    command = said[found.end() : -len(found[1])]
+    return command.strip() or None
 
 
 def _action(kind: object, command: object, diffs: object) -> Action:

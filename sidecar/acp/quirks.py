@@ -19,8 +19,8 @@ class Quirks:
 
     missing_reads_empty: bool = False
     """Reading a file that does not exist succeeds with ""."""
-    asks_for_ours: bool = False
-    """It asks for permission before requests to us: it does not carry out allowed actions itself."""
+    asks_for_ours: frozenset[str] = frozenset()
+    """Of these actions (`Question.action`): it asks for permission before requests to us, and does not carry out allowed ones itself."""
     rereads: bool = False
     """Its program reads a file just before it writes it, which the model does not see; what the model reads is announced as a tool call,
     or comes another way."""
@@ -31,8 +31,12 @@ class Quirks:
     reason: str = ""
 
 
+ALL = frozenset({"read", "write", "execute", "other"})
+EDITS = frozenset({"write"})
+
 TABLE: tuple[Quirks, ...] = (
     Quirks(
+        asks_for_ours=EDITS,
         missing_reads_empty=True,
         rereads=True,
         names=frozenset({"gemini", "gemini-cli"}),
@@ -40,11 +44,27 @@ TABLE: tuple[Quirks, ...] = (
         "reads the disk, and only its tools that edit read and write through the client",
     ),
     Quirks(
-        asks_for_ours=True,
+        asks_for_ours=ALL,
         rereads=True,
         names=frozenset({"fast-agent", "fast-agent-acp", "fast-agent-mcp"}),
         reason="its read_text_file, write_text_file and execute are the client's fs and terminals; it asks before each by itself, "
         "and reads a file once more before it writes it",
+    ),
+    Quirks(
+        asks_for_ours=EDITS,
+        names=frozenset({"qwen", "qwen-code"}),
+        reason="its edits are the client's fs/write_text_file; it runs commands by itself",
+    ),
+    Quirks(
+        asks_for_ours=ALL,
+        names=frozenset({"kimi", "kimi-cli"}),
+        reason="its file system and its shell are the client's",
+    ),
+    Quirks(
+        asks_for_ours=ALL,
+        names=frozenset({"claude-code-acp"}),
+        reason="its own Read, Edit, Write and Bash are replaced by the client's fs and terminals; claude-agent-acp, which came after it, works by "
+        "itself",
     ),
     Quirks(
         drops_embedded=True,

@@ -338,6 +338,24 @@ ROWS: dict[str, Row] = {
         lambda seen: _asked_by(seen, "wants to change files, by itself and not through the editor."),
         named("fast-agent-acp"),
     ),
+    **{
+        f"{agent} has us make its edits, and {'runs' if itself else 'has us run'} its commands": Row(
+            [*permission(toolCallId="c8", kind="edit"), *permission(toolCallId="c9", kind="execute")],
+            lambda seen, itself=itself: (
+                _asked_by(seen, "wants to change files.") is True
+                and _asked_by(
+                    seen,
+                    "wants to run a command" + (", by itself and not through the editor." if itself else "."),
+                )
+            ),
+            agent=agent,
+        )
+        for agent, itself in (
+            ("qwen", True),
+            ("kimi", False),
+            ("claude-code-acp", False),
+        )
+    },
     "others ask about what they do themselves": Row(
         permission(toolCallId="c9", title="t", kind="edit"),
         lambda seen: _asked_by(seen, "wants to change files, by itself and not through the editor."),

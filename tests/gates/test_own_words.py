@@ -107,7 +107,10 @@ CONFIGURED: list[tuple[str, list[str], str]] = [
     ("mine", ["node", "/usr/lib/node_modules/gemini.js"], "gemini"),
     ("mine", ["fast-agent-acp", "--model", "gemini"], "fast-agent"),
     ("mine", ["uvx", "--from", "fast-agent-mcp", "fast-agent-acp"], "fast-agent"),
-    ("mine", ["qwen", "--model", "gemini"], ""),
+    ("mine", ["qwen", "--model", "gemini"], "qwen"),
+    ("mine", ["npx", "-y", "@zed-industries/claude-code-acp"], "claude-code-acp"),
+    ("mine", ["kimi", "--acp"], "kimi"),
+    ("mine", ["crow", "--model", "gemini"], ""),
     ("mine", ["sh", "/tmp/not-gemini"], ""),
     ("mine", ["python", "fast_agent_of_mine.py"], ""),
 ]
@@ -117,3 +120,7 @@ CONFIGURED: list[tuple[str, list[str], str]] = [
 def test_quirks_are_of_what_was_configured(name: str, argv: list[str], known: str) -> None:
     quirks = quirks_of(name, AgentCommand(argv[0], tuple(argv[1:])))
     assert (known in quirks.names) if known else quirks not in TABLE
+
+
+def test_gemini_edits_through_the_client_and_runs_commands_by_itself() -> None:
+    assert quirks_of("gemini", AgentCommand("gemini")).asks_for_ours == {"write"}

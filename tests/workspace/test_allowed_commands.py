@@ -66,3 +66,46 @@ async def test_arguments_beside_the_program_are_shown_too(tmp_path: Path) -> Non
     asked = question("q", "agent", "s", call, OPTIONS)
     assert "Command: rm -rf src" in asked.text
     assert asked.details["argv"] == ["rm", "-rf", "src"]
+
+
+KIMI = "Requesting approval to perform: Run command `{}`"
+# what the agent says in the content of its question, and nowhere else · its kind · the line shown · the command
+IN_CONTENT: dict[str, tuple[str, str | None, str, list[str] | None]] = {
+    "kimi": (KIMI.format("ls -la"), None, "Command: ls -la", ["ls -la"]),
+    "marks in it": (KIMI.format("echo `date`"), None, "Command: echo `date`", ["echo `date`"]),
+    "lines": (KIMI.format("a\nb"), None, "Command: a\\nb", ["a\nb"]),
+    "only words": ("npm test", "execute", "It says: “npm test”", None),
+    "something after it": ("Run `ls` now", "execute", "It says: “Run `ls` now”", None),
+    "too long": (KIMI.format("x" * 500), None, "Command: xxx", ["x" * 500]),
+}
+
+
+@pytest.mark.parametrize("case", IN_CONTENT)
+def test_a_command_that_only_the_content_has_is_shown(case: str) -> None:
+    said, kind, line, argv = IN_CONTENT[case]
+    content = [{"type": "content", "content": {"type": "text", "text": said}}]
+    asked = question("q", "agent", "s", {"toolCallId": "c1", "kind": kind, "content": content}, OPTIONS)
+    assert asked.action == "execute"
+    assert "wants to run a command" in asked.text
+    assert f"\n{line}" in asked.text
+    assert asked.details.get("argv") == argv
+    assert bool(asked.whole) is (case == "too long")
+
+
+def test_what_is_no_command_is_none() -> None:
+    content = [{"type": "content", "content": {"type": "text", "text": "Read the file `make`"}}]
+    asked = question("q", "agent", "s", {"toolCallId": "c1", "content": content}, OPTIONS)
+    assert asked.action == "other"
+    assert "argv" not in asked.details
+
+
+async def test_a_command_in_the_content_is_asked_for_once(tmp_path: Path) -> None:
+    editor = QuietEditor()
+    editor.answer = "yes"
+    async with in_a_turn(tmp_path, editor) as bench:
+        content = [{"type": "content", "content": {"type": "text", "text": KIMI.format("echo a; ls")}}]
+        call = {"toolCallId": "c1", "content": content}
+        assert await bench.workspace.ask(question("q", "agent", bench.session, call, OPTIONS)) == "yes"
+        editor.answer = "allow"
+        await run(bench, "/bin/sh", "-c", "echo a; ls")
+        assert len(editor.questions) == 1
