@@ -20,7 +20,7 @@ def _nothing(server: str) -> Json:
 
 def _claude(server: str) -> Json:
     """A rule that denies counts more than any that allows, in every mode. Of a tool that is led to ours, the rule about ours counts."""
-    own = ("Bash", "Edit", "Write", "NotebookEdit")
+    own = ("Bash", "PowerShell", "Monitor", "Edit", "Write", "NotebookEdit", "EnterWorktree", "ExitWorktree")
     ours = [f"mcp__{server}__{name}" for name in ("Edit", "Write") if server]
     return {"claudeCode": {"options": {"disallowedTools": [*own, *ours]}}}
 

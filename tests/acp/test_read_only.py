@@ -143,7 +143,7 @@ async def test_claude_has_no_tools_that_write_in_any_session(tmp_path: Path) -> 
         params["_meta"]["claudeCode"]["options"]
         for _, params in asked(trace, "session/new", "session/load", "session/fork")
     ]
-    own = ["Bash", "Edit", "Write", "NotebookEdit"]
+    own = ["Bash", "PowerShell", "Monitor", "Edit", "Write", "NotebookEdit", "EnterWorktree", "ExitWorktree"]
     assert [options["disallowedTools"] for options in told] == [
         *[own] * 3,
         [*own, "mcp__sidecar__Edit", "mcp__sidecar__Write"],

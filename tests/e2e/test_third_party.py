@@ -265,6 +265,29 @@ async def test_writes_are_denied(
     agents_table.note(kind.tool, "writes denied", "yes: what is refused may end its turn" if ends else "yes")
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"tool": "Monitor", "args": {"description": "d", "timeout_ms": 5000, "command": "echo x > ran.txt"}},
+        {"tool": "EnterWorktree", "args": {"name": "mine"}},
+    ],
+    ids=lambda step: step["tool"],
+)
+async def test_claude_has_more_tools_that_are_denied(
+    step: Step, tmp_path: Path, workspace: Path, model: ModelServer
+) -> None:
+    (workspace / "a.txt").write_text(BASE)
+    commit(workspace)
+    kind = KINDS["claude-agent-acp"]
+    allowed = {"permissions": {"allow": ["Bash", "Monitor", "EnterWorktree"], "defaultMode": "acceptEdits"}}
+    put(tmp_path / "home", {".claude/settings.json": json.dumps(allowed)})
+    async with a_scene(kind, tmp_path, workspace, model, writes="deny") as (product, session):
+        await product.prompt(session, script(step, kind.read(workspace / "a.txt")))
+        assert "seven" in results(model), "it can read"
+    found = {file.name for file in workspace.rglob("*")} & {"ran.txt", "mine"}
+    assert found == set()
+
+
 def _freedoms(session: Any) -> list[tuple[str, JsonDict]]:
     """What can be chosen in it and might let it do more: its modes, and options like them."""
     modes = [mode["id"] for mode in (session.get("modes") or {}).get("availableModes", [])]
