@@ -124,7 +124,7 @@ class DiskWatch:
                 self._tasks.start_soon(self._look_at_found, other)
             else:
                 await self._found.look(other, last=False)
-        if not any(other.running for other in self._evidence.active() if other is not session):
+        if not any(other is not session for other in self._evidence.active()):
             self._behind.turns_over(begins=True)  # all that is known is older than this turn
         await self._behind.turn_begins()
         await self._found.note(session)

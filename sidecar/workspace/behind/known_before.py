@@ -1,5 +1,5 @@
-"""KnownBefore: what files are known to have said before a change that is looked at: what was found or written there last (accounts.py), else
-what they said when the turn began (turn_starts.py), else when a call named them (evidence.py).
+"""KnownBefore: what files are known to have said before a change that is looked at: what was found or written there last (accounts.py), or
+what they said when the turn began (turn_starts.py) where that is newer, else when a call named them (evidence.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.behind.tree_starts import Before
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
 from sidecar.workspace.behind.whose import Known
+from sidecar.workspace.state.acts import is_before
 from sidecar.workspace.state.sessions import Session
 
 
@@ -66,6 +67,9 @@ class KnownBefore:
         start = row.before if row is not None else await self._starts.before(session.id, path)
         like = _like(start, named)
         account = self._accounts.get(uri)
+        is_known = start is not None and not start.why and not start.is_unseen
+        if account is not None and is_known and is_before(account.at, self._starts.began(session.id)):
+            account = None  # from another turn, and what it says need not be so any more
         if account is not None and account.lost:
             return Then(why="too much changed in this turn to keep all of it")
         if account is not None:
