@@ -1,6 +1,7 @@
 """revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
 
-For each file it reverts all writes or none. A revert on the disk is journalled like any write (agent "revert"), so it
+For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, as many of them, newest
+first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
 can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, and their saves side
 by side.
 """
@@ -14,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
+from itertools import groupby
 from typing import TypeAlias, TypeVar
 
 from sidecar import disk
@@ -211,46 +213,46 @@ class _Job:
         )
 
     def on_disk(self) -> _Steps[Reverted]:
-        try:
-            whole = yield from self._whole()
-            if whole is not None:
-                return whole
-            texts = [self._store.texts(write.id) for write in self._writes]
-            for _ in range(TRIES):
-                with files.at(self._writes[0].root, self._path, "write") as found:
-                    step = self._step(found, texts)
-                    if not isinstance(step, _Step):
-                        return step
-                    refusal = None if self._dry_run else (yield from self._do(step))
-                    if refusal is None:
-                        before = None if step.now is None else step.now.text
-                        return self._done(step.outcome, texts=Texts(before, step.after))
-                    if refusal.kind is not Kind.CHANGED_ON_DISK:
-                        return self._done(Outcome.STANDS, refusal.message)
-            return self._done(Outcome.STANDS, "it keeps changing; try again")
-        except JournalFailed as failed:
-            return self._done(Outcome.STANDS, str(failed))
+        """Newest first: what was done to the text, and what a text does not say all of (modes, links, bytes, removals), as they follow one
+        another."""
+        every, done = self._writes, list[Reverted]()
+        is_whole = {write.id: self._store.states(write.id) is not None for write in every}
+        for whole, some in groupby(every, lambda write: is_whole[write.id]):
+            self._writes = list(some)
+            try:
+                done.append((yield from (self._whole() if whole else self._text())))
+            except JournalFailed as failed:
+                done.append(self._done(Outcome.STANDS, str(failed)))
+            if done[-1].outcome.is_failure or self._dry_run:
+                break
+        self._writes = every
+        return replace(_altogether(done), writes=tuple(write.id for write in every))
 
-    def _whole(self) -> _Steps[Reverted | None]:
-        """Takes back what a text does not say all of (modes, links, bytes, removals), newest first; None where a text is left to be taken
-        back."""
-        done: Outcome | None = None
-        left: list[Recorded] = []
+    def _text(self) -> _Steps[Reverted]:
+        texts = [self._store.texts(write.id) for write in self._writes]
+        for _ in range(TRIES):
+            with files.at(self._writes[0].root, self._path, "write") as found:
+                step = self._step(found, texts)
+                if not isinstance(step, _Step):
+                    return step
+                refusal = None if self._dry_run else (yield from self._do(step))
+                if refusal is None:
+                    before = None if step.now is None else step.now.text
+                    return self._done(step.outcome, texts=Texts(before, step.after))
+                if refusal.kind is not Kind.CHANGED_ON_DISK:
+                    return self._done(Outcome.STANDS, refusal.message)
+        return self._done(Outcome.STANDS, "it keeps changing; try again")
+
+    def _whole(self) -> _Steps[Reverted]:
+        done = Outcome.ALREADY
         for write in self._writes:
             states = self._store.states(write.id)
-            if states is None:
-                left.append(write)
-                continue
-            if left:
-                return self._done(Outcome.STANDS, "it was changed since; take that back first")
+            assert states is not None, "grouped by it"
             outcome = yield from self._put_whole(write, *states)
             if isinstance(outcome, Reverted):
                 return outcome
-            done = outcome if done is None or done is Outcome.ALREADY else done
-        if left and done is not None and not self._dry_run:
-            self._writes = left
-            return None
-        return None if done is None else self._done(done)
+            done = outcome if done is Outcome.ALREADY else done
+        return self._done(done)
 
     def _put_whole(
         self, write: Recorded, before: FileState | None, after: FileState | None
@@ -342,6 +344,17 @@ class _Job:
     ) -> Reverted:
         ids = tuple(write.id for write in self._writes)
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
+
+
+def _altogether(done: Sequence[Reverted]) -> Reverted:
+    """What several steps with one file come to; the last one alone may have failed."""
+    changed = [one for one in done if one.outcome is not Outcome.ALREADY]
+    if len(changed) < 2 or changed[-1].outcome.is_failure:
+        return changed[-1] if changed else done[-1]
+    was_gone = changed[0].outcome is Outcome.MADE_AGAIN
+    is_gone = changed[-1].outcome is Outcome.REMOVED
+    outcome = Outcome.REMOVED if is_gone else Outcome.MADE_AGAIN if was_gone else Outcome.PUT_BACK
+    return replace(changed[-1], outcome=outcome)
 
 
 def _put(step: _Step, data: bytes) -> Refusal | None:

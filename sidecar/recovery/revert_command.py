@@ -61,7 +61,7 @@ def _chosen(arguments: argparse.Namespace, store: Store) -> list[Recorded] | str
     if isinstance(session, str):
         return session
     writes = store.entries(Selection(session=session[0], turn=turn))
-    chosen = [write for write in writes if _why_not(write, store) is None]
+    chosen = [write for write in writes if why_not(write, store) is None]
     if chosen:
         return chosen
     what = "this session" if turn is None else "this turn"
@@ -76,14 +76,15 @@ def _by_id(ids: Sequence[str], store: Store) -> list[Recorded] | str:
             return f'there is no change "{plain(name)}" in the journal; `acp-sidecar changes` lists them'
         if len(found) > 1:
             return f'"{plain(name)}" names {len(found)} changes; give more characters of the id'
-        why = _why_not(found[0], store)
+        why = why_not(found[0], store)
         if why is not None:
             return f"{found[0].short} {why}"
         chosen[found[0].id] = found[0]
     return list(chosen.values())
 
 
-def _why_not(write: Recorded, store: Store) -> str | None:
+def why_not(write: Recorded, store: Store) -> str | None:
+    """Why it cannot be taken back, as the end of a sentence for people; None if it can."""
     match write.state:
         case "failed":
             return "was never made"

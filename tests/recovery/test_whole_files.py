@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -63,3 +64,42 @@ def test_taken_back(tmp_path: Path, before: FileState | None, after: FileState |
             assert not result.outcome.is_failure
             assert [write.state for write in store.entries() if write.id == done] == ["undone"]
     assert there(path) == wanted
+
+
+OLD, NEW, NEWER = (FileState(text, 0o644) for text in (b"one\ntwo\n", b"one\nTWO\n", b"ONE\nTWO\n"))
+STEPS: dict[str, tuple[list[FileState | None], Outcome]] = {
+    "removed, and made anew": ([OLD, None, NEW], Outcome.PUT_BACK),
+    "changed, removed, and made anew": ([OLD, NEW, None, NEWER], Outcome.PUT_BACK),
+    "removed, made anew, and removed": ([OLD, None, NEW, None], Outcome.MADE_AGAIN),
+    "changed, and removed": ([OLD, NEW, None], Outcome.MADE_AGAIN),
+    "made, removed, and made anew": ([None, OLD, None, NEW], Outcome.REMOVED),
+    "its mode, its text, its mode": (
+        [OLD, FileState(OLD.data, 0o755), FileState(NEW.data, 0o755), FileState(NEW.data, 0o600)],
+        Outcome.PUT_BACK,
+    ),
+}
+
+
+@pytest.mark.parametrize(("states", "outcome"), STEPS.values(), ids=STEPS)
+def test_what_was_done_to_one_file_in_turn_is_taken_back_in_turn(
+    tmp_path: Path, states: list[FileState | None], outcome: Outcome
+) -> None:
+    """In one revert: what is newer in the file is taken back with it (turns seed 1002035)."""
+    folder = (tmp_path / "w").resolve()
+    folder.mkdir()
+    path = folder / "f"
+    with Store(tmp_path / "journal") as store:
+        for before, after in itertools.pairwise(states):
+            put(path, after)
+            is_text = after is not None and (before is None or before.data != after.data)
+            texts = [None if one is None else one.data.decode() for one in (before, after)]
+            made = (
+                entry(*texts, str(path), root=str(folder))
+                if is_text
+                else entry(None, None, str(path), root=str(folder), states=(before, after))
+            )
+            store.finish(store.begin(made), "done")
+        (result,) = revert(store, store.entries(), "r-1")
+        assert result.outcome is outcome
+        assert {write.state for write in store.entries() if write.agent == "agent"} == {"undone"}
+    assert there(path) == states[0]
