@@ -1,7 +1,8 @@
-"""play: one whole turn (or two) by its seed, and everything of the agents' taken back at its end.
+"""play: one whole turn (or two, or those of two sessions) by its seed, and everything of the agents' taken back at its end.
 
-The agent runs commands that write, empty and fill, rename over, delete, move, change modes, link and generate files, announced early, late, or
-not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and beside that the user opens, types, saves, closes, restores and edits in a shell.
+An agent runs commands that write, empty and fill, rename over, delete, move, format, check out, change modes, link and generate files, announced early, late,
+or not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and
+beside that the user opens, types, saves, closes, restores and edits in a shell.
 Then *Reject all* and *Undo turn* in either order, and the oracle (world.py) says what is wrong.
 """
 
@@ -27,6 +28,7 @@ from tests.support.editor_time import run
 from tests.support.file_time import tick
 from tests.support.repositories import commit, submodule
 from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.turns.commands import Commands
 from tests.turns.world import USERS, World
 
 LINES = 9
@@ -95,6 +97,12 @@ class _Turn:
         self.editor: FakeEditor
         self.bench: Bench
         self.makes_anew = Random(f"anew {seed}").random() < 0.5
+        kinds = Random(f"kinds {seed}")
+        self.names_late = kinds.random() < 0.3
+        self.session_count = kinds.choice([1, 1, 2])
+        self.more_acts = kinds.sample(["formats", "checks_out", "generates"], kinds.choice([0, 1, 2]))
+        self.sessions: list[str] = []
+        self.commands = Commands(folder, Random(f"commands {seed}"), self._there, self._changed, say)
         self.words = 0
         self.calls = 0
         self.gone: dict[str, bytes] = {}
@@ -120,6 +128,10 @@ class _Turn:
         has_git = shutil.which("git") is not None
         if random.random() < 0.5 and has_git:
             commit(self.folder)
+            if "checks_out" in self.more_acts:
+                self.commands.branches()
+        elif "checks_out" in self.more_acts:
+            self.more_acts.remove("checks_out")
         if has_git:
             self._repositories_within()
         self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
@@ -133,8 +145,11 @@ class _Turn:
             await asyncio.sleep(1)
             tick()
             self.world.begins()
+            self.sessions = [bench.session]
+            if self.session_count == 2:
+                self.sessions.append(await bench.another_session())
             for _ in range(random.choice([1, 1, 2])):
-                await bench.workspace.start_prompt(bench.session, [])[2]
+                await self._turns()
                 await asyncio.sleep(random.choice([0, 1, 12]))
                 await self._user()
             await asyncio.sleep(15)
@@ -161,6 +176,16 @@ class _Turn:
                     f"still listed: {[(row['uri'], row.get('file')) for row in left]}"
                 )
 
+    async def _turns(self) -> None:
+        """A turn of each session, one after the other. (What changes while several agents work is listed apart: nobody knows whose it is.)"""
+        for number, session in enumerate(self.sessions):
+            if number:
+                await self._user()
+                await asyncio.sleep(Random(f"between {self.seed}").choice([0, 3, 12]))
+            self.say(f"turn of {session}")
+            await self.bench.workspace.start_prompt(session, [])[2]
+            self.say("turn ends")
+
     def _repositories_within(self) -> None:
         """In half of the runs."""
         random = Random(f"within {self.seed}")
@@ -181,7 +206,7 @@ class _Turn:
         random.shuffle(self.names)
 
     async def _take_back(self) -> None:
-        review, session = self.bench.workspace.review, self.bench.session
+        review = self.bench.workspace.review
         for row in await review.listed(Selector()):
             shown = {
                 k: row.get(k)
@@ -190,7 +215,11 @@ class _Turn:
             }
             self.say(f"listed {shown}")
         doors = [("reject all", lambda: review.reject(Selector(everything=True)))]
-        doors += [(f"undo turn {n}", lambda n=n: review.revert_turn(session, n)) for n in (1, 2)]
+        doors += [
+            (f"undo turn {n} of {one}", lambda n=n, one=one: review.revert_turn(one, n))
+            for n in (1, 2)
+            for one in self.sessions
+        ]
         self.random.shuffle(doors)
         name = ""
         for name, door in doors:
@@ -222,11 +251,13 @@ class _Turn:
             self._moves,
             self._makes,
         ]
+        acts += [getattr(self.commands, name) for name in self.more_acts]
         if self.makes_anew:
             acts += [self._makes_anew, self._makes_anew]
         act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
         self.calls += 1
         call = f"c{self.calls}"
+        self.say(f"- {asyncio.get_running_loop().time():.2f} call {call}")
         if act is None:
             await self._sends(session)
             return
@@ -244,9 +275,10 @@ class _Turn:
         tick()
         await asyncio.sleep(self.random.choice([0, 0, 0.1, 2]))
         if self.random.random() < 0.9:
-            self.bench.workspace.session_update(
-                session, {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
-            )
+            done = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
+            if self.names_late:
+                done["locations"] = [{"path": str(self.folder / name)} for name in self._there()[:2]]
+            self.bench.workspace.session_update(session, done)
         tick()
 
     def _there(self) -> list[str]:
@@ -443,5 +475,5 @@ class _Turn:
 
     def _acts_run(self) -> bool:
         """Whether an act of the agent's may be running by what it said: then nobody could tell."""
-        acts = self.bench.workspace._evidence._acts.get(self.bench.session)
-        return acts is not None and bool(acts.running)
+        acts = self.bench.workspace._evidence._acts
+        return any(one in acts and bool(acts[one].running) for one in self.sessions)
