@@ -32,6 +32,36 @@ def test_files_that_are_not_open(tmp_path: Path, custom: bool) -> None:
     play(tmp_path, VSCODE, case, custom=custom)
 
 
+@pytest.mark.parametrize("custom", [True, False])
+@pytest.mark.parametrize("files", [1, 12])
+@pytest.mark.parametrize("also_folder", [True, False], ids=["with its folder", ""])
+def test_a_file_of_an_agents_that_somebody_removed_is_not_made_again(
+    tmp_path: Path, files: int, custom: bool, also_folder: bool
+) -> None:
+    """By `acp-sidecar revert`, for instance; and the list was shown before that."""
+    names = [f"made/{number}.txt" for number in range(files)]
+
+    async def case(bench: Bench, editor: FakeEditor) -> None:
+        for name in names:
+            done(await bench.write(name, WANTED))
+        await asyncio.sleep(5)
+        for name in names:
+            if bench.uri(name) in editor.model.documents:
+                editor.closes(name)
+        await bench.workspace.review.listed(ALL)
+        for name in names:
+            (tmp_path / name).unlink()
+        if also_folder:
+            (tmp_path / "made").rmdir()
+        result = await bench.workspace.review.reject(ALL)
+        await asyncio.sleep(3)
+        assert not result.impossible
+        assert not bench.workspace.review.changes(ALL)
+        assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+    play(tmp_path, VSCODE, case, custom=custom)
+
+
 def test_files_that_are_not_open_come_back_under_review_with_the_sidecar(tmp_path: Path) -> None:
     """Each brought up to the disk's text; what is gone, elsewhere or open is left alone."""
     inside = tmp_path / "inside"

@@ -85,6 +85,8 @@ class OnDisk:
         path = to_path(reviewed.uri)
         if path is None:
             return Rejected("the document is not open")
+        if job.created and storage.stat(path) is None:
+            return self._gone(job)
         roots = storage.roots([os.path.dirname(path)])
         if isinstance(roots, Refusal):
             return Rejected(roots.message)
@@ -110,6 +112,12 @@ class OnDisk:
             return Rejected(data.message)
         gone = created and nothing and not rejection.hunks
         return _Planned(job, path, decoded, file.stat, rejection, reviewed.ledger.hunks, after, data, gone)
+
+    def _gone(self, job: Job) -> Rejected:
+        """Nothing is left to take back of what was made."""
+        job.reviewed.gone()
+        self._state.ledgers.moved(job.reviewed)
+        return Rejected()
 
     async def _put(self, one: _Planned) -> Rejected | None:
         reviewed = one.job.reviewed

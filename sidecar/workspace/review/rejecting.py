@@ -125,7 +125,10 @@ class Rejecter:
         return rejected
 
     async def _editor_keeps(self, reviewed: Reviewed, path: str, plan: Plan) -> bool:
-        """Whether the file would say exactly what it is to say, were it opened, edited and saved. What cannot be read here is left to the editor."""
+        """Whether the file would say exactly what it is to say, were it opened, edited and saved. What cannot be read here is left to the editor;
+        one that is gone is not: the editor would make it."""
+        if self._state.storage.stat(path) is None:
+            return False
         now = await self._state.storage.read_named(path)
         if isinstance(now, Refusal):
             return True
