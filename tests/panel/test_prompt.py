@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.panel.panel import Panel, agent, current, overview, put, talk, user
+from tests.support.waiting import eventually
 
 AGENTS = [
     {"id": "claude", "name": "Claude Code", "source": "registry", "installed": False, "needs": "Not found."},
@@ -75,12 +76,13 @@ def test_what_was_typed_last_is_kept_when_another_conversation_is_shown(panel: P
         overview(draftKey="two", draft="other words", current=current()),
     )
     expect(panel.page.get_by_label(BOX)).to_have_value("other words")
-    assert panel.got("draft")[0] == {
-        "type": "draft",
-        "key": "one",
-        "text": "half a thought",
-        "attachments": [],
-    }
+    kept = {"type": "draft", "key": "one", "text": "half a thought", "attachments": []}
+
+    def is_told() -> bool:
+        panel.settle()
+        return kept in panel.of("draft")
+
+    eventually(is_told, "the first conversation's draft is kept", within=30)
 
 
 def test_what_is_sent_is_shown_wherever_the_reader_was(panel: Panel) -> None:
