@@ -139,8 +139,7 @@ def test_a_conversation_is_exported(window: Window) -> None:
     box = window.page.locator(".quick-input-widget input.input")
     expect(box).to_be_visible(timeout=30_000)
     expect(box).to_have_value(str(target), timeout=30_000)
-    window.page.locator(".quick-input-widget").get_by_role("button", name="OK").click()
-    eventually(target.exists, "the file is there", within=30)
+    window.save_there(target)
     eventually(lambda: window.active() == target, "it is shown", within=30)
     text = target.read_text()
     assert "## You" in text

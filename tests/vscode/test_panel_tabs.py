@@ -132,8 +132,7 @@ def test_a_conversation_begins_in_a_tab_and_is_exported_from_it(window: Window) 
     expect(box).to_have_value(re.compile(r"/Eta .*\.md$"))
     target = window.folder / "eta.md"
     box.fill(str(target))
-    window.page.locator(".quick-input-widget").get_by_role("button", name="OK").click()
-    eventually(target.exists, "the file is there", within=30)
+    window.save_there(target)
     eventually(lambda: "begun in a **tab**" in target.read_text(), "it is the tab's", within=30)
 
 
@@ -164,7 +163,7 @@ def test_tabs_come_back_after_a_reload_with_their_drafts_and_go_back_to_the_side
     tab.box.blur()
     tab.box.press("End")
     tab.box.press_sequentially(" @rain")  # whoever answers this has been told the draft
-    expect(tab.page.get_by_role("option", name="rain.py")).to_be_visible()
+    expect(tab.page.get_by_role("option", name="rain.py").first).to_be_visible()
     window.reload_by_command()
     window.until_server_runs()
     tab.answers("this is Delta")

@@ -299,6 +299,21 @@ class Window:
 
     # --- What a user sees
 
+    def save_there(self, target: Path) -> None:
+        """Presses OK in the workbench's file dialog, which holds this path, until there is the file. While the dialog looks into a folder, it takes no
+        answer."""
+        button = self.page.locator(".quick-input-widget").get_by_role("button", name="OK")
+
+        def is_saved() -> bool:
+            try:
+                if not target.exists():
+                    button.click(timeout=1_000)
+            except PlaywrightTimeout:
+                pass  # the dialog is closed
+            return target.exists()
+
+        eventually(is_saved, "the file is there", within=60)
+
     def notifications(self) -> list[str]:
         """The texts of the visible notifications, oldest first."""
         return self.page.locator(".notifications-toasts .notification-list-item-message").all_inner_texts()
