@@ -32,7 +32,6 @@ from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
-from sidecar.core.escape import plain
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
 from sidecar.workspace.ports.session_ports import AgentState, ListedSession
@@ -43,8 +42,6 @@ if TYPE_CHECKING:  # importing it imports the SDK
 log = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
-_NAMED = 3
-"""Commands that a message names; the rest are counted."""
 _PATIENCE = 4
 """An agent that keeps sending after a cancel is ended after this many times `Limits.cancel`."""
 
@@ -544,20 +541,10 @@ class HostedAgents:
     async def _ended_commands(
         self, session_id: str, host: Host, asked: float, lines: Sequence[str], turn: asyncio.Future[str]
     ) -> None:
-        found = await asyncio.to_thread(left_running.commands_below, host.process.pid, asked, lines)
-        await asyncio.wait({turn, host.ended}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({host.ended}, timeout=self._limits.left_running)
-        if host.ended.done() or not found:
-            return  # it ends with all that it started
-        ended = await asyncio.to_thread(left_running.end, found)
+        begun = asyncio.to_thread(left_running.commands_below, host.process.pid, asked, lines)
+        ended = await left_running.ended_after(begun, turn, host.ended, self._limits.left_running)
         if ended and self._service is not None:
-            named = ", ".join(plain(line, 80) for line in ended[:_NAMED])
-            more = f" and {len(ended) - _NAMED} more" if len(ended) > _NAMED else ""
-            words = "It was ended" if len(ended) == 1 else "They were ended"
-            what = "a command" if len(ended) == 1 else "commands"
-            self._service.notice(
-                session_id, f"{host.agent} left {what} running when you stopped it. {words}: {named}{more}."
-            )
+            self._service.notice(session_id, left_running.said(host.agent, ended))
 
     # processes
 

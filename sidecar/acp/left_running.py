@@ -8,21 +8,49 @@ process's command line cannot be read, and where the agent runs elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Any
 
 from sidecar import processes
 from sidecar.acp.reaper import descendants
+from sidecar.core.escape import plain
 from sidecar.processes import EXACT, Process
 
 _PATIENCE = 1.0
 """Seconds between asking a command to end and ending it."""
+_NAMED = 3
+"""Commands that a message names; the rest are counted."""
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|da|z|k|fi)?sh(?: -\S+)* -\w*c ")
 _QUOTES = re.compile(r"""["'\\\s]+""")
+
+
+async def ended_after(
+    begun: Awaitable[Mapping[int, Process]],
+    turn: asyncio.Future[Any],
+    gone: asyncio.Future[Any],
+    patience: float,
+) -> list[str]:
+    """Ends what was begun, if it still runs that many seconds after the turn's end. `gone`: the agent has ended, and with it all that it started.
+    → the lines of what was ended."""
+    found = await begun
+    await asyncio.wait({turn, gone}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({gone}, timeout=patience)
+    return [] if gone.done() or not found else await asyncio.to_thread(end, found)
+
+
+def said(agent: str, ended: Sequence[str]) -> str:
+    """What the user is told."""
+    named = ", ".join(plain(line, 80) for line in ended[:_NAMED])
+    more = f" and {len(ended) - _NAMED} more" if len(ended) > _NAMED else ""
+    words = "It was ended" if len(ended) == 1 else "They were ended"
+    what = "a command" if len(ended) == 1 else "commands"
+    return f"{agent} left {what} running when you stopped it. {words}: {named}{more}."
 
 
 def commands_below(agent: int, since: float, lines: Sequence[str]) -> dict[int, Process]:
