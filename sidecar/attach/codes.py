@@ -29,9 +29,10 @@ class Codes:
         code, port = params.get("code"), params.get("port")
         if not isinstance(code, str) or _CODE.fullmatch(code) is None or not isinstance(port, int):
             raise Refused("showCode needs a code and a port")
+        # The code first: VS Code shows one line of it
         self._show(
             "info",
-            f"A client wants to connect to acp-sidecar on port {port}. If that is you, give it this code: {code}"
-            " (for two minutes, once). Otherwise do nothing.",
+            f"Code {code}: enter it in the client that wants to connect to acp-sidecar on port {port}. It counts for two minutes, once."
+            " If that is not you, do nothing.",
         )
         return {}

@@ -42,7 +42,7 @@ def codes(product: Product) -> list[str]:
     texts = (
         str(params["message"]) for method, params in product.notifications if method == "window/showMessage"
     )
-    return [found[1] for text in texts if (found := re.search(r"give it this code: (\S+) ", text))]
+    return [found[1] for text in texts if (found := re.match(r"Code (\S+): ", text))]
 
 
 @asynccontextmanager

@@ -109,8 +109,9 @@ def stretches(count: int) -> list[Hunk]:
     return [Hunk(i, 10 * i + 5, 10 * i + 8, "old", (version,)) for i in range(count)]
 
 
-def test_typing_moves_nothing_until_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A keystroke in a file with 1,000 hunks costs no work for each of them."""
+@pytest.fixture
+def moved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids of hunks that are moved along, as it happens."""
     moved: list[int] = []
     real = Hunk.moved
 
@@ -119,6 +120,11 @@ def test_typing_moves_nothing_until_somebody_looks(monkeypatch: pytest.MonkeyPat
         return real(hunk, by)
 
     monkeypatch.setattr(Hunk, "moved", counted)
+    return moved
+
+
+def test_typing_moves_nothing_until_somebody_looks(moved: list[int]) -> None:
+    """A keystroke in a file with 1,000 hunks costs no work for each of them."""
     text = Text.of("".join("....." + "new" + "\n\n" for _ in range(1000)))
     ledger = Ledger(stretches(1000))
     ledger.user_edit(Edit(0, 0, "x"), len(text) + 1, lambda: text)
@@ -150,7 +156,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
-def test_a_keystroke_looks_only_at_what_it_lies_on(monkeypatch: pytest.MonkeyPatch, keys: list[Edit]) -> None:
+def test_a_keystroke_looks_only_at_what_it_lies_on(moved: list[int], keys: list[Edit]) -> None:
     """In a file with 1,000 hunks, right after the agent has written it: no work for each of them, whatever is typed, and wherever."""
     before, rope = (
         Text.of(("....." + "old" + "\n\n") * 1000),
@@ -160,19 +166,12 @@ def test_a_keystroke_looks_only_at_what_it_lies_on(monkeypatch: pytest.MonkeyPat
     reviewed = Reviewed(DocumentUri("file:///a"), before)
     reviewed.opened(before)
     reviewed.ledger.agent_edit(before, changes, rope.snapshot(), Author("s", 1, "w"))
-    looked: list[int] = []
-    real = Hunk.moved
-
-    def counted(hunk: Hunk, by: int) -> Hunk:
-        looked.append(hunk.id)
-        return real(hunk, by)
-
-    monkeypatch.setattr(Hunk, "moved", counted)
+    moved.clear()
     for key in keys:
         was = rope.snapshot()
         rope.splice(key.start, key.end, key.new)
         reviewed.user_edit(key, len(rope), rope.snapshot, lambda was=was: was)
-    assert len(looked) <= 4 * len(keys)
+    assert len(moved) <= 4 * len(keys)
     assert all(rope.slice(h.start, h.end) == h.text for h in reviewed.ledger.hunks)
 
 
