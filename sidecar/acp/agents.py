@@ -12,15 +12,16 @@ import asyncio
 import builtins
 import logging
 import os
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sidecar import processes
-from sidecar.acp import errors, left_running, listing, logins
+from sidecar.acp import errors, left_running, listing, logins, negotiation
 from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
+from sidecar.acp.dialect import Dialect
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
@@ -60,6 +61,8 @@ class _Agent:
     name: str = ""
     version: str = ""
     """What it last reported about itself."""
+    speaks: int = 0
+    """The version of ACP that was agreed on; 0 before."""
     logged_in: bool = False
     """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
     led: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -352,7 +355,13 @@ class HostedAgents:
                 "pid": agent.host.process.pid if agent.host else None,
                 "name": info.name,
                 "version": info.version,
-                "files": way_of(agent.id, agent.command, own_tools=self._own_tools),
+                "protocol": agent.speaks or None,
+                "files": way_of(
+                    agent.id,
+                    agent.command,
+                    own_tools=self._own_tools,
+                    asks_us=agent.host is None or agent.host.connection.can_ask,
+                ),
                 "source": agent.source,
                 "needs": info.needs,
                 "sessions": [key for key, session in self._sessions.items() if session.agent is agent],
@@ -425,7 +434,7 @@ class HostedAgents:
             host.connection.facts.load or host.connection.facts.resume,
             host.connection.rereads,
             live or SERVER in session.agent.led,
-            reads_disk(session.agent.id, session.agent.command),
+            reads_disk(session.agent.id, session.agent.command) or not host.connection.can_ask,
             host.connection.facts.fork,
         )
 
@@ -595,20 +604,30 @@ class HostedAgents:
         self._tell(AgentState(agent.id, "starting"))
         agent.led = self._led(agent)
         try:
-            host = agent.host = await Host.start(
-                agent.id,
-                agent.command,
-                cwd,
-                self._service,
-                self._limits,
-                self._ladder,
-                self._died,
-                self._offers,
-                {**agent.led, **self._kept_from_writing(agent)},
-                self._open_folders(),
-                read_only_of(agent.id, agent.command) if self._read_only else AS_EVER,
-                self._named(agent),
-            )
+            own = {**agent.led, **self._kept_from_writing(agent)}
+            more = self._named(agent)
+
+            def start(dialect: Dialect) -> Awaitable[Host]:
+                assert self._service is not None
+                return Host.start(
+                    agent.id,
+                    agent.command,
+                    cwd,
+                    self._service,
+                    self._limits,
+                    self._ladder,
+                    self._died,
+                    self._offers,
+                    own,
+                    self._open_folders(),
+                    read_only_of(agent.id, agent.command) if self._read_only else AS_EVER,
+                    more,
+                    dialect,
+                )
+
+            first = agent.speaks or agent.command.protocol
+            host, agent.speaks = await negotiation.started(first, start)
+            agent.host = host
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
             self._tell(AgentState(agent.id, "running", facts.name, facts.version))

@@ -1,4 +1,4 @@
-"""AgentConnection: the client's half of ACP version 1 with one agent, over bytes that somebody else looks after.
+"""AgentConnection: the client's half of ACP with one agent, as version 1 has it (`dialect.py` is about others), over bytes that somebody else looks after.
 
 The SDK (`acp.Connection`) matches answers to requests and runs handlers; its routers are not used, because they let `_meta`
 override arguments. What the agent sends by itself is incoming.py's.
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import NoReturn, cast
 
 from sidecar import __version__
-from sidecar.acp import errors, logins
+from sidecar.acp import errors, logins, negotiation
+from sidecar.acp.dialect import FIRST, OWNED, Dialect
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
@@ -70,11 +71,13 @@ class AgentConnection:
         own_tools: OwnTools = WITHOUT,
         read_only: ReadOnly = AS_EVER,
         border: Border = HERE,
+        dialect: Dialect = FIRST,
     ) -> None:
         self.agent = agent
         self.facts = Facts()
         self._service = service
-        self._fs = fs
+        self._dialect = dialect
+        self._fs = fs = fs and dialect.has_files
         self._offers = offers
         self._env = env or {}
         self._limits = limits
@@ -94,30 +97,20 @@ class AgentConnection:
             border=border,
         )
         self._sessions = self._incoming.sessions
-        self.transport = LineTransport(reader, sink, self._incoming.admit, name=agent, limits=limits.wire)
+        self.transport = LineTransport(
+            reader, sink, self._incoming.admit, name=agent, limits=limits.wire, dialect=dialect
+        )
         self._incoming.transport = self.transport
         self.transport.on_answer = self._incoming.answered
         self._rpc = Connection(self._incoming.handle, self.transport)
+        self._stopping: asyncio.Task[None] | None = None
 
     # to the agent
 
     async def initialize(self) -> None:
-        """Shakes hands; `facts` are known afterwards."""
-        answer = await self._request(
-            AGENT_METHODS["initialize"],
-            {
-                "protocolVersion": PROTOCOL_VERSION,
-                # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`: a write that comes
-                # here is refused, one that an agent makes itself cannot be.
-                "clientCapabilities": {
-                    "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
-                    "terminal": self._incoming.runs_commands,
-                    **self._offers.capabilities(),
-                },
-                "clientInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
-            },
-            self._limits.initialize,
-        )
+        """Shakes hands; `facts` are known afterwards. Raises AgentFailed("protocol_version") with the version that the agent speaks in
+        `data["theirs"]`, if it speaks another."""
+        answer = await self._hands_shaken()
         version = at(answer, "protocolVersion")
         if not isinstance(version, int) or isinstance(version, bool):
             raise AgentFailed(
@@ -125,19 +118,38 @@ class AgentConnection:
                 f"{self.agent} answered `initialize` with something that is not ACP. Check that it is an ACP agent,"
                 " and that it is started with its ACP option.",
             )
-        if version != PROTOCOL_VERSION:
-            raise AgentFailed(
-                "protocol_version",
-                f"{self.agent} speaks version {version} of ACP, acp-sidecar speaks version"
-                f" {PROTOCOL_VERSION}. Use a version of {self.agent} that speaks version {PROTOCOL_VERSION}.",
-                {"theirs": version, "ours": PROTOCOL_VERSION},
-            )
+        if version != self._dialect.number:
+            raise negotiation.other_version(self.agent, version)
         self.facts = facts_of(answer)
+
+    async def _hands_shaken(self) -> object:
+        params: dict[str, object] = {
+            "protocolVersion": PROTOCOL_VERSION,
+            # Both or neither: with one of them several agents write the disk. So also with `"writes": "deny"`: a write that comes
+            # here is refused, one that an agent makes itself cannot be.
+            "clientCapabilities": {
+                "fs": {"readTextFile": self._fs, "writeTextFile": self._fs},
+                "terminal": self._incoming.runs_commands,
+                **self._offers.capabilities(),
+            },
+            "clientInfo": {"name": "acp-sidecar", "title": "acp-sidecar", "version": __version__},
+        }
+        try:
+            return await self._request(AGENT_METHODS["initialize"], params, self._limits.initialize)
+        except AgentFailed as failed:
+            if (theirs := negotiation.spoken(failed.data.get("data"))) is not None:
+                raise negotiation.other_version(self.agent, theirs) from None
+            raise
 
     @property
     def takes_embedded(self) -> bool:
         """Texts that are embedded in a prompt reach its model."""
         return self.facts.embedded_context and not self._quirks.drops_embedded
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there are requests for files in the version of ACP that it speaks."""
+        return self._dialect.has_files
 
     @property
     def rereads(self) -> bool:
@@ -312,8 +324,25 @@ class AgentConnection:
     def stop_command(self, agent_session_id: str, terminal_id: str) -> None:
         """The user stops one command of the turn's."""
         session = self._sessions.get(agent_session_id)
-        if session is not None:
+        if session is None:
+            return
+        if not terminal_id.startswith(OWNED):
             session.terminals.stop(terminal_id)
+        elif (request := self._dialect.stops(agent_session_id, terminal_id)) is not None:
+            self._stopping = asyncio.ensure_future(self._stopped(session.id, *request))
+        else:
+            words = (
+                f"{self.agent} runs this command itself and cannot stop it alone. To end it, stop the turn."
+            )
+            self._service.notice(session.id, words)
+
+    async def _stopped(self, session_id: str, method: str, params: Json) -> None:
+        try:
+            await self._request(method, dict(params), self._limits.choice)
+        except AgentFailed as failed:
+            self._service.notice(session_id, failed.message)
+        except Gone:
+            pass  # its commands have ended with it
 
     async def close_session(self, agent_session_id: str) -> None:
         """Ends a session, politely where the agent knows how; afterwards nothing of it is served."""
@@ -437,7 +466,8 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
-        if self._own_tools.option or not (self._own_tools.by_server or request.own_beside):
+        ours = self._own_tools.by_server or request.own_beside or not self._dialect.has_files
+        if self._own_tools.option or not ours:
             kept = [
                 server
                 for server in kept

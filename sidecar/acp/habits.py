@@ -18,8 +18,8 @@ from sidecar.core.json_types import Json
 PARENT: Final = "parentToolCallId"
 _PARENTS: Final = ((PARENT,), ("claudeCode", "parentToolUseId"))
 _NAMES: Final = (("claudeCode", "toolName"),)
-_CALLS = frozenset({"tool_call", "tool_call_update"})
-_CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+CALLS = frozenset({"tool_call", "tool_call_update"})
+CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 _LONGEST = 4096
 """Characters of an id, as of every tool call's."""
 
@@ -30,8 +30,8 @@ def told(update: Json) -> Json:
     if not isinstance(kind, str) or not isinstance(given, dict):
         return update
     meta = cast("dict[str, object]", given)
-    calls = kind in _CALLS
-    if not calls and kind not in _CHUNKS:
+    calls = kind in CALLS
+    if not calls and kind not in CHUNKS:
         return update
     parent = _first(meta, _PARENTS)
     if parent == update.get("toolCallId"):  # fast-agent once sent such

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sidecar.acp import process
 from sidecar.acp.command import Command, environment, headers_for, resolve
+from sidecar.acp.dialect import Dialect
 from sidecar.acp.elsewhere.folders import folders_of
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
@@ -103,6 +104,7 @@ class Host:
         open_folders: Sequence[str] = (),
         read_only: ReadOnly = AS_EVER,
         more: Sequence[str] = (),
+        dialect: Dialect | None = None,
     ) -> Host:
         """Starts an agent and shakes hands with it. `on_death` is called once if it ends by itself after that. `own`: environment variables
         for itself, which what it runs does not get. `open_folders`: the editor's. `more`: further arguments of its command.
@@ -134,6 +136,7 @@ class Host:
                 own_tools=own_tools_of(agent, command),
                 read_only=read_only,
                 border=border,
+                dialect=dialect or Dialect(),
             )
             words = "" if by is None else " ".join(by.words)
             host = Host(agent, running, connection, limits, ladder, on_death, words)

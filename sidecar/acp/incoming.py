@@ -14,7 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from sidecar.acp import command_line, elicitation, errors, files, habits, permission, terminal_requests
+from sidecar.acp import (
+    command_line,
+    elicitation,
+    errors,
+    files,
+    habits,
+    owned_output,
+    permission,
+    terminal_requests,
+)
 from sidecar.acp.asks import TAKEN_BACK, Asks
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.errors import Failure
@@ -225,6 +234,9 @@ class Incoming:
         call = update.get("toolCallId")
         if isinstance(call, str) and len(call) > _LONGEST_ID:
             self._noise.say("sent a session/update for a tool call whose id is too long", call)
+            return
+        if owned_output.is_one(update):
+            owned_output.hand_over(self._service, session.id, update)
             return
         update = habits.told(session.options.heard(update))
         session.calls.heard(update)

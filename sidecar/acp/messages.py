@@ -45,7 +45,21 @@ def decode(line: bytes, noise: Noise) -> list[Message]:
         # are counted in a small one, and the values of a large one are always checked.
         deep = len(line) > _SMALL or line.count(b"{") + line.count(b"[") > DEEPEST
         return [_shallow(message) if deep else message]
+    if line.startswith(b"["):
+        return _decode_batch(line, noise)
     return _decode_leniently(line, noise) if line else []
+
+
+def _decode_batch(line: bytes, noise: Noise) -> list[Message]:
+    """The messages of a JSON-RPC batch, which ACP takes over in version 2. Each of them is answered by itself."""
+    try:
+        found = msgspec.json.decode(line, type=list[object])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_leniently(line, noise)  # words in brackets, say
+    messages = [_shallow(cast("Message", entry)) for entry in found[:_IN_ONE_LINE] if isinstance(entry, dict)]
+    if len(messages) < max(1, len(found)):
+        noise.say("wrote something that is not a message", line)
+    return messages
 
 
 def _decode_leniently(line: bytes, noise: Noise) -> list[Message]:
@@ -165,3 +179,16 @@ _ANYHOW = json.JSONDecoder(
 _UP_TO_NESTED = re.compile(rb"[^{\[]{0,1000}")
 _IS_ANSWER = re.compile(rb'"(?:result|error)"\s*:')
 _SCALARS = re.compile(rb'"(id|method)"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*,')
+
+
+def answer_key(value: object) -> int | None:
+    """The id we gave (a number from 0), also when the agent made "2" or 2.0 of 2; True is not 1."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    return None

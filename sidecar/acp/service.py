@@ -97,6 +97,10 @@ class Service(Protocol[T]):
         """A command's output since the last call; must not block."""
         ...
 
+    def display_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
+        """A command has ended that the agent runs itself, and whose output it shows here; must not block."""
+        ...
+
     def own_tools_ready(self, session_id: str) -> Awaitable[bool]:
         """Whether the agent has started our tools, which it is to use in place of its own; waits a while for them."""
         ...

@@ -15,13 +15,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias, cast
 
+from sidecar.acp.dialect import FIRST, Dialect
 from sidecar.acp.errors import INTERNAL, INVALID_PARAMS, PARSE_ERROR
 from sidecar.acp.limits import WireLimits
 from sidecar.acp.long_lines import LongLine
-from sidecar.acp.messages import Message, decode, encode
+from sidecar.acp.messages import Message, answer_key, decode, encode
 from sidecar.acp.noise import Noise
 from sidecar.core.json_limits import NotJson, Unusable
 from sidecar.core.text import Text
@@ -148,7 +149,10 @@ class LineTransport:
         *,
         name: str,
         limits: WireLimits = WireLimits(),  # noqa: B008  # frozen
+        dialect: Dialect = FIRST,
     ) -> None:
+        """`dialect`: of this connection alone, as it remembers what was said."""
+        self._dialect = dialect
         self._reader = reader
         self._sink = sink
         self._admit = admit
@@ -161,6 +165,8 @@ class LineTransport:
         """Takes in what is beyond _LONG, in place of `_partial`."""
         self._lines: deque[bytes] = deque()
         self._messages: deque[Message] = deque()
+        self._heard: deque[Message] = deque()
+        """Translated ones, in front of the others."""
         self._asked: dict[int, tuple[str, object]] = {}
         """Requests of ours that are not answered: method and session by id."""
         self.on_answer: Callable[[str, object], None] = lambda method, session_id: None
@@ -193,7 +199,7 @@ class LineTransport:
                 await self._room
             if self._closed:
                 return None
-            if not self._messages:
+            if not self._heard and not self._messages:
                 if not self._lines:
                     self._flush()
                     if not await self._read():
@@ -202,7 +208,9 @@ class LineTransport:
                 if self._lines:
                     self._messages.extend(decode(self._lines.popleft(), self._noise))
                 continue
-            message = self._checked(self._messages.popleft())
+            if not self._heard:
+                self._heard.extend(self._translated(self._messages.popleft()))
+            message = self._checked(self._heard.popleft()) if self._heard else None
             if message is not None:
                 self._flush()
                 return message
@@ -285,12 +293,13 @@ class LineTransport:
         """Writes a small message at once, without waiting for room."""
         if self._closed:
             return
-        data = self._encoded(message)
-        self._flush()
-        if len(data) < _SMALL:
-            self._write(data + b"\n")
-        else:
-            self._write(data, b"\n")
+        for told in self._dialect.told(message):
+            data = self._encoded(told)
+            self._flush()
+            if len(data) < _SMALL:
+                self._write(data + b"\n")
+            else:
+                self._write(data, b"\n")
 
     @property
     def full(self) -> bool:
@@ -406,6 +415,13 @@ class LineTransport:
 
     # messages
 
+    def _translated(self, message: Message) -> Sequence[Message]:
+        try:
+            return self._dialect.heard(message)
+        except Exception:
+            log.exception("a message could not be translated")
+            return (message,)
+
     def _checked(self, message: Message) -> Message | None:
         """The message as the SDK can bear it; None when it is dropped or dealt with."""
         if message.get("method") is None:
@@ -452,7 +468,7 @@ class LineTransport:
             self.post({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": words}})
 
     def _checked_answer(self, message: Message) -> Message | None:
-        key = _answer_key(message.get("id"))
+        key = answer_key(message.get("id"))
         if key is None or key not in self._asked:
             # also an answer that came twice, or after we gave up waiting and the SDK forgot the question
             self._noise.say("answered something it was not asked", _in_words(message.get("id")))
@@ -482,19 +498,6 @@ class LineTransport:
 def _in_words(value: object) -> str:
     """An id or a method for the log; of what is neither, its type: it may be of any size."""
     return str(value)[:1000] if isinstance(value, (str, int, float)) else f"<{type(value).__name__}>"
-
-
-def _answer_key(value: object) -> int | None:
-    """The id we gave (a number from 0), also when the agent made "2" or 2.0 of 2; True is not 1."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        return int(value)
-    return None
 
 
 def _error(value: object) -> dict[str, object]:

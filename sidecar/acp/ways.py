@@ -12,6 +12,8 @@ from sidecar.acp.quirks import names_of
 LIVE = "live: its own tools work on the text as you see it"
 CONNECTED = "its edits are live; it reads the disk"
 UNKNOWN = "not tested"
+DISK = "disk"
+BESIDE = "disk; it has the sidecar's tools beside its own"
 ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
 """Behind the way of one that has a transport."""
 
@@ -22,8 +24,8 @@ def reads_disk(agent: str, command: Command) -> bool:
     return any(known.reads_disk for known in KNOWN if {known.id, known.command} & names)
 
 
-def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
-    """`own_tools`: the setting `ownTools` is not off."""
+def way_of(agent: str, command: Command, *, own_tools: bool = True, asks_us: bool = True) -> str:
+    """`own_tools`: the setting `ownTools` is not off. `asks_us`: in the version of ACP that it speaks, it can ask for files."""
     there = command.transport is not None
     row = own_tools_of(agent, command)
     if own_tools and not there and row.live:
@@ -31,5 +33,8 @@ def way_of(agent: str, command: Command, *, own_tools: bool = True) -> str:
     if own_tools and not there and row.connected is not None and row.connected({**os.environ, **command.env}):
         return CONNECTED
     names = names_of(agent, command)
-    way = next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
+    if asks_us:
+        way = next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
+    else:
+        way = BESIDE if own_tools and not there else DISK
     return way + ELSEWHERE if there else way

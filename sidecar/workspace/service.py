@@ -575,6 +575,10 @@ class Workspace:
         if self.state.sessions.get(session_id) is not None:
             self._editor.terminal_output(session_id, terminal_id, output)
 
+    def display_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
+        if self.state.sessions.get(session_id) is not None:
+            self._editor.terminal_ended(session_id, terminal_id, end)
+
     def agent_died(self, session_ids: Sequence[str], message: str) -> None:
         """The process behind these sessions is gone: their questions are withdrawn; the sessions stay listed as ended."""
         for session_id in session_ids:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sidecar.acp.client import AgentConnection
+from sidecar.acp.dialect import FIRST, Dialect
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.limits import Limits
 from sidecar.workspace.ports.ports import SessionRequest
@@ -29,11 +30,19 @@ class Side:
         workspace: FakeWorkspace | None = None,
         limits: Limits = LIMITS,
         border: Border = HERE,
+        dialect: Dialect = FIRST,
     ) -> None:
         self.wire = Wire()
         self.workspace = workspace or FakeWorkspace()
         self.agent = AgentConnection(
-            "fake", self.wire.reader, self.wire, self.workspace, fs=fs, limits=limits, border=border
+            "fake",
+            self.wire.reader,
+            self.wire,
+            self.workspace,
+            fs=fs,
+            limits=limits,
+            border=border,
+            dialect=dialect,
         )
 
     async def ready(self, capabilities: object = None) -> Side:

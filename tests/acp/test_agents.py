@@ -84,7 +84,7 @@ FAILURES: dict[str, tuple[dict[str, Any] | AgentCommand, str, str]] = {
     "closes its output": ({"start": [{"close": "stdout"}, {"never": True}]}, "exited", "closed its output before it was ready"),
     "says nothing": ({"initialize": []}, "timeout", "has not answered `initialize` within"),
     "says too much": ({"start": [{"fill": 3_000_000}]}, "exited", "sent a line of more than"),
-    "other version": ({"initialize": [{"reply": {"protocolVersion": 2}}]}, "protocol_version", "speaks version 2 of ACP"),
+    "other version": ({"initialize": [{"reply": {"protocolVersion": 3}}]}, "protocol_version", "speaks version 3 of ACP"),
     "not ACP": ({"initialize": [{"reply": {"capabilities": {}}}]}, "protocol_version", "not ACP"),
     "refuses": ({"initialize": [{"fail": {"code": -32603, "message": "Internal error", "data": {"details": "no model"}}}]}, "refused", "Internal error (no model)"),
     "wants a login": ({"session/new": [{"fail": AUTH}]}, "auth_required", "wants you to log in first"),

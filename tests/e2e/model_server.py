@@ -10,6 +10,7 @@ script. Messages and calls have ids of their own: with one id for all claude-age
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -133,11 +134,10 @@ def due(messages: list[Json]) -> Json | None:
     steps: list[Json] | None = None
     done = 0
     for message in messages:
-        scripts = _MARK.findall(_text(message.get("content")))
-        if (
-            message.get("role") == "user" and scripts
-        ):  # what was cancelled may be in one message with what came next
-            steps, done = json.loads(scripts[-1]), 0
+        scripts = _scripts(_text(message.get("content")))
+        if message.get("role") == "user" and scripts:
+            # what was cancelled may be in one message with what came next
+            steps, done = scripts[-1], 0
         elif message.get("role") == "assistant":
             done += _tool_calls(message)
     if steps is None:
@@ -147,6 +147,15 @@ def due(messages: list[Json]) -> Json | None:
             return step
         done -= max(1, len(calls_of(step)))
     return {"say": "done"}
+
+
+def _scripts(text: str) -> list[list[Json]]:
+    """Those in a text. One that is quoted there is none (claude-agent-acp 0.101.0 asks a model about what it had a sub-agent do)."""
+    found: list[list[Json]] = []
+    for script in _MARK.findall(text):
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(script))
+    return found
 
 
 def calls_of(step: Json) -> list[Json]:

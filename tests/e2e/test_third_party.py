@@ -65,7 +65,7 @@ async def test_an_edit_beside_unsaved_lines(
     unsaved = "unsaved " + BASE
     async with a_scene(kind, tmp_path, workspace, model) as (product, session):
         rows: Any = await product.execute("sidecar.listAgents")
-        versions = [row.get("version") for row in rows if row["id"] == kind.tool]
+        versions = [row.get("version") for row in rows if row["id"] == kind.name]
         agents_table.versions[kind.tool] = versions[0] or ""
         product.open(path)
         product.type(path, "unsaved ", at=0)

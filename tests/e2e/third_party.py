@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.approvals import Approvals
 from sidecar.config import AgentCommand
@@ -57,8 +58,16 @@ class Kind:
     """Files that its user has below their home: instructions that say BRIEF, and settings."""
     allows: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files below its user's home, with settings that let it do everything."""
+    agent: str = ""
+    """The name under which its user has it, where that is not the tool's."""
+    protocol: int = 1
+    """The version of ACP that it is asked for."""
     rereads: bool = False
     """Its edits are made in the text that the sidecar gives it at that moment, so they never overlap with the user's."""
+
+    @property
+    def name(self) -> str:
+        return self.agent or self.tool
 
 
 def _opencode(home: Path, url: str) -> dict[str, str]:
@@ -126,6 +135,15 @@ def _claude(home: Path, url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
     }
+
+
+def _claude_asking(home: Path, url: str) -> dict[str, str]:
+    """Otherwise a model decides from 0.101.0 on what is asked about ("auto mode"), by a request that the scripted model cannot answer."""
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    if not settings.exists():
+        settings.write_text(json.dumps({"permissions": {"defaultMode": "default"}}))
+    return _claude(home, url)
 
 
 def _codex(home: Path, url: str) -> dict[str, str]:
@@ -336,11 +354,23 @@ KINDS = {
     ),
 }
 
+KINDS["claude-agent-acp-v2"] = replace(
+    KINDS["claude-agent-acp"],
+    tool="claude-agent-acp-v2",
+    agent="claude-agent-acp",
+    environment=_claude_asking,
+    protocol=2,
+)
+
+
+def _own_tools(kind: Kind) -> OwnTools:
+    return own_tools_of(kind.name, AgentCommand(f"/x/{kind.tool}"))
+
 
 CHOSEN = os.environ.get("ACP_SIDECAR_AGENTS", "").split() or list(KINDS)
-LIVE = [name for name in CHOSEN if own_tools_of(name, AgentCommand(f"/x/{name}")).live]
+LIVE = [name for name in CHOSEN if _own_tools(KINDS[name]).live]
 """Those whose own tools are led to ours."""
-PLUGINS = [name for name in LIVE if own_tools_of(name, AgentCommand(f"/x/{name}")).plugin]
+PLUGINS = [name for name in LIVE if _own_tools(KINDS[name]).plugin]
 """Those that load a program of ours for it."""
 GIVEN = [name for name in CHOSEN if KINDS[name].ours is not None]
 """Those that are given ours beside their own."""
@@ -388,9 +418,11 @@ async def a_scene(
     environment |= kind.environment(home, model.url) | dict(env or {})
     Approvals().remember(AgentCommand(tool.command, kind.args, environment))
     agent = {"command": tool.command, "args": list(kind.args), "env": environment}
-    told = {"agents": {kind.tool: agent}, "defaultAgent": kind.tool, "client": dict(ALL_CUSTOM), **options}
+    if kind.protocol != 1:
+        agent["protocol"] = kind.protocol
+    told = {"agents": {kind.name: agent}, "defaultAgent": kind.name, "client": dict(ALL_CUSTOM), **options}
     async with Product(COMMAND, workspace, options=told, answer=allow) as product:
-        opened = await product.session(kind.tool) if session else {}
+        opened = await product.session(kind.name) if session else {}
         assert "error" not in opened, opened
         yield product, opened
         assert await product.stop() == 0

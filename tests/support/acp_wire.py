@@ -11,7 +11,7 @@ from typing import Any
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.workspace.ports.ports import OpenedSession, Question
-from sidecar.workspace.ports.session_ports import AgentState, Elicitation, Elicited
+from sidecar.workspace.ports.session_ports import AgentState, CommandEnd, Elicitation, Elicited
 
 HANGS = 30.0
 """The limit of any wait, in seconds; generous for slow machines."""
@@ -207,6 +207,14 @@ class FakeWorkspace:
 
     def elicitation_complete(self, agent: str, elicitation_id: str) -> None:
         self.log.append(("elicitation complete", agent, elicitation_id))
+        self.changed.set()
+
+    def terminal_output(self, session_id: str, terminal_id: str, output: str) -> None:
+        self.log.append(("output", session_id, terminal_id, output))
+        self.changed.set()
+
+    def display_ended(self, session_id: str, terminal_id: str, end: CommandEnd) -> None:
+        self.log.append(("display ended", session_id, terminal_id, end))
         self.changed.set()
 
     def session_reopened(self, opened: OpenedSession) -> None:

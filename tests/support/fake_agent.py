@@ -6,7 +6,7 @@ SCRIPT is JSON (or `@file`): an object whose keys are methods and whose values a
 method arrives, each in a thread of its own. `start` runs before anything is read. Without an entry, `initialize`, `session/new` and
 `session/close` are answered as a good agent would; for `session/prompt` the key `turns` holds one list of steps per prompt (the last
 one serves all later prompts), and the turn ends with `end_turn` unless a step ended it; with `"prompted": true` the steps are the
-prompt itself, as JSON, behind any words. `sessions` does the same for `session/new`. TRACE is a file that gets every line received.
+prompt itself, as JSON, behind any words. `sessions` does the same for `session/new`. With `"speaks": 2` it knows only version 2 of ACP. TRACE is a file that gets every line received.
 
 Steps are objects with one verb; further keys are its arguments. In all strings `$session` and `$id` stand for those of the message.
 
@@ -117,6 +117,24 @@ class FakeAgent:
             opened = self.script["sessions"]
             self.sessions += 1
             return opened[min(self.sessions, len(opened)) - 1]
+        if method == "initialize" and self.script.get("speaks") == 2:
+            if message["params"]["protocolVersion"] != 2:
+                return [
+                    {
+                        "fail": {
+                            "code": -32022,
+                            "message": "Unsupported protocol version",
+                            "data": {"supported": [2]},
+                        }
+                    }
+                ]
+            session = {"prompt": {"embeddedContext": {}}, "mcp": {"stdio": {}}}
+            told = {
+                "protocolVersion": 2,
+                "info": {"name": "fake", "version": "1"},
+                "capabilities": {"session": session},
+            }
+            return [{"reply": told}]
         if method == "initialize":
             return [{"reply": {"protocolVersion": 1, "agentInfo": {"name": "fake", "version": "1"}}}]
         if method == "session/new":
@@ -150,6 +168,12 @@ class FakeAgent:
                 if verb == "stop":
                     answer = {"result": {"stopReason": value}}
                 self.send({"jsonrpc": "2.0", "id": message.get("id"), **answer})
+                if (
+                    verb == "stop" and self.script.get("speaks") == 2
+                ):  # there the answer does not end the turn
+                    self.update(
+                        session, {"sessionUpdate": "state_update", "state": "idle", "stopReason": value}
+                    )
             elif verb in ("before", "after"):
                 if (self.counts.get(value, 0) > 0) is (verb == "after"):
                     self.run(step["steps"], message, round)

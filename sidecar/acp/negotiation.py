@@ -1,0 +1,61 @@
+"""Negotiation: which version of ACP is spoken with an agent.
+
+The protocol wants a client to ask for its newest version. We ask for version 1 first, as an agent can ask us for files only there, unless the user wants
+another. An agent that speaks only the other one says so, and is started again: after its answer nothing else can be agreed on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
+
+from sidecar.acp.dialect import Dialect
+from sidecar.acp.facts import at
+from sidecar.workspace.ports.ports import AgentFailed
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+VERSIONS = (1, 2)
+
+
+def _dialect(version: int) -> Dialect:
+    if version == 1:
+        return Dialect()
+    from sidecar.acp.v2.second import Second  # few agents need it
+
+    return Second()
+
+
+def other_version(agent: str, theirs: int) -> AgentFailed:
+    ours = " and ".join(map(str, VERSIONS))
+    return AgentFailed(
+        "protocol_version",
+        f"{agent} speaks version {theirs} of ACP, acp-sidecar speaks {ours}. Use a version of {agent} that speaks one of them.",
+        {"theirs": theirs, "ours": max(VERSIONS)},
+    )
+
+
+def spoken(data: object) -> int | None:
+    """The version that an agent says it speaks where it refuses another, from its error's data.
+
+    The TypeScript SDK 2.4 says `supported`, the Python SDK 1.0.0rc3 `expectedProtocolVersion`."""
+    supported = at(data, "supported")
+    said = [*cast("list[object]", supported)] if isinstance(supported, list) else []
+    said.append(at(data, "expectedProtocolVersion"))
+    return max((one for one in said if isinstance(one, int) and not isinstance(one, bool)), default=None)
+
+
+async def started(first: int, start: Callable[[Dialect], Awaitable[T]]) -> tuple[T, int]:
+    """Starts an agent with a version, and once more with another one if it speaks only that. → also the version that is spoken."""
+    try:
+        return await start(_dialect(first)), first
+    except AgentFailed as failed:
+        theirs = failed.data.get("theirs")
+        if failed.kind != "protocol_version" or theirs == first or theirs not in VERSIONS:
+            raise
+        log.info("%s It is started with that.", failed.message)
+    theirs = cast("int", theirs)
+    return await start(_dialect(theirs)), theirs

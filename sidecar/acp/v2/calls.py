@@ -1,0 +1,153 @@
+"""Calls: tool calls (ACP v2, "Tool Calls"). Version 1 tells a call's beginning apart from its updates, and has no pieces of content."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import cast
+
+from sidecar.acp.permission import size_of
+from sidecar.acp.v2 import diffs, displays
+from sidecar.acp.v2.fields import id_of, joined, object_of, objects, text_of
+from sidecar.core.json_types import Json
+
+_MOST = 256
+"""Calls that are remembered for each session."""
+_PIECES = 64
+"""Pieces of content that are kept for each call; of more, the last."""
+_LARGEST = 64 * 1024
+"""Bytes of those pieces, as kept."""
+_KINDS = frozenset(
+    {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+)
+_STATUS = {
+    "pending": "pending",
+    "in_progress": "in_progress",
+    "completed": "completed",
+    "failed": "failed",
+    "cancelled": "failed",
+}
+_OVER = frozenset({"completed", "failed"})
+
+
+def fields(call: Json) -> Json:
+    """A tool call's fields. Null clears a field; in version 1 an empty list does, and of others nothing can."""
+    told: dict[str, object] = {
+        name: value
+        for name, value in call.items()
+        if value is not None and name not in ("content", "locations", "kind", "status", "capabilities")
+    }
+    if (kind := text_of(call, "kind")) is not None:
+        told["kind"] = kind if kind in _KINDS else "other"
+    if (status := text_of(call, "status")) in _STATUS:
+        told["status"] = _STATUS[str(status)]
+    named: list[Json] = []
+    if "content" in call:
+        told["content"], named = content(objects(call["content"]))
+    if "locations" in call or named:
+        places = objects(call.get("locations"))
+        known = {text_of(place, "path") for place in places}
+        told["locations"] = [*places, *(place for place in named if place["path"] not in known)]
+    return told
+
+
+def content(items: list[Json]) -> tuple[list[Json], list[Json]]:
+    """→ content of version 1, and where the files are that its diffs name."""
+    told: list[Json] = []
+    places: list[Json] = []
+    room = diffs.LONGEST_PATCH
+    for item in items:
+        match item.get("type"):
+            case "diff":
+                room -= len(diffs.patch_of(item))
+                told += diffs.told(item) if room >= 0 else ()
+                places += [{"path": path} for path in diffs.paths(item)]
+            case "terminal":
+                told.append(displays.reference(item))
+            case _:
+                told.append(item)
+    return told, places
+
+
+class Calls:
+    """Of one session."""
+
+    def __init__(self) -> None:
+        self._pieces: OrderedDict[str, list[Json]] = OrderedDict()
+        """The content that later pieces are added to, of calls that were told of."""
+        self._cancel: set[str] = set()
+
+    def update(self, update: Json) -> list[Json]:
+        call = id_of(update, "toolCallId")
+        if call is None:
+            return []
+        told = {**fields(update), "sessionUpdate": "tool_call_update"}
+        if call not in self._pieces:
+            name = text_of(update, "name") or text_of(update, "kind") or "tool"
+            told = {"title": name, **told, "sessionUpdate": "tool_call"}
+            self._remember(call)
+        if "content" in told:
+            self._pieces[call] = _last(objects(told["content"]))
+        if told.get("status") in _OVER:
+            self._pieces[call] = []
+            self._cancel.discard(call)
+        if "capabilities" in update:
+            can = isinstance(object_of(update["capabilities"]).get("cancel"), dict)
+            (self._cancel.add if can else self._cancel.discard)(call)
+        return [told]
+
+    def chunk(self, update: Json) -> list[Json]:
+        """`tool_call_content_chunk`: one more piece of its content."""
+        call, piece = id_of(update, "toolCallId"), update.get("content")
+        if call is None or not isinstance(piece, dict):
+            return []
+        begun = [] if call in self._pieces else self.update({"toolCallId": call})
+        more, places = content([object_of(cast("object", piece))])
+        self._pieces[call] = _last([*self._pieces[call], *more])
+        told: dict[str, object] = {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": call,
+            "content": list(self._pieces[call]),
+        }
+        if places:
+            told["locations"] = places
+        return [*begun, told]
+
+    def cancellable(self, terminal: str) -> str | None:
+        """The call that shows this terminal, if the agent ends it when it is asked to."""
+        shown: Json = {"type": "terminal", "terminalId": terminal}
+        found = (
+            call
+            for call in self._cancel
+            if any(one.items() >= shown.items() for one in self._pieces.get(call, ()))
+        )
+        return next(found, None)
+
+    def _remember(self, call: str) -> None:
+        self._pieces[call] = []
+        if len(self._pieces) > _MOST:
+            forgotten, _ = self._pieces.popitem(last=False)
+            self._cancel.discard(forgotten)
+
+
+def _last(pieces: list[Json]) -> list[Json]:
+    """As many of the last pieces as are kept. Texts that follow each other become one."""
+    kept: list[Json] = []
+    size = 0
+    for piece in reversed(pieces[-_PIECES:]):
+        size += size_of(piece)
+        if size > _LARGEST:
+            break
+        kept.append(piece)
+    kept.reverse()
+    if not all(_is_content(piece) for piece in kept):
+        return kept
+    blocks = joined(object_of(piece["content"]) for piece in kept)
+    return [{"type": "content", "content": block} for block in blocks]
+
+
+def _is_content(piece: Json) -> bool:
+    return (
+        set(piece) == {"type", "content"}
+        and piece["type"] == "content"
+        and isinstance(piece["content"], dict)
+    )

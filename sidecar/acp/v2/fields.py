@@ -1,0 +1,58 @@
+"""Fields of JSON objects that came from outside, of whatever shape they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from sidecar.core.json_types import Json
+
+
+def object_of(value: object) -> Json:
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[Json]:
+    """Those in a list; what is none is left out."""
+    if not isinstance(value, list):
+        return []
+    return [cast("Json", one) for one in cast("list[object]", value) if isinstance(one, dict)]
+
+
+def text_of(fields: Json, name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+_LONGEST_ID = 4096
+"""Code points: ids are kept."""
+
+
+def id_of(fields: Json, name: str) -> str | None:
+    """An id that can be kept; None where there is none."""
+    value = text_of(fields, name)
+    return value if value is not None and len(value) <= _LONGEST_ID else None
+
+
+def renamed(fields: Json, old: str, new: str) -> Json:
+    """A copy in which a field has another name, and its place."""
+    return {new if name == old else name: value for name, value in fields.items()}
+
+
+def joined(blocks: Iterable[Json]) -> list[Json]:
+    """Content blocks, those that are nothing but text and follow each other as one."""
+    found: list[Json] = []
+    texts: list[str] = []
+    for block in blocks:
+        text = text_of(block, "text") if set(block) == {"type", "text"} else None
+        if text is not None:
+            texts.append(text)
+            continue
+        found += _text(texts)
+        texts = []
+        found.append(block)
+    return [*found, *_text(texts)]
+
+
+def _text(texts: list[str]) -> list[Json]:
+    return [{"type": "text", "text": "".join(texts)}] if texts else []
