@@ -101,7 +101,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
     from sidecar.mcp.tool_process import run
 
     streams = claim()
-    if arguments.guest:
+    if arguments.guest or arguments.joined:
         return _guest(streams, arguments)
 
     async def connect():  # imported late: the agent waits for the list of tools
@@ -126,7 +126,8 @@ def _codex_environment(arguments: argparse.Namespace) -> int:
 
 def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
     from sidecar.bridge import VARIABLE
-    from sidecar.mcp.tool_process import Guest, run_guest
+    from sidecar.mcp.guest_names import BEHIND
+    from sidecar.mcp.tool_process import JOINED, Guest, run_guest
 
     def sidecars():  # imported late, as above
         from sidecar.bridge.several import Several
@@ -138,7 +139,9 @@ def _guest(streams: tuple[int, int], arguments: argparse.Namespace) -> int:
 
         return alone(os.getcwd())
 
-    guest = Guest(arguments.guest, os.getcwd(), sidecars, on_disk, hosted=VARIABLE in os.environ)
+    hosted = VARIABLE in os.environ and not arguments.joined
+    secret = os.environ.get(JOINED, "") if arguments.joined else ""
+    guest = Guest(arguments.guest or BEHIND, os.getcwd(), sidecars, on_disk, hosted, secret)
     return run_guest(streams, guest, numbered=arguments.numbered)
 
 
@@ -146,7 +149,7 @@ def _proxy(arguments: argparse.Namespace) -> int:
     from sidecar.proxy.run import run
 
     agent = arguments.agent[1:] if arguments.agent[:1] == ["--"] else arguments.agent
-    return run(agent, os.environ, arguments.name)
+    return run(agent, os.environ, arguments.name, own_tools=arguments.own_tools == "live")
 
 
 def _acp(arguments: argparse.Namespace) -> int:
@@ -239,6 +242,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="AGENT",
         help="for an agent that somebody else starts; `acp-sidecar connect` puts this into its settings",
     )
+    mcp.add_argument(
+        "--joined", action="store_true", help="for an agent that `acp-sidecar proxy` has started"
+    )
     mcp.set_defaults(run=_mcp)
 
     environment = commands.add_parser(
@@ -269,6 +275,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     proxy.add_argument(
         "--name", default="", metavar="NAME", help="what your editor calls the agent (its program)"
+    )
+    proxy.add_argument(
+        "--own-tools",
+        choices=("live", "off"),
+        default="live",
+        help="live: an agent's own tools are led to the text in your editor, where it lets them (the default)",
     )
     proxy.add_argument("agent", nargs=argparse.REMAINDER, metavar="-- AGENT", help="the agent's command")
     proxy.set_defaults(run=_proxy)

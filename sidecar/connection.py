@@ -137,7 +137,11 @@ class Connection:
             table,
             self._folders,
             self._bridge_id,
-            each=lambda: (Visit(workspace.guests, tokens), GuestMethods(workspace), Attached(workspace)),
+            each=lambda: (
+                Visit(workspace.guests, tokens),
+                GuestMethods(workspace, tokens),
+                Attached(workspace),
+            ),
             longest_text=settings.max_file_bytes,
         )
         self._tasks.start_soon(self._bridge.run)

@@ -32,6 +32,7 @@ from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
 from sidecar.acp.transport import LineTransport, Sink, Source
 from sidecar.core.escape import plain
+from sidecar.core.json_objects import joined
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 
@@ -413,7 +414,7 @@ class AgentConnection:
         """What leads its own tools to ours, and what keeps it from writing. The former not for earlier conversations: whether our server runs
         shows only afterwards."""
         led: Json = self._own_tools.meta(request.own_server) if request.own_server and not earlier else {}
-        meta = _joined(led, self._read_only.meta(request.own_server))
+        meta = joined(led, self._read_only.meta(request.own_server))
         return {"_meta": meta} if meta else {}
 
     async def _open(self, method: str, params: dict[str, object]) -> dict[str, object]:
@@ -480,12 +481,3 @@ class AgentConnection:
             else server
             for server in kept
         ]
-
-
-def _joined(one: Json, other: Json) -> Json:
-    """The fields of both, also in objects within."""
-    return {**one, **other} | {
-        key: _joined(cast("Json", one[key]), cast("Json", other[key]))
-        for key in one.keys() & other.keys()
-        if isinstance(one[key], dict) and isinstance(other[key], dict)
-    }

@@ -47,13 +47,16 @@ class GuestCaller:
         on_disk: Callable[[], Awaitable[Sidecar]],
         *,
         numbered: bool = False,
+        secret: str = "",
     ) -> None:
-        """`agent`: of guest_names.py. `folder`: absolute. `on_disk`: what does the work where no sidecar runs."""
+        """`secret`: of a session that has joined a sidecar from behind the proxy, and speaks for it there; see `tool_process.JOINED`.
+        `agent`: of guest_names.py. `folder`: absolute. `on_disk`: what does the work where no sidecar runs."""
         self._agent = agent
         self._folder = folder
         self._sidecars = sidecars
         self._on_disk = on_disk
         self._numbered = numbered
+        self._secret = secret
         self._tokens: dict[int, tuple[Sidecar, str]] = {}
         """By the connection that they are for."""
         self._arriving = anyio.Lock()
@@ -66,9 +69,16 @@ class GuestCaller:
         given = absolute(arguments, self._folder)
         if name in ("Glob", "Search") and "path" not in given:
             given["path"] = self._folder
-        return await carried_out(self.ask, name, given, numbered=self._numbered)
 
-    async def ask(self, name: str, arguments: Mapping[str, Any]) -> JsonDict:
+        async def ask(name: str, arguments: Mapping[str, Any]) -> JsonDict:
+            return await self.ask(name, arguments, session)
+
+        return await carried_out(ask, name, given, numbered=self._numbered)
+
+    def _of_session(self, session: str) -> str:
+        return f"{self._secret}:{session}" if session else self._secret
+
+    async def ask(self, name: str, arguments: Mapping[str, Any], session: str = "") -> JsonDict:
         given = dict(arguments)
         if name == "ListFolder":
             given.setdefault("path", self._folder)
@@ -78,7 +88,7 @@ class GuestCaller:
                 disk = sidecar is None
                 if sidecar is None:
                     sidecar = await self._on_disk()
-                token = await self._token(sidecar)
+                token = self._of_session(session) if self._secret and not disk else await self._token(sidecar)
         except (ConnectionError, OSError) as error:
             return not_done(str(error))
         if isinstance(token, dict):

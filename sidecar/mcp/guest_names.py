@@ -11,5 +11,9 @@ GUESTS = {
 }
 """By the word after `acp-sidecar connect`, which is also the one after `acp-sidecar mcp --guest`."""
 
+BEHIND = "proxy"
+SHOWN = {**GUESTS, BEHIND: "an agent (proxy)"}
+"""Also one that is behind our proxy, where its tools work on the disk alone; a running sidecar knows it by its own name."""
+
 LIVE = "codex-live"
 """The same word for Codex' own tools, which are no guest's: they are led to the sidecar that starts Codex."""

@@ -16,7 +16,7 @@ NAME = "sidecar"
 """Claude names its tools `mcp__sidecar__Read`; no user's server should have the same by chance, and a given one wins."""
 BRIDGE = "ACP_SIDECAR_BRIDGE"
 """Which running sidecar is meant; `bridge.VARIABLE`."""
-_PLACES = ("XDG_RUNTIME_DIR", "TMPDIR")
+PLACES = ("XDG_RUNTIME_DIR", "TMPDIR")
 """Where its socket is looked for: agents start servers with hardly any environment."""
 
 
@@ -40,7 +40,7 @@ class OwnServer:
 
     def _with(self, token: str) -> Json:
         env = {BRIDGE: self._bridge_id, TOKEN: token}
-        env |= {name: self._env[name] for name in _PLACES if name in self._env}
+        env |= {name: self._env[name] for name in PLACES if name in self._env}
         return {
             "name": NAME,
             "command": self._command[0],

@@ -25,10 +25,14 @@ class Tokens:
     def make(self, session_id: str) -> str:
         """A new token of this session; an earlier one of its is worth nothing any more."""
         token = secrets.token_hex(BYTES)
+        self.adopt(session_id, token)
+        return token
+
+    def adopt(self, session_id: str, token: str) -> None:
+        """A token that somebody else has made, who is known to speak for this session."""
         self.forget(session_id)
         digest = self._digests[session_id] = _digest(token)
         self._sessions[digest] = session_id
-        return token
 
     def forget(self, session_id: str) -> None:
         digest = self._digests.pop(session_id, None)

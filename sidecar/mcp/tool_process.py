@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TOKEN = "ACP_SIDECAR_TOKEN"
 """Environment variable with the session's token."""
+JOINED = "ACP_SIDECAR_JOINED"
+"""The same for the session of an agent that has joined from behind the proxy; without one in it, a session's is this with its id."""
 
 
 class Sidecar(Protocol):
@@ -64,6 +66,8 @@ class Guest:
     sidecars: Callable[[], Sidecars]
     alone: Callable[[], AbstractAsyncContextManager[Sidecar]]
     hosted: bool = False
+    secret: str = ""
+    """See JOINED."""
 
 
 def run_guest(streams: tuple[int, int], guest: Guest, *, numbered: bool = False) -> int:
@@ -80,7 +84,14 @@ def run_guest(streams: tuple[int, int], guest: Guest, *, numbered: bool = False)
         async def serve_guest() -> None:
             async with anyio.create_task_group() as tasks:
                 on_disk = KeptOpen(tasks, guest.alone)
-                caller = GuestCaller(guest.agent, guest.folder, guest.sidecars(), on_disk, numbered=numbered)
+                caller = GuestCaller(
+                    guest.agent,
+                    guest.folder,
+                    guest.sidecars(),
+                    on_disk,
+                    numbered=numbered,
+                    secret=guest.secret,
+                )
                 await run_server(caller, front.said, front.left, lines, write, front.tools)
                 on_disk.close()
 

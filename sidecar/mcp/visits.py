@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from sidecar.mcp.arguments import LONGEST_PATH
-from sidecar.mcp.guest_names import GUESTS
+from sidecar.mcp.guest_names import GUESTS, SHOWN
 from sidecar.mcp.tokens import Tokens
 from sidecar.workspace.ports.ports import AgentFailed
 
@@ -37,7 +37,7 @@ class Visit:
 
     async def visit(self, params: Mapping[str, Any]) -> object:
         agent, folder = params.get("agent"), params.get("folder")
-        name = GUESTS.get(agent) if isinstance(agent, str) else None
+        name = SHOWN.get(agent) if isinstance(agent, str) else None
         if name is None:
             return {"refused": f"this acp-sidecar knows no such agent; it knows: {', '.join(GUESTS)}"}
         if not isinstance(folder, str) or not os.path.isabs(folder) or "\0" in folder:

@@ -1,5 +1,5 @@
 """The proxy: `acp-sidecar proxy -- AGENT…` is an ACP agent for any client, with AGENT behind it. What AGENT reads and writes by `fs/*` is
-the text as the user sees it; everything else passes through as it is, byte for byte.
+the text as the user sees it, and so is what its own tools do where they can be led to ours. Everything else passes through as it is, byte for byte.
 
     run.py           run: from start to end: the agent's process, signals, the exit code
     serving.py       Serving: what stands between a client and one agent, put together
@@ -14,6 +14,7 @@ the text as the user sees it; everything else passes through as it is, byte for 
     file_requests.py FileRequests: answers the agent's `fs/*`
     routes.py        Routes: one session of the agent's, over all editors that have a part of its folders
     guest.py         Guest: it in one of them
+    own_tools.py     OwnTools: leads the agent's own tools to ours
     hosts.py         Hosts: where that is: a running sidecar, or the disk
     chain.py         Chain: the place of a proxy in a conductor's chain (`proxy/initialize`, `proxy/successor`)
 

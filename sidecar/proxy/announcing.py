@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidecar.proxy.heads import fields_of, value_of
+from sidecar.proxy.heads import Head, fields_of, value_of
 
 _TRUE = msgspec.Raw(b"true")
 VERSION = 1
@@ -28,6 +28,13 @@ def with_mcp(line: bytes) -> bytes:
     if fields_of(message.get("result", msgspec.UNSET)) is None:
         return line
     return _with(line, ("result", "agentCapabilities", "mcpCapabilities"), ("acp",))
+
+
+def version_of(head: Head) -> int:
+    """Of ACP, in the agent's answer to `initialize`; 1 where it says none."""
+    result = fields_of(head.result)
+    version = None if result is None else _version(result)
+    return version if isinstance(version, int) and not isinstance(version, bool) else VERSION
 
 
 def _with(line: bytes, path: Sequence[str], names: Sequence[str]) -> bytes:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from sidecar.acp.facts import at
+from sidecar.acp.v2.foreground import Foreground
 from sidecar.proxy.heads import Head, Key
 
 MOST_ASKED = 4096
@@ -68,14 +70,20 @@ class _Told(msgspec.Struct):
 class _Asked(NamedTuple):
     method: str
     session: _Session
+    led: str = ""
 
 
 class Conversations:
-    def __init__(self, guest: Callable[[SessionFolders], Guest]) -> None:
+    def __init__(self, guest: Callable[[SessionFolders, str, str], Guest]) -> None:
+        """`guest`: of folders, the agent's id of the session, and how its own tools are led to ours (`asked`)."""
         self._make = guest
         self._guests: OrderedDict[str, Guest] = OrderedDict()
         """By the agent's own ids."""
         self._asked: OrderedDict[Key, _Asked] = OrderedDict()
+        self.version = 1
+        """Of ACP. From 2 on, an answer to a prompt does not end its turn."""
+        self._foregrounds: dict[str, Foreground] = {}
+        """Of sessions that have a turn, in version 2."""
 
     @property
     def guests(self) -> list[Guest]:
@@ -84,8 +92,9 @@ class Conversations:
     def guest(self, session_id: str) -> Guest | None:
         return self._guests.get(session_id)
 
-    def asked(self, head: Head) -> Awaitable[None] | None:
-        """A request or notification of the client's; what must be over before it is passed on."""
+    def asked(self, head: Head, led: str = "") -> Awaitable[None] | None:
+        """A request or notification of the client's; what must be over before it is passed on. `led`: the secret of own_tools.py, where it opens
+        a session."""
         method = str(head.method)
         if method not in _OPENINGS | _ENDINGS | {PROMPT, CANCEL}:
             return None
@@ -101,7 +110,7 @@ class Conversations:
             return None
         if (earlier := self._asked.pop(key, None)) is not None:  # the same id again
             self._forgotten(earlier)
-        self._asked[key] = _Asked(method, session)
+        self._asked[key] = _Asked(method, session, led)
         if len(self._asked) > MOST_ASKED:
             self._forgotten(self._asked.popitem(last=False)[1])
         if method in ("session/load", "session/resume"):
@@ -109,6 +118,8 @@ class Conversations:
         if method != PROMPT or guest is None:
             return None
         self._guests.move_to_end(session.session_id)
+        if self.version > 1:
+            self._foregrounds.setdefault(session.session_id, Foreground()).prompt(0)
         for other in list(self._guests.values())[:-MOST_IN]:
             other.rest()
         return guest.turn_begins()
@@ -121,13 +132,16 @@ class Conversations:
         result = _read(head.result, _Result)
         guest = self._guests.get(asked.session.session_id)
         if asked.method == PROMPT:
-            if guest is not None:
+            if guest is not None and self.version == 1:
                 guest.turn_ends(result.stop_reason if result is not None else "")
+            elif (foreground := self._foregrounds.get(asked.session.session_id)) is not None:
+                answer: dict[str, Any] = {"error": None} if result is None else {"result": {}}
+                self._idle(asked.session.session_id, foreground.accepted(answer))
         elif asked.method in _ENDINGS:
             if self._guests.pop(asked.session.session_id, None) is not None and guest is not None:
                 guest.leave()
         elif result is not None and result.session_id:
-            self._opened(result.session_id, asked.session)
+            self._opened(result.session_id, asked.session, asked.led)
 
     def _forgotten(self, asked: _Asked) -> None:
         """No answer to it will be known: a turn must not go on for ever."""
@@ -137,24 +151,36 @@ class Conversations:
 
     def told(self, line: bytes) -> None:
         """A `session/update`: what it says of tool calls shows what the agent does behind us."""
-        if b"tool_call" not in line:
+        if b"tool_call" not in line and (self.version == 1 or b"state_update" not in line):
             return
         try:
             told = msgspec.json.decode(line, type=_Told).params
         except (msgspec.MsgspecError, RecursionError):
             return
-        guest = self._guests.get(told.session_id)
-        if guest is not None and told.update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
+        guest, foreground = self._guests.get(told.session_id), self._foregrounds.get(told.session_id)
+        if foreground is not None and told.update.get("sessionUpdate") == "state_update":
+            self._idle(told.session_id, foreground.state(told.update, others=False))
+        elif guest is not None and told.update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
             guest.heard(told.update)
 
-    def _opened(self, session_id: str, session: _Session) -> None:
+    def _idle(self, session_id: str, end: dict[str, Any] | None) -> None:
+        """In version 2. `end`: None while the turn goes on."""
+        guest = self._guests.get(session_id)
+        if end is not None:
+            self._foregrounds.pop(session_id, None)
+            if guest is not None:
+                guest.turn_ends(str(at(end, "result", "stopReason") or ""))
+
+    def _opened(self, session_id: str, session: _Session, led: str = "") -> None:
         if not session.cwd or session_id in self._guests:
             return
         self._guests[session_id] = self._make(
-            SessionFolders(session.cwd, tuple(session.additional_directories or ()))
+            SessionFolders(session.cwd, tuple(session.additional_directories or ())), session_id, led
         )
         if len(self._guests) > MOST_SESSIONS:
-            self._guests.popitem(last=False)[1].leave()
+            forgotten, guest = self._guests.popitem(last=False)
+            self._foregrounds.pop(forgotten, None)
+            guest.leave()
 
 
 def _read(value: msgspec.Raw | msgspec.UnsetType, kind: type[Any]) -> Any:

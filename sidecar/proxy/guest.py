@@ -34,6 +34,8 @@ class Who(NamedTuple):
     """For the user."""
     rereads: bool = False
     """See acp/quirks.py."""
+    tools: str = ""
+    """The secret of its own tools, where they are led to ours; see own_tools.py."""
 
 
 class Host(Protocol):
@@ -198,7 +200,7 @@ class Guest:
             self._why = Refusal(Kind.IO_ERROR, str(error))
             return
         try:
-            who = {"agent": self._who.name, "rereads": self._who.rereads}
+            who = {"agent": self._who.name, "rereads": self._who.rereads, "tools": self._who.tools}
             answer = await host.call("join", {**who, "folder": self._session_folders.cwd})
         except (ConnectionError, ValueError) as error:
             answer = {"refused": {"kind": str(Kind.IO_ERROR), "message": str(error)}}

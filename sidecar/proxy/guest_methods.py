@@ -1,7 +1,7 @@
 """GuestMethods: what a guest of the proxy's may call, over a connection of its own or within the proxy's process. Each answers
 `{"refused": {kind, message, data}}` for a "no" that the agent is to get.
 
-    join       {agent, folder, rereads} → {}    first, and once
+    join       {agent, folder, rereads, tools?} → {}    first, and once; `tools`: the secret of its tools (mcp/tokens.py)
     beginTurn  {} → {}                  answered when the agent may get its prompt
     endTurn    {stopReason} → {}
     stopTurn   {} → {}
@@ -27,6 +27,7 @@ from sidecar.core.escape import plain
 from sidecar.core.held import Held
 from sidecar.core.json_types import Json
 from sidecar.core.refusal import Kind, Refusal
+from sidecar.mcp.tokens import BYTES, Tokens
 from sidecar.workspace.edits.write_task import WriteDone, withdrawn
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.state.queues import Access, Ticket
@@ -72,9 +73,12 @@ class Service(Protocol):
 class GuestMethods:
     """Of one connection."""
 
-    def __init__(self, service: Service, *, allowed: bool | None = None) -> None:
+    def __init__(
+        self, service: Service, tokens: Tokens | None = None, *, allowed: bool | None = None
+    ) -> None:
         """`allowed`: the user is not asked about the agent."""
         self._service = service
+        self._tokens = tokens
         self._allowed = allowed
         self._session: Session | None = None
         self._held = Held(WireLimits().held)
@@ -114,11 +118,19 @@ class GuestMethods:
             guests, rereads = self._service.guests, params.get("rereads") is True
             opened = guests.open(name, folder, allowed=self._allowed, rereads=rereads)
             self._session = guests.session(opened)
+            self._adopt(opened, params.get("tools"))
         except AgentFailed as failed:
             return _refused(Refusal(Kind.DENIED_BY_POLICY, failed.message))
         return {}
 
+    def _adopt(self, session_id: str, secret: object) -> None:
+        """What has this secret speaks for the session. A short one somebody could guess."""
+        if self._tokens is not None and isinstance(secret, str) and 2 * BYTES <= len(secret) <= LONGEST_PATH:
+            self._tokens.adopt(session_id, secret)
+
     async def _leave(self, session: Session) -> None:
+        if self._tokens is not None:
+            self._tokens.forget(session.id)
         self._service.prompted.stop_turn(session)
         await self._service.prompted.end_turn(session, "")
         self._service.guests.close(session.id)

@@ -1,4 +1,5 @@
-"""Passing: what is done with each line of client and agent. All pass as they are, in order, but for `initialize` and the agent's `fs/*`."""
+"""Passing: what is done with each line of client and agent. All pass as they are, in order, but for `initialize`, the agent's
+`fs/*`, and the opening of a session in which an agent's own tools are led to ours."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import msgspec
 
 from sidecar.acp import files
 from sidecar.acp.messages import encode
-from sidecar.proxy.announcing import with_files
-from sidecar.proxy.heads import Head, head_of, raw, read_leniently
+from sidecar.proxy.announcing import version_of, with_files
+from sidecar.proxy.heads import Head, Key, head_of, raw, read_leniently
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,9 @@ _FILES = (files.READ, files.WRITE)
 class Conversations(Protocol):
     """See conversations.py."""
 
-    def asked(self, head: Head) -> Awaitable[None] | None: ...
+    version: int
+
+    def asked(self, head: Head, led: str = "") -> Awaitable[None] | None: ...
     def answered(self, head: Head) -> None: ...
     def told(self, line: bytes) -> None: ...
 
@@ -35,10 +38,30 @@ class Requests(Protocol):
     async def room(self) -> None: ...
 
 
+class OwnTools(Protocol):
+    """See own_tools.py."""
+
+    def opening(self, line: bytes, head: Head, version: int) -> tuple[bytes, str]: ...
+
+
+class NotLed:
+    """Its tools stay its own."""
+
+    def opening(self, line: bytes, head: Head, version: int) -> tuple[bytes, str]:
+        return line, ""
+
+
 class Passing:
-    def __init__(self, conversations: Conversations, requests: Requests) -> None:
+    def __init__(
+        self,
+        conversations: Conversations,
+        requests: Requests,
+        own_tools: OwnTools = NotLed(),  # noqa: B008  # has no state
+    ) -> None:
         self._conversations = conversations
         self._requests = requests
+        self._own_tools = own_tools
+        self._initializing: Key | None = None
 
     async def from_client(self, line: bytes) -> bytes | None:
         """What the agent gets in its place."""
@@ -61,8 +84,10 @@ class Passing:
         if head is None or head.method is msgspec.UNSET:
             return line
         if head.method == "initialize":
+            self._initializing = head.key
             return with_files(line)
-        waits = self._conversations.asked(head)
+        line, led = self._own_tools.opening(line, head, self._conversations.version)
+        waits = self._conversations.asked(head, led)
         if waits is not None:
             await waits
         return line
@@ -72,6 +97,8 @@ class Passing:
         if head is None:
             return line if not await self._takes_leniently(line) else None
         if head.method is msgspec.UNSET:
+            if self._initializing is not None and head.key == self._initializing:
+                self._initializing, self._conversations.version = None, version_of(head)
             self._conversations.answered(head)
         elif head.method in _FILES and head.key is not None and head.id is not msgspec.UNSET:
             message = read_leniently(line)

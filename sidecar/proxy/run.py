@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from sidecar.acp import process
 from sidecar.acp.limits import Ladder
+from sidecar.acp.own_tools.table import NONE as WITHOUT
+from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.pipes import PipeWriter
 from sidecar.acp.process import AgentProcess
 from sidecar.acp.quirks import NONE, quirks_of
@@ -20,6 +22,7 @@ from sidecar.config import AgentCommand
 from sidecar.lsp.stdio import claim
 from sidecar.proxy.chain import Chain
 from sidecar.proxy.naming import name_of
+from sidecar.proxy.own_tools import OwnTools
 from sidecar.proxy.relay import LONGEST, TooLong, relay
 from sidecar.proxy.serving import Serving
 from sidecar.proxy.streams import Input
@@ -37,9 +40,9 @@ Put `acp-sidecar proxy --` before the agent's command in the client's settings. 
 """
 
 
-def run(argv: Sequence[str], env: Mapping[str, str], name: str = "") -> int:
+def run(argv: Sequence[str], env: Mapping[str, str], name: str = "", *, own_tools: bool = True) -> int:
     """The exit code: the agent's, if it ended by itself. `argv`: the agent's; without one, a conductor's chain is expected. `name`: the
-    agent's, in place of that of its program."""
+    agent's, in place of that of its program. `own_tools`: its own tools are led to ours where they can be."""
     if sys.platform == "win32":
         return fail("the proxy is not available on Windows yet; start the agent without it")
     program = shutil.which(argv[0], path=env.get("PATH")) if argv else ""
@@ -54,7 +57,7 @@ def run(argv: Sequence[str], env: Mapping[str, str], name: str = "") -> int:
     try:
         if not argv:
             return asyncio.run(_chain(streams, env, name or IN_CHAIN))
-        return asyncio.run(_agent(os.path.abspath(program), argv, streams, env, name))
+        return asyncio.run(_agent(os.path.abspath(program), argv, streams, env, name, own_tools))
     finally:
         os.set_blocking(kept, True)  # others may write to it too: a shell, a terminal
         os.close(kept)
@@ -67,7 +70,7 @@ def fail(words: str, code: int = 1) -> int:
 
 async def _chain(streams: tuple[int, int], env: Mapping[str, str], name: str) -> int:
     source, sink = Input(streams[0]), PipeWriter(streams[1])
-    serving = Serving(name, env, sink, NONE)
+    serving = Serving(name, env, sink, NONE, OwnTools(WITHOUT, env))
     stopped = signals()
     relaying = asyncio.ensure_future(relay(source, sink, Chain(serving.passing).passes))
     try:
@@ -85,16 +88,25 @@ async def _chain(streams: tuple[int, int], env: Mapping[str, str], name: str) ->
 
 
 async def _agent(
-    program: str, argv: Sequence[str], streams: tuple[int, int], env: Mapping[str, str], name: str
+    program: str,
+    argv: Sequence[str],
+    streams: tuple[int, int],
+    env: Mapping[str, str],
+    name: str,
+    wanted: bool,
 ) -> int:
+    command = AgentCommand(argv[0], tuple(argv[1:]))
+    own_tools = OwnTools(own_tools_of(name, command), env, wanted=wanted)
     try:
-        agent = await process.start([program, *argv[1:]], env, os.getcwd(), name or argv[0], stderr=2)
+        agent = await process.start(
+            [program, *argv[1:]], {**env, **own_tools.env}, os.getcwd(), name or argv[0], stderr=2
+        )
     except (OSError, TimeoutError) as error:
         return fail(f"{argv[0]} cannot be started: {getattr(error, 'strerror', None) or error}")
     assert isinstance(agent.stdin, PipeWriter), "not on Windows"
     source, sink = Input(streams[0]), PipeWriter(streams[1])
-    quirks = quirks_of(name, AgentCommand(argv[0], tuple(argv[1:])))
-    serving = Serving(name or name_of(argv), env, agent.stdin, quirks)
+    quirks = quirks_of(name, command)
+    serving = Serving(name or name_of(argv), env, agent.stdin, quirks, own_tools)
     stopped, ladder = signals(), Ladder()
     to_agent = asyncio.ensure_future(relay(source, agent.stdin, serving.passing.from_client))
     to_client = asyncio.ensure_future(relay(agent.stdout, sink, serving.passing.from_agent))

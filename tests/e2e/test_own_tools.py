@@ -308,7 +308,7 @@ async def test_its_tool_process_is_killed(
         assert turn.get("stopReason") == "end_turn", turn
         made = "typed later\n" + BASE.replace("six", "SIX")
         failed = "typed later\n" + BASE
-        assert it.text in ((made, failed) if kind.tool == "claude-agent-acp" else (made,))
+        assert it.text in ((made, failed) if kind.name == "claude-agent-acp" else (made,))
         await it.turn(it.read(), it.edit("typed later", "TYPED LATER"))
         assert it.text in (
             made.replace("typed later", "TYPED LATER"),

@@ -94,6 +94,7 @@ class Talk:
         """Shakes hands and opens one."""
         await self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities or {}})
         opened = await self.ask("session/new", {"cwd": str(cwd or self.cwd), "mcpServers": []})
+        assert "result" in opened, opened
         return str(opened["result"]["sessionId"])
 
     async def prompt(self, session: str, text: str = "go") -> Message:

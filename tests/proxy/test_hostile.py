@@ -108,7 +108,7 @@ class Unanswered(Guest):
 async def test_requests_nobody_answers_have_a_bound(tmp_path: Path) -> None:
     """The agent is not read any more; the client's messages go on."""
     guest = Unanswered()
-    conversations = Conversations(lambda place: guest)
+    conversations = Conversations(lambda place, *_: guest)
     requests = FileRequests(conversations.guest, Kept(), NONE, most=10)
     passing = Passing(conversations, requests)
     await passing.from_client(b'{"id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/"}}')
@@ -128,7 +128,7 @@ async def test_requests_nobody_answers_have_a_bound(tmp_path: Path) -> None:
 
 async def test_a_client_that_never_answers_costs_a_bound(tmp_path: Path) -> None:
     opened: list[SessionFolders] = []
-    conversations = Conversations(lambda place: opened.append(place) or Unanswered())
+    conversations = Conversations(lambda place, *_: opened.append(place) or Unanswered())
     for number in range(20_000):
         line = b'{"id":%d,"method":"session/new","params":{"cwd":"/"}}' % number
         head = head_of(line)
@@ -159,7 +159,7 @@ class Counted:
 async def test_a_client_with_many_sessions_takes_few_connections() -> None:
     guests: list[Counted] = []
 
-    def guest(place: SessionFolders) -> Any:
+    def guest(place: SessionFolders, *_: str) -> Any:
         guests.append(Counted())
         return guests[-1]
 
@@ -178,7 +178,7 @@ async def test_a_client_with_many_sessions_takes_few_connections() -> None:
 
 async def test_a_prompt_whose_id_is_used_again_leaves_no_turn_open() -> None:
     guest = Counted()
-    conversations = Conversations(lambda place: guest)
+    conversations = Conversations(lambda place, *_: guest)
     passing = Passing(conversations, FileRequests(conversations.guest, Kept(), NONE))
     await passing.from_client(b'{"id":1,"method":"session/load","params":{"sessionId":"s","cwd":"/"}}')
     for _ in range(3):

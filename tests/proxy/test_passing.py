@@ -135,7 +135,7 @@ def test_a_line_with_values_that_nobody_can_read_passes(parts: tuple[bytes, byte
     )
 
     async def passed() -> tuple[bytes | None, bytes | None]:
-        conversations = Conversations(lambda place: Guests())
+        conversations = Conversations(lambda place, *_: Guests())
         requests = FileRequests(conversations.guest, Kept(), NONE)
         passing = Passing(conversations, requests)
         answer = line.replace(b'"method"', b'"result"')

@@ -1,0 +1,16 @@
+"""JSON objects put together."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sidecar.core.json_types import Json
+
+
+def joined(one: Json, other: Json) -> Json:
+    """The fields of both, also in objects within; where both have something else, the other's."""
+    return {**one, **other} | {
+        key: joined(cast("Json", one[key]), cast("Json", other[key]))
+        for key in one.keys() & other.keys()
+        if isinstance(one[key], dict) and isinstance(other[key], dict)
+    }
