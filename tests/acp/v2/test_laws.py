@@ -4,6 +4,7 @@ nothing that an agent sends breaks anything."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -46,15 +47,20 @@ def patch(folder: Path, old: str, new: str, *options: str) -> str:
 @example("", "a\n\nb")
 @example("- a\n+ b\n", "@@ c\n\\ d\n")
 def test_the_places_of_a_patch_are_the_changes(folder: Path, old: str, new: str) -> None:
-    """Each old text, replaced by its new one in order, makes the new file of the old one."""
+    """Each old text, replaced by its new one where git says that it is, makes the new file of the old one."""
     text = patch(folder, old, new)
     change = {"operation": "modify", "path": "/w/a"}
     told = diffs.told({"type": "diff", "changes": [change], "patch": {"format": "git_patch", "text": text}})
+    lines = old.split("\n")
+    starts = [
+        (int(line), count != "0") for line, count in re.findall(r"^@@ -(\d+),?(\d*) ", text, re.MULTILINE)
+    ]
     made, at = "", 0
-    for one in told:
+    for one, (line, has_lines) in zip(told, starts, strict=True):
         assert one["path"] == "/w/a"
         before, after = str(one["oldText"] or ""), str(one["newText"])
-        found = old.index(before, at)
+        found = sum(len(text) + 1 for text in lines[: line - 1 if has_lines else line])
+        assert old.startswith(before, found)
         made, at = made + old[at:found] + after, found + len(before)
     assert made + old[at:] == new
 
