@@ -55,6 +55,7 @@ ABOUT_LIVE = {
     "sidecar's program is killed or no longer installed; and because Codex' model reads files with commands, which read the disk. What there is without that file: `-c` and `CODEX_CONFIG` have no setting for it; "
     "`CODEX_EXEC_SERVER_URL` was tried and works, but takes only a WebSocket, and the sidecar opens no network port by itself; another `CODEX_HOME` with links to yours would part the conversations, and the lock under which Codex "
     "renews its log-in, from those of your terminal.",
+    "claude-agent-acp-v2": "**claude-agent-acp-v2** is the same agent in [version 2 of ACP](live.md#version-2-of-acp), in which it runs its commands in terminals of its own, and shows them.",
     "copilot": "**Not copilot.** Its tools read and write the disk, and what leads them elsewhere was not looked for. With a session, it takes no MCP server that is a program (it says "
     "`Rejecting non-http/sse MCP server`), and the sidecar opens no network port by itself; so our tools beside its own (below) are named in a file when it is started. It was run without log-in and "
     "network, with a provider of its own (`COPILOT_OFFLINE`, `COPILOT_PROVIDER_BASE_URL`).",

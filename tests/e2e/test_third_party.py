@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.acp.dialect import OWNED
 from sidecar.core.json_types import JsonDict
 from tests.e2e.agents_table import Table
 from tests.e2e.model_server import ModelServer, script
@@ -221,7 +222,8 @@ async def test_a_command(
         assert "it ran" in results(model), "its model is told what the command said"
         asked = [question for question in product.questions if "ran.txt" in question.text]
         assert len(asked) <= 1, [question.text for question in asked]
-        ours = [params for method, params in product.notifications if method == "sidecar/terminalOutput"]
+        shown = [params for method, params in product.notifications if method == "sidecar/terminalOutput"]
+        ours = [params for params in shown if not str(params["terminalId"]).startswith(OWNED)]
         agents_table.note(kind.tool, "terminals", "yes" if ours else "no: it runs commands by itself")
 
 
