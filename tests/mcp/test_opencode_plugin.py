@@ -14,6 +14,8 @@ import pytest
 from sidecar.acp.own_tools import plugins
 from sidecar.acp.read_only import READ_ONLY
 from sidecar.acp.ways import LIVE
+from sidecar.core.json_types import JsonDict
+from sidecar.mcp.schemas import TOOLS
 from tests.gates.product import a_product
 from tests.mcp.live import SCRIPT
 from tests.mcp.plugin_runs import PluginRun, environment_of, told_by_sidecar
@@ -154,16 +156,28 @@ async def test_without_one_it_works_on_the_disk(tmp_path: Path, command: str) ->
     assert "EEXIST" in answers[5]["error"]
 
 
+def reads(tool: JsonDict) -> bool:
+    annotations: JsonDict = tool["annotations"]
+    return bool(annotations["readOnlyHint"])
+
+
 async def test_where_it_may_only_read(tmp_path: Path) -> None:
-    """`"writes": "deny"`: whatever its user's own permissions are."""
+    """`"writes": "deny"`: whatever its user's own permissions are. A tool that is not known to only read is refused."""
     path = tmp_path / "a.txt"
     path.write_text(BASE)
     plugin = plugin_of(tmp_path, tmp_path, {"PATH": "", READ_ONLY: "1"})
     writing = ("write", {"filePath": str(tmp_path / "b.txt"), "content": ""})
-    others = [(tool, {}) for tool in ("bash", "patch", "apply_patch", "multiedit")]
-    done = await plugin(edit(path, "one", "1"), writing, *others, read(path), ("grep", {}))
-    *refused, shown, own = done["answers"]
-    assert {answer["error"] for answer in refused} == {REFUSED}
-    assert (content(shown), own) == ("1: disk", "its own")
+    others: list[Any] = [
+        (tool, {}) for tool in ("bash", "apply_patch", "of_a_newer_version", "theirs_delete")
+    ]
+    ours: list[Any] = [(f"sidecar_{tool['name']}", {}) for tool in TOOLS]
+    done = await plugin(
+        edit(path, "one", "1"), writing, *others, *ours, read(path), ("grep", {}), ("task", {})
+    )
+    *refused, shown, own, sub = done["answers"]
+    of_ours = refused[-len(ours) :]
+    assert {answer["error"] for answer in refused[: -len(ours)]} == {REFUSED}
+    assert [isinstance(answer, str) for answer in of_ours] == [reads(tool) for tool in TOOLS]
+    assert (content(shown), own, sub) == ("1: disk", "its own", "its own")
     assert [file.name for file in tmp_path.glob("*.txt")] == ["a.txt"]
     assert path.read_text() == BASE

@@ -194,7 +194,12 @@ async def test_where_it_may_only_read(tmp_path: Path) -> None:
     path.write_text(BASE)
     plugin = plugin_of(tmp_path, tmp_path, {"PATH": "", READ_ONLY: "1"})
     done = await plugin(
-        edit(path, "two", "TWO"), write(tmp_path / "b.txt", ""), ("bash", {}), read(path), ("grep", {})
+        edit(path, "two", "TWO"),
+        write(tmp_path / "b.txt", ""),
+        ("bash", {}),
+        ("new", {}),
+        read(path),
+        ("grep", {}),
     )
     *refused, shown, own = done["answers"]
     assert {answer["error"] for answer in refused} == {REFUSED}

@@ -11,11 +11,15 @@ const MOST_STARTS = 3
 const SHUT = "no_sidecar"
 const LOST = "acp-sidecar's tools ended meanwhile. Read the file to see what it says now."
 
-// The tools by which agents that are asked to only read change files or run commands, and what their model is told
-const WRITE = new Set(["bash", "powershell", "edit", "write", "patch", "apply_patch", "multiedit"])
+// Where agents may only read: the tools that do no more than that, of opencode, Kilo and pi, and of ours beside them. Any other is refused, also
+// one that a newer version brings, or an MCP server of the user's: what it does is not known here. task starts sub-agents, whose calls come here too.
+const OWN = ["codesearch", "find", "glob", "grep", "invalid", "kilo_local_recall", "list", "ls", "lsp", "question", "read", "skill", "task"]
+const MORE = ["todoread", "todowrite", "webfetch", "websearch"]
+const OURS = ["Changes", "Diagnostics", "Glob", "ListFolder", "OpenDocuments", "Read", "ReadBytes", "ReadMany", "Search", "Selection", "Watch"]
+const READING = new Set([...OWN, ...MORE, ...OURS.map((name) => `sidecar_${name}`)])
 const READ_ONLY = process.env.ACP_SIDECAR_READ_ONLY !== undefined
 export const refusal = (tool) =>
-  READ_ONLY && WRITE.has(tool) ? "Changing files and running commands is switched off by the user's settings." : undefined
+  READ_ONLY && !READING.has(tool) ? "Changing files and running commands is switched off by the user's settings." : undefined
 
 // Of an answer's error: the user lets nobody read or change the file; the file is not the sidecar's, so the agent works on the disk
 export const DENIED = ["denied_by_user", "denied_by_policy"]
