@@ -628,6 +628,7 @@ class HostedAgents:
             first = agent.speaks or agent.command.protocol
             host, agent.speaks = await negotiation.started(first, start)
             agent.host = host
+            host.connection.kept_mode.stop = self.cancel
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
             self._tell(AgentState(agent.id, "running", facts.name, facts.version))

@@ -20,13 +20,14 @@ from sidecar.acp.dialect import FIRST, OWNED, Dialect
 from sidecar.acp.elsewhere.border import HERE, Border
 from sidecar.acp.facts import Facts, at, facts_of
 from sidecar.acp.incoming import Incoming, OpenSession
+from sidecar.acp.kept_mode import KeptMode
 from sidecar.acp.limits import Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
 from sidecar.acp.own_tools.row import OwnTools
 from sidecar.acp.own_tools.table import NONE as WITHOUT
 from sidecar.acp.quirks import NONE, Quirks
-from sidecar.acp.read_only import AS_EVER, DENIED, ReadOnly
+from sidecar.acp.read_only import AS_EVER, ReadOnly
 from sidecar.acp.sdk import AGENT_METHODS, PROTOCOL_VERSION, Connection, RequestError
 from sidecar.acp.service import AnyService
 from sidecar.acp.terminal_requests import SessionTerminals
@@ -102,6 +103,8 @@ class AgentConnection:
             reader, sink, self._incoming.admit, name=agent, limits=limits.wire, dialect=dialect
         )
         self._incoming.transport = self.transport
+        self.kept_mode = KeptMode(agent, read_only, service, self._choose_mode)
+        self._incoming.heard = self.kept_mode.heard
         self.transport.on_answer = self._incoming.answered
         self._rpc = Connection(self._incoming.handle, self.transport)
         self._stopping: asyncio.Task[None] | None = None
@@ -229,15 +232,22 @@ class AgentConnection:
 
     async def _kept_from_writing(self, opened: Opened) -> Opened:
         """In the mode in which it cannot write, where it is to be kept from that by a mode. Raises AgentFailed; the session is closed then."""
-        if self._read_only.mode:
-            try:
-                await self.set_mode(opened.agent_session_id, self._read_only.mode)
-            except AgentFailed as failed:
-                await self.close_session(opened.agent_session_id)
-                failed.message = f"{self.agent} cannot be used: {DENIED}, and it could not be put into a mode without them. {failed.message}"
-                failed.args = (failed.message,)
-                raise
+        try:
+            await self.kept_mode.begin(opened.agent_session_id, self._open_one(opened.agent_session_id))
+        except AgentFailed:
+            await self.close_session(opened.agent_session_id)
+            raise
         return opened
+
+    async def _choose_mode(self, agent_session_id: str, mode_id: str) -> None:
+        """Raises AgentFailed, also when the session has no such mode."""
+        options = self._open_one(agent_session_id).options
+        method, params = options.mode_request(self.agent, mode_id)
+        answer = await self._request(method, {"sessionId": agent_session_id, **params}, self._limits.choice)
+        if "modeId" in params:
+            options.mode_set(mode_id)
+        else:
+            options.option_set(str(params["configId"]), mode_id, answer)
 
     async def list_sessions(self, cwd: str | None, cursor: str | None) -> object:
         """One page of the agent's `session/list`, as it answered."""
@@ -255,7 +265,7 @@ class AgentConnection:
         """ACP's `modes` with the new one."""
         session = self._open_one(agent_session_id)
         session.options.check_mode(self.agent, mode_id)
-        self._check_kept(mode_id)
+        self.kept_mode.check(session, mode_id)
         params: dict[str, object] = {"sessionId": agent_session_id, "modeId": mode_id}
         await self._request(AGENT_METHODS["session_set_mode"], params, self._limits.choice)
         return session.options.mode_set(mode_id)
@@ -265,15 +275,9 @@ class AgentConnection:
         session = self._open_one(agent_session_id)
         method, params = session.options.request(self.agent, config_id, value)
         if session.options.is_mode(config_id):
-            self._check_kept(value)
+            self.kept_mode.check(session, value)
         answer = await self._request(method, {"sessionId": agent_session_id, **params}, self._limits.choice)
         return session.options.option_set(config_id, value, answer)
-
-    def _check_kept(self, mode: object) -> None:
-        """Raises AgentFailed when the session is to stay in another mode."""
-        kept = self._read_only.mode
-        if kept and mode != kept:
-            raise AgentFailed("refused", f'{self.agent} stays in its mode "{kept}": {DENIED}.')
 
     async def authenticate(self, method_id: str) -> None:
         """Lasts as long as a person needs to log in, with a bound."""
@@ -289,6 +293,7 @@ class AgentConnection:
 
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
         session = self._open_one(agent_session_id)
+        await self.kept_mode.prompted(agent_session_id, session)
         session.acting, session.heard = True, False
         session.calls.begin_turn()
         session.terminals.begin_turn()

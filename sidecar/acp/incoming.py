@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import logging
 import sys
-from collections.abc import Awaitable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -78,6 +78,10 @@ class OpenSession:
     """The agent has a prompt which it has not answered, and which was not cancelled: only then it may ask."""
     heard: bool = False
     """The agent has told or asked for something since it got that prompt."""
+    kept: str = ""
+    """The mode in which it stays (kept_mode.py); "" when it may have any."""
+    left: int = 0
+    """How often it left that since it got its prompt, or since it was opened."""
 
 
 @dataclass(slots=True)
@@ -135,6 +139,8 @@ class Incoming:
         # as one with fs: an agent that runs commands behind us reads and writes behind us too. There is no sh on Windows.
         self.runs_commands = fs and sys.platform != "win32" and border.runs_commands
         self._loop = asyncio.get_running_loop()
+        self.heard: Callable[[str, OpenSession, Json], None] = lambda agent_session_id, session, update: None
+        """Called for each update of an open session."""
         self._noise = Noise(log, agent)
         self._early: dict[str, list[Json]] = {}
         self._early_count = 0
@@ -172,7 +178,7 @@ class Incoming:
         """It was answered; what came before is handed over."""
         for update in self._early.pop(agent_session_id, ()):
             self._early_count -= 1
-            self._deliver(session, update)
+            self._deliver(agent_session_id, session, update)
 
     # recorded in order
 
@@ -219,7 +225,7 @@ class Incoming:
             return
         session = self.sessions.get(session_id)
         if session is not None:
-            self._deliver(session, cast("Json", update))
+            self._deliver(session_id, session, cast("Json", update))
         elif self._opening and self._early_count < _EARLY:
             # several agents (copilot, crow, vibe) send updates before they answer `session/new`
             self._early.setdefault(session_id, []).append(cast("Json", update))
@@ -227,7 +233,7 @@ class Incoming:
         else:
             self._noise.say("sent a session/update for a session it does not have", session_id)
 
-    def _deliver(self, session: OpenSession, update: Json) -> None:
+    def _deliver(self, agent_session_id: str, session: OpenSession, update: Json) -> None:
         if session.silent:
             return
         session.heard = True
@@ -240,6 +246,7 @@ class Incoming:
             return
         update = habits.told(session.options.heard(update))
         session.calls.heard(update)
+        self.heard(agent_session_id, session, update)
         try:
             self._service.session_update(session.id, update)
         except Exception as error:

@@ -16,6 +16,7 @@ from sidecar.workspace.ports.ports import AgentFailed
 
 MODEL: Final = "sidecar.model"
 """The config option that stands for `models`."""
+_NONE: Final[Json] = {}
 
 
 class Options:
@@ -58,7 +59,31 @@ class Options:
                 pass
         return update
 
+    def mode_in(self, update: Json) -> str | None:
+        """The mode that the session has from this update on; None when it says nothing of it."""
+        match update.get("sessionUpdate"):
+            case "current_mode_update":
+                mode = update.get("currentModeId")
+            case "config_option_update":
+                mode = _mode_option(_objects(update.get("configOptions"))).get("currentValue")
+            case _:
+                return None
+        return mode if isinstance(mode, str) else None
+
+    def mode_ids(self) -> list[object]:
+        """Of the modes that can be chosen, in whichever of ACP's two ways."""
+        modes = _objects((self.modes or {}).get("availableModes"))
+        return [mode.get("id") for mode in modes] or _values(_mode_option(self.config or ()))
+
     # choosing
+
+    def mode_request(self, agent: str, mode_id: str) -> tuple[str, dict[str, object]]:
+        """As `request`, for a mode."""
+        option = _mode_option(self.config or ())
+        if self.modes is None and option:
+            return self.request(agent, str(option.get("id")), mode_id)
+        self.check_mode(agent, mode_id)
+        return "session/set_mode", {"modeId": mode_id}
 
     def check_mode(self, agent: str, mode_id: str) -> None:
         """Raises AgentFailed when the session has no such mode."""
@@ -130,6 +155,11 @@ def _model_option(models: object) -> dict[str, object] | None:
         "currentValue": current,
         "options": choices,
     }
+
+
+def _mode_option(config: Sequence[Json]) -> Json:
+    found = [option for option in config if option.get("category") == "mode"]
+    return found[0] if found else _NONE
 
 
 def _values(option: Json) -> list[object]:

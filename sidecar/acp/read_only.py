@@ -6,11 +6,11 @@ would not ask, always or where its user's own settings say so. One that cannot b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sidecar.acp.command import Command
-from sidecar.acp.quirks import names_of
+from sidecar.acp.quirks import ALL, names_of, quirks_of
 from sidecar.core.json_types import Json
 
 
@@ -34,10 +34,16 @@ class ReadOnly:
     """Further ones of its command."""
     mode: str = ""
     """In which all of its sessions are, and stay."""
+    offered: tuple[str, ...] = ()
+    """Where there is no such one: the first of these that a session offers."""
     meta: Callable[[str], Json] = _nothing
     """`_meta` of `session/new` and its kin, from the name of our server, to which its own tools may be led."""
     plugin: bool = False
     """The program that it loads for its own tools (own_tools/) refuses for it, when its environment has READ_ONLY."""
+
+    def mode_of(self, modes: Sequence[object]) -> str:
+        """In which a session with these modes is to be; "" for any."""
+        return self.mode or next((mode for mode in self.offered if mode in modes), "")
 
 
 READ_ONLY = "ACP_SIDECAR_READ_ONLY"
@@ -54,9 +60,15 @@ TABLE: tuple[ReadOnly, ...] = (
     ReadOnly(frozenset({"opencode", "opencode-ai", "kilo", "kilocode", "pi", "pi-acp"}), plugin=True),
 )
 AS_EVER = ReadOnly()
+"""For agents that are known to have the sidecar make all of their changes and run all of their commands: those are refused."""
+OTHERS = ReadOnly(offered=("read-only", "read_only", "readonly", "plan", "ask"))
+"""For agents of which nothing is known. ACP gives modes no meaning; the ids are those that agents use for modes in which they do not write,
+or ask first. One without such a mode is started as ever: most agents ask. One that is then seen to write is not used any more
+(workspace/consent/denied_writers.py)."""
 
 
 def read_only_of(agent: str, command: Command) -> ReadOnly:
     """By what the user configured, never by what the agent reports; see quirks.py."""
     names = names_of(agent, command)
-    return next((row for row in TABLE if names & row.names), AS_EVER)
+    others = AS_EVER if quirks_of(agent, command).asks_for_ours == ALL else OTHERS
+    return next((row for row in TABLE if names & row.names), others)

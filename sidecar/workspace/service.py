@@ -22,6 +22,7 @@ from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.behind.whose import Whose
 from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.consent.denied_writers import DeniedWriters
 from sidecar.workspace.consent.elicitations import Elicitations
 from sidecar.workspace.consent.mcp_offers import McpOffers
 from sidecar.workspace.edits.conflicts import Conflicts
@@ -112,6 +113,9 @@ class Workspace:
         self._keeper = keeper = Keeper(self.state, journal, editor, tasks)
         recorder = Recorder(self.state, journal)
         self._evidence = Evidence(self.state)
+        self._denied_writers = DeniedWriters(self.state, editor, audit)
+        self._denied_writers.names, self._denied_writers.stop = self._evidence.names, self.cancel
+        recorder.on_disk = self._denied_writers.wrote
         starts = TurnStarts(journal)
         files = FileReviews(self.state, journal, editor, tasks)
         whose = Whose(self._evidence, journal, self.state.documents.disk)
@@ -127,7 +131,14 @@ class Workspace:
         offers = McpOffers(self.state, self._consent, editor)
         self.mcp_offers = offers
         self._opening = Opening(
-            self.state, storage, self._consent, offers, agents, self._records, editor.session_opened
+            self.state,
+            storage,
+            self._consent,
+            self._denied_writers,
+            offers,
+            agents,
+            self._records,
+            editor.session_opened,
         )
         self._conversations = Conversations(
             self.state.sessions, self._opening, agents, editor, self._records, journal.last_turn
@@ -172,7 +183,7 @@ class Workspace:
         self.tools.called = self._own_tools.called
         self.tools.removes = self._removes
         self._quiet = Quiet(agents, editor, tasks)
-        self._turns.asked.append(self._quiet.asked)
+        self._turns.asked += [self._quiet.asked, self._denied_writers.asked]
         self._turns.ended += [
             self._own_tools.turn_ended,
             self._prompting.disk_readers.turn_ended,
@@ -281,6 +292,7 @@ class Workspace:
             )
 
         async def prepare() -> Sequence[Json]:
+            self._denied_writers.check(session.agent)
             if session.opened is None:
                 await self._opening.open(session, again=True)  # the next prompt does, if this one is stopped
             await self._disk_watch.before_turn(session)
@@ -487,8 +499,8 @@ class Workspace:
             return None
         turn = session.turn
         self._evidence.asked(session, question.details)
-        if self._consent.denies(question):
-            return self._consent.denied(question)
+        if self._denied_writers.denies(question):
+            return self._denied_writers.denied(question)
         question = await self._prompting.question(question)
         answer = await self._consent.ask(question) if session.may_act(turn) else None
         session.allowed.answered(question, answer)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar.acp.agents import HostedAgents
-from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
+from sidecar.acp.read_only import AS_EVER, DENIED, OTHERS, READ_ONLY, read_only_of
 from sidecar.config import AgentCommand, Transport
 from sidecar.workspace.ports.ports import AgentFailed, SessionRequest
 from tests.acp.test_agents import HANGS, LADDER, LIMITS, TEXT
@@ -56,8 +56,10 @@ def asked(trace: Path, *methods: str) -> list[tuple[str, Any]]:
     return [(m["method"], m["params"]) for m in received(trace) if m.get("method") in methods]
 
 
-def test_others_are_started_as_ever() -> None:
-    assert read_only_of("somebody", AgentCommand("/x/somebody")) is AS_EVER
+def test_who_is_known_to_do_all_by_the_sidecar_is_started_as_ever() -> None:
+    assert read_only_of("fast-agent", AgentCommand("/x/fast-agent-acp")) is AS_EVER
+    assert read_only_of("qwen", AgentCommand("/x/qwen")) is OTHERS, "it runs commands by itself"
+    assert read_only_of("somebody", AgentCommand("/x/somebody")) is OTHERS
 
 
 async def told(agents: HostedAgents, workspace: FakeWorkspace, agent: str, folder: Path) -> dict[str, Any]:
@@ -193,3 +195,127 @@ async def test_codex_without_that_mode_is_not_used(tmp_path: Path, opened: dict[
             await agents.open_session(request("codex", tmp_path))
     assert DENIED in failed.value.message
     assert asked(tmp_path / "trace", "session/close")
+
+
+def mode_option(now: str, *ids: str) -> dict[str, Any]:
+    choices = [{"value": one, "name": one} for one in ids]
+    return {
+        "id": "m",
+        "name": "M",
+        "category": "mode",
+        "type": "select",
+        "currentValue": now,
+        "options": choices,
+    }
+
+
+OFFERED: dict[str, tuple[dict[str, Any], str]] = {
+    "a mode by name": (modes("code", "architect", "plan", "read-only"), "read-only"),
+    "the next best": (modes("code", "ask", "plan"), "plan"),
+    "as an option": (
+        {"reply": {"sessionId": "s1", "configOptions": [mode_option("code", "code", "plan")]}},
+        "plan",
+    ),
+    "none of these": (modes("code", "architect"), ""),
+    "no modes": ({"reply": {"sessionId": "s1"}}, ""),
+}
+
+
+@pytest.mark.parametrize(("opened", "mode"), OFFERED.values(), ids=OFFERED)
+async def test_an_unknown_agent_is_put_into_a_mode_in_which_it_only_reads(
+    tmp_path: Path, opened: dict[str, Any], mode: str
+) -> None:
+    trace = tmp_path / "trace"
+    async with hosted("somebody", command({"session/new": [opened]}, trace)) as (agents, _):
+        await agents.open_session(request("somebody", tmp_path))
+        if mode:
+            choose = (
+                agents.set_mode("S1", "code")
+                if "modes" in opened["reply"]
+                else agents.set_config_option("S1", "m", "code")
+            )
+            with pytest.raises(AgentFailed, match=f'stays in its mode "{mode}"'):
+                await choose
+    sent = asked(trace, "session/set_mode", "session/set_config_option")
+    assert [params.get("modeId", params.get("value")) for _, params in sent] == [mode] * bool(mode)
+
+
+async def test_that_mode_is_only_for_agents_that_are_to_be_kept_from_writing(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    opened = modes("code", "plan")
+    async with hosted("somebody", command({"session/new": [opened]}, trace), read_only=False) as (agents, _):
+        await agents.open_session(request("somebody", tmp_path))
+    assert asked(trace, "session/set_mode") == []
+
+
+async def test_an_unknown_agent_that_refuses_its_mode_is_not_used(tmp_path: Path) -> None:
+    refused = {"fail": {"code": -32603, "message": "not now"}}
+    script = {"session/new": [modes("code", "plan")], "session/set_mode": [refused]}
+    async with hosted("somebody", command(script, tmp_path / "trace")) as (agents, _):
+        with pytest.raises(AgentFailed, match="not now") as failed:
+            await agents.open_session(request("somebody", tmp_path))
+    assert DENIED in failed.value.message
+
+
+LEAVES: dict[str, dict[str, Any]] = {
+    "by a mode": {"sessionUpdate": "current_mode_update", "currentModeId": "code"},
+    "by an option": {
+        "sessionUpdate": "config_option_update",
+        "configOptions": [mode_option("code", "code", "plan")],
+    },
+}
+PUT_BACK = f'somebody left its mode "plan" by itself and was put back: {DENIED}.'
+
+
+@pytest.mark.parametrize("update", LEAVES.values(), ids=LEAVES)
+async def test_an_agent_that_leaves_that_mode_is_led_back(tmp_path: Path, update: dict[str, Any]) -> None:
+    trace = tmp_path / "trace"
+    stays = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
+    # answered only when it is back
+    turn = [{"update": stays}, {"update": update}, {"wait_for": "session/set_mode", "count": 2}]
+    script = {"session/new": [modes("code", "plan")], "turns": [turn]}
+    async with hosted("somebody", command(script, trace)) as (agents, workspace):
+        await agents.open_session(request("somebody", tmp_path))
+        assert await agents.prompt("S1", TEXT) == "end_turn"
+        while not workspace.noticed:
+            workspace.changed.clear()
+            await workspace.changed.wait()
+        assert workspace.noticed == [("S1", PUT_BACK)]
+        assert workspace.updates[-1][1] == stays, "the editor is told, too"
+    assert [params["modeId"] for _, params in asked(trace, "session/set_mode")] == ["plan", "plan"]
+
+
+async def test_one_that_cannot_be_led_back_is_stopped_and_gets_no_more_prompts(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    once = [
+        {"before": "session/prompt", "steps": [{"reply": {}}]},
+        {"after": "session/prompt", "steps": [{"fail": {"code": -32603, "message": "no way back"}}]},
+    ]
+    turn = [{"update": LEAVES["by a mode"]}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
+    script = {"session/new": [modes("code", "plan")], "session/set_mode": once, "turns": [turn]}
+    async with hosted("somebody", command(script, trace)) as (agents, workspace):
+        await agents.open_session(request("somebody", tmp_path))
+        assert await agents.prompt("S1", TEXT) == "cancelled"
+        with pytest.raises(AgentFailed, match="no way back"):
+            await agents.prompt("S1", TEXT)
+        words = (
+            f'somebody left its mode "plan" by itself and could not be put back, so it was stopped: {DENIED}.'
+        )
+        assert workspace.noticed == [("S1", words)]
+    assert len(asked(trace, "session/prompt")) == 1
+
+
+async def test_one_that_leaves_it_again_and_again_is_stopped(tmp_path: Path) -> None:
+    leaves = {"update": LEAVES["by a mode"]}
+    turn = [leaves, {"wait_for": "session/set_mode", "count": 2}, leaves, {"wait_for": "session/cancel"}]
+    script = {
+        "session/new": [modes("code", "plan")],
+        "turns": [[*turn, {"stop": "cancelled"}], [{"say": "again"}]],
+    }
+    async with hosted("somebody", command(script, tmp_path / "trace")) as (agents, workspace):
+        await agents.open_session(request("somebody", tmp_path))
+        assert await agents.prompt("S1", TEXT) == "cancelled"
+        again = f'somebody left its mode "plan" by itself again, so it was stopped: {DENIED}.'
+        assert ("S1", again) in workspace.noticed
+        assert await agents.prompt("S1", TEXT) == "end_turn", "put back before it"
+    assert [params["modeId"] for _, params in asked(tmp_path / "trace", "session/set_mode")] == ["plan"] * 3

@@ -189,6 +189,11 @@ class Evidence:
                 self._acts[session.id].names(act, uri, [(old, new) for to, old, new in diffs if to == path])
         self._acts[session.id].heard(self._said())
 
+    def names(self, session: Session, uri: DocumentUri) -> bool:
+        """Whether a call of its turn names the file as one that it changes."""
+        acts = self._acts.get(session.id)
+        return acts is not None and acts.names_it(uri)
+
     def removes(self, session: Session, path: str) -> None:
         """What carries out the act under way says so, where the agent does not: it moves a file away, for instance."""
         acts = self._acts.get(session.id)

@@ -250,19 +250,6 @@ class Consent:
             return None
         return Refusal(Kind.DENIED_BY_USER, "the user did not allow this command")
 
-    def denies(self, question: Question) -> bool:
-        """Whether the settings answer what an agent asks by itself: it wants to change files or to run a command, and they deny both."""
-        return self._state.settings.writes == "deny" and question.action in ("write", "execute")
-
-    def denied(self, question: Question) -> str | None:
-        """The id of the option that refuses; None when there is no such option."""
-        refusals = {option.kind: option.id for option in reversed(question.options)}
-        answer = refusals.get("reject_once", refusals.get("reject_always"))
-        self._audit.record(
-            "question", session=question.session_id, action=question.action, text=question.text, answer=answer
-        )
-        return answer
-
     async def ask(self, question: Question) -> str | None:
         """The id of the chosen option; None when dismissed or withdrawn."""
         session = self._state.sessions.get(question.session_id)

@@ -46,6 +46,8 @@ class Recorder:
     def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
         self._journal = journal
+        self.on_disk: Callable[[Session, str, str | None], None] = lambda session, path, call: None
+        """Told of each change that an agent made on the disk by itself, and of the tool call, where that is known."""
 
     async def begin(
         self,
@@ -63,11 +65,14 @@ class Recorder:
         `call`: the tool call it belongs to, where that is known."""
         if before is None:
             self._state.made_folders |= missing_folders(path)
+        call = call or session.current_tool_call()
+        if via == "disk":
+            self.on_disk(session, path, call)
         entry = Entry(
             session.id,
             session.agent,
             session.turn,
-            call or session.current_tool_call(),
+            call,
             session.cwd,
             path,
             before,
@@ -94,6 +99,9 @@ class Recorder:
         call: str | None = None,
     ) -> Author | Refusal:
         """As `begin`, for what is under a name as a whole."""
+        if session is not None:
+            call = call or session.current_tool_call()
+            self.on_disk(session, path, call)
         texts = [_decoded(state) for state in (before, after)]
         like = next((text for text in texts if text is not None), None)
         encoding, bom = ("utf-8", b"") if like is None else (like.encoding, like.bom)
@@ -101,7 +109,7 @@ class Recorder:
             "" if session is None else session.id,
             UNKNOWN if session is None else session.agent,
             0 if session is None else session.turn,
-            None if session is None else call or session.current_tool_call(),
+            None if session is None else call,
             os.path.dirname(path) if session is None else session.cwd,
             path,
             None if texts[0] is None else texts[0].text,

@@ -12,6 +12,7 @@ from sidecar.core.json_types import Json
 from sidecar.core.refusal import Refusal
 from sidecar.records import About, Records
 from sidecar.workspace.consent.consent import Consent
+from sidecar.workspace.consent.denied_writers import DeniedWriters
 from sidecar.workspace.consent.mcp_offers import McpOffers
 from sidecar.workspace.consent.offered_folders import Granted, OfferedFolders
 from sidecar.workspace.ports.ports import AgentFailed, Agents, OpenedSession, SessionRequest
@@ -28,6 +29,7 @@ class Opening:
         state: State,
         storage: Storage,
         consent: Consent,
+        denied_writers: DeniedWriters,
         offers: McpOffers,
         agents: Agents,
         records: Records,
@@ -37,6 +39,7 @@ class Opening:
         self._state = state
         self._storage = storage
         self._consent = consent
+        self._denied_writers = denied_writers
         self._offers = offers
         self._agents = agents
         self._records = records
@@ -106,6 +109,7 @@ class Opening:
 
     async def allow(self, session: Session) -> None:
         """Asks the questions that must be answered before a session is opened. Raises AgentFailed."""
+        self._denied_writers.check(session.agent)
         await self._may_start(session)
         servers = await self._offers.to(session)
         own, request = self._offers.own_for(session), session.request
