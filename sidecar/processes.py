@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -58,19 +59,27 @@ class Process:
         return other is not None and self.pid == other.pid and abs(self.began - other.began) <= 2 * EXACT
 
 
+_SINCE_1601 = 11_644_473_600
+"""Seconds from the beginning of FILETIME, which counts 100 ns, to that of `time.time`."""
+
+
 EXACT = 0.01 if sys.platform == "linux" else 1.0
 """Seconds: how exactly the start of a process is known."""
 
 
 def now() -> float:
     """Seconds since some moment before all processes."""
+    if sys.platform == "win32":
+        return time.time()
     return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
 def running() -> dict[int, Process]:
-    """Every process that has not ended, by its id; none on Windows. Blocks for some milliseconds."""
+    """Every process that has not ended, by its id; on Windows the user's own. Blocks for some milliseconds."""
     if sys.platform == "win32":
-        return {}
+        from sidecar import windows_processes
+
+        return of_windows(windows_processes.rows())
     return _by_proc() if os.path.isdir("/proc/self") else _by_ps()
 
 
@@ -92,6 +101,20 @@ def _by_proc() -> dict[int, Process]:
                 int(folder.name), int(fields[1]), int(fields[19]) / ticks, words
             )
     return found
+
+
+def of_windows(rows: Iterable[tuple[int, int, int, str]]) -> dict[int, Process]:
+    """`rows`: as windows_processes.py gives them. Nothing there keeps the id of a parent that has ended from being used again: one that
+    began after its child is not its parent, and such a child has none (0)."""
+    found = {
+        pid: Process(pid, parent, began / 10_000_000 - _SINCE_1601, line) for pid, parent, began, line in rows
+    }
+    return {
+        pid: one
+        if (parent := found.get(one.parent)) is not None and parent.began <= one.began
+        else replace(one, parent=0)
+        for pid, one in found.items()
+    }
 
 
 def _by_ps() -> dict[int, Process]:

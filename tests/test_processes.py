@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -42,3 +43,25 @@ def test_the_first_process_runs_whoever_asks() -> None:
 def test_a_number_that_is_no_process_id() -> None:
     with pytest.raises(OverflowError):
         processes.runs(2**70)
+
+
+def test_all_that_run() -> None:
+    """Also this one, with its command line, its parent and about when it began."""
+    before = processes.now()
+    line = f"import sys; sys.stdin.read()  # {before}"
+    with subprocess.Popen([sys.executable, "-S", "-c", line], stdin=subprocess.PIPE) as child:
+        eventually(lambda: str(before) in processes.running()[child.pid].line, "it runs its program")
+        found = processes.running()[child.pid]
+        assert found.parent in processes.running(), "this one, or on Windows what starts Python in its place"
+        assert abs(found.began - before) < 60
+        child.communicate(b"")
+    assert not found.is_same(processes.running().get(child.pid))
+
+
+def test_on_windows_the_id_of_a_parent_may_be_another_processs_by_now() -> None:
+    at = 133_500_000_000_000_000  # 2024-01-17
+    rows = [(1, 0, at, "a"), (2, 1, at + 5, "b"), (3, 4, at + 6, "c"), (4, 1, at + 70_000_000, "d")]
+    found = processes.of_windows(rows)
+    assert {pid: one.parent for pid, one in found.items()} == {1: 0, 2: 1, 3: 0, 4: 1}
+    assert found[4].began - found[1].began == 7
+    assert time.gmtime(found[1].began)[:3] == (2024, 1, 17)

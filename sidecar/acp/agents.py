@@ -550,7 +550,8 @@ class HostedAgents:
     async def _ended_commands(
         self, session_id: str, host: Host, asked: float, lines: Sequence[str], turn: asyncio.Future[str]
     ) -> None:
-        begun = asyncio.to_thread(left_running.commands_below, host.process.pid, asked, lines)
+        process = host.process
+        begun = asyncio.to_thread(left_running.commands_below, process.pid, asked, lines, process.family)
         ended = await left_running.ended_after(begun, turn, host.ended, self._limits.left_running)
         if ended and self._service is not None:
             self._service.notice(session_id, left_running.said(host.agent, ended))

@@ -2,8 +2,8 @@
 
 Of the processes below the agent, those of a command are known by what the agent told of it: a shell with that line, or a process whose own
 command line is in it; and what these started. Nothing else that the agent starts in a turn is touched: its own parts, MCP servers and
-language servers are no commands, and what it started in an earlier turn the user has not stopped. All of it is nothing on Windows, where a
-process's command line cannot be read, and where the agent runs elsewhere.
+language servers are no commands, and what it started in an earlier turn the user has not stopped. All of it is nothing where the agent runs
+elsewhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from sidecar import processes
@@ -27,6 +27,11 @@ _PATIENCE = 1.0
 _NAMED = 3
 """Commands that a message names; the rest are counted."""
 _SHELL = re.compile(r"(?:\S*/)?(?:ba|da|z|k|fi)?sh(?: -\S+)* -\w*c ")
+_WINDOWS_SHELL = re.compile(
+    r"(?:^|[ /])(?:cmd|powershell|pwsh|bash|sh)(?:\.exe)?(?: [-/]\S+(?: \w+)??)*? (?:/c|-c|-lc|-command) ",
+    re.IGNORECASE,
+)
+"""Its path may have blanks."""
 _QUOTES = re.compile(r"""["'\\\s]+""")
 
 
@@ -53,13 +58,16 @@ def said(agent: str, ended: Sequence[str]) -> str:
     return f"{agent} left {what} running when you stopped it. {words}: {named}{more}."
 
 
-def commands_below(agent: int, since: float, lines: Sequence[str]) -> dict[int, Process]:
-    """What runs below this process since that time (`processes.now`) of commands with these lines, by its id."""
+def commands_below(
+    agent: int, since: float, lines: Sequence[str], family: Callable[[], Collection[int]] | None = None
+) -> dict[int, Process]:
+    """What runs below this process since that time (`processes.now`) of commands with these lines, by its id. `family`: see `AgentProcess`."""
     table = processes.running()
     if agent not in table:
         return {}
-    reaper = table[agent].parent  # what has lost its parent belongs to that
-    below = _below([reaper], table) - {agent}
+    # what has lost its parent belongs to the reaper
+    below = _below([table[agent].parent], table) if family is None else table.keys() & set(family())
+    below -= {agent}
     new = {pid for pid in below if table[pid].began >= since - EXACT}
     found = {pid for pid in new if any(is_of(table[pid].line, line) for line in lines)}
     return {pid: table[pid] for pid in new & (found | _below(found, table))}
@@ -70,7 +78,7 @@ def is_of(process: str, line: str) -> bool:
     process, line = _bare(process), _bare(line)
     if not line or not process:
         return False
-    if _SHELL.match(process) and _has(process, line):
+    if (_SHELL.match(process) or _WINDOWS_SHELL.search(process)) and _has(process, line):
         return True
     return process == line or (" " in process and _has(line, process))
 
@@ -108,7 +116,9 @@ def _signal(which: Iterable[int], number: int) -> None:
             os.kill(pid, number)
             if sys.platform != "win32":
                 os.kill(pid, signal.SIGCONT)  # what is stopped cannot act on it
-        except (ProcessLookupError, PermissionError):  # already gone, or runs as somebody else
+        except (
+            OSError
+        ):  # already gone, or runs as somebody else; Windows has no error of its own for the first
             pass
 
 

@@ -11,7 +11,7 @@ import logging
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sidecar.acp.limits import Ladder
@@ -84,6 +84,8 @@ class AgentProcess:
         """The agent itself has ended; processes that it left may still be running."""
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """The agent and everything that it started have ended."""
+        self.family: Callable[[], Collection[int]] | None = None
+        """The ids of the agent and of all that it started and that still runs, where the system keeps them; in any thread."""
         self._hurry: Callable[[str], None] = lambda how: None
         self._cleanup: Callable[[], None] = lambda: None
         self._readers: set[asyncio.Task[None]] = set()

@@ -19,6 +19,7 @@ from sidecar.acp.process import AgentProcess, Exit, Tail
 
 _CREATE_SUSPENDED = 0x00000004
 _JOB_EXTENDED_LIMITS = 9
+_JOB_PROCESS_IDS = 3
 _KILL_ON_JOB_CLOSE = 0x00002000
 _SET_QUOTA_TERMINATE_SUSPEND_RESUME = 0x0100 | 0x0001 | 0x0800
 _ROOM = 1024 * 1024
@@ -54,6 +55,7 @@ async def start(argv: Sequence[str], env: Mapping[str, str], cwd: str, name: str
 
     process.follow(child.stderr)
     process.on_stop(hurry, job.close)
+    process.family = job.members
 
     async def watch() -> None:
         code = await child.wait()
@@ -127,6 +129,14 @@ class _ExtendedLimits(ctypes.Structure):
     )
 
 
+class _Members(ctypes.Structure):
+    _fields_ = (
+        ("assigned", wintypes.DWORD),
+        ("listed", wintypes.DWORD),
+        ("ids", ctypes.c_size_t * 4096),
+    )
+
+
 class _Job:
     """A job object whose processes end when it is closed."""
 
@@ -154,6 +164,16 @@ class _Job:
                 raise OSError("the process could not be resumed")
         finally:
             self._kernel.CloseHandle(process)
+
+    def members(self) -> set[int]:
+        """The ids of the processes in it: also of those whose parents have ended."""
+        found = _Members()
+        if self._handle:  # of more than there is room for, it gives as many
+            size = ctypes.sizeof(found)
+            self._kernel.QueryInformationJobObject(
+                self._handle, _JOB_PROCESS_IDS, ctypes.byref(found), size, None
+            )
+        return set(found.ids[: found.listed])
 
     def end(self) -> None:
         if self._handle:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from sidecar import processes
-from sidecar.acp.left_running import is_of
+from sidecar.acp.left_running import commands_below, is_of
 from tests.acp.test_agents import LIMITS, TEXT, Side, agents
 from tests.support.agents import alive, until_gone, until_written
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there, command lines cannot be read")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its commands are lines for a Unix shell")
 MOMENT = replace(LIMITS, left_running=0.2)
 
 
@@ -126,6 +126,10 @@ SAME: Sequence[tuple[str, str]] = (
     ("/bin/zsh -c source /tmp/s.sh && eval 'echo \"a b\" | wc' \\< /dev/null", 'echo "a b" | wc'),
     ("sleep 300", "cd /x && sleep 300 && echo done"),
     ("bash -c -o pipefail npm test", "npm test"),
+    (r'C:\Windows\system32\cmd.exe /d /s /c "npm test"', "npm test"),
+    (r'"C:\Program Files\Git\bin\bash.exe" -lc "cd /c/x && npm test"', "npm test"),
+    ("powershell.exe -NoProfile -ExecutionPolicy Bypass -Command npm test", "npm test"),
+    ("PING.EXE -n 300 127.0.0.1", "PING.EXE -n 300 127.0.0.1 > nul"),
 )
 OTHER: Sequence[tuple[str, str]] = (
     ("bash", "bash -c 'sleep 3'"),
@@ -133,6 +137,9 @@ OTHER: Sequence[tuple[str, str]] = (
     ("node /x/mcp-server.js", "npm test"),
     ("/bin/sh -c tools-ls --serve", "ls"),
     ("node ls", "ls"),
+    ("git push -c ls", "ls"),
+    (r"C:\x\cmd.exe /k", "ls"),
+    (r"C:\x\node.exe server.js --command ls", "ls"),
     ("", "ls"),
     ("sleep 300", ""),
 )
@@ -146,6 +153,34 @@ def test_a_process_of_a_line(process: str, line: str) -> None:
 @pytest.mark.parametrize(("process", "line"), OTHER)
 def test_a_process_of_something_else(process: str, line: str) -> None:
     assert not is_of(process, line)
+
+
+def test_commands_where_the_system_keeps_what_an_agent_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows nothing takes the place of a parent that has ended: the agent's job has what it left behind. A stand-in for its table."""
+    agent, shell, orphan, others = 10, 11, 12, 20
+    line = "npm test"
+    table = processes.of_windows(
+        [
+            (1, 0, at(0), "python sidecar"),
+            (agent, 1, at(50), "node agent.js"),
+            (shell, agent, at(200), f"cmd.exe /d /s /c {line}"),
+            (13, shell, at(201), "node test.js"),
+            (orphan, 9, at(202), line),
+            (14, agent, at(203), "node mcp-server.js"),
+            (15, agent, at(60), f"cmd.exe /c {line}"),
+            (others, 1, at(204), f"cmd.exe /c {line}"),
+        ]
+    )
+    monkeypatch.setattr(processes, "running", lambda: table)
+    family = [agent, shell, 13, orphan, 14, 15, 99]
+    found = commands_below(agent, table[shell].began - 10, [line], lambda: family)
+    assert sorted(found) == [shell, orphan, 13]
+    assert commands_below(99, 0.0, [line], lambda: family) == {}, "the agent has ended"
+
+
+def at(seconds: int) -> int:
+    """As Windows tells it."""
+    return 133_000_000_000_000_000 + seconds * 10_000_000
 
 
 @pytest.mark.parametrize(("time", "seconds"), [("00:07", 7), ("01:02:03", 3723), ("2-00:00:01", 172801)])

@@ -14,7 +14,7 @@ import sidecar
 ROOT = Path(sidecar.__file__).parent
 
 LAYERS = [
-    {"core"},
+    {"core", "windows_processes"},
     {"config", "long_json", "matchers", "own_program", "processes", "state_folder", "stderr_log"},
     {"disk", "journal", "records", "approvals", "audit"},
     {"workspace", "recovery"},
