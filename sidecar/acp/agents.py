@@ -499,8 +499,13 @@ class HostedAgents:
         if session.cancelled.is_set():
             return CANCELLED  # while this task waited for its first step: the agent could not be told then
         session.prompting, session.asked = True, processes.now()
+        before = host.process.errors.last_lines()
         try:
             return await host.connection.prompt(session.agent_session_id, blocks)
+        except AgentFailed as failed:
+            if failed.kind == "refused" and not session.cancelled.is_set():
+                await host.add_last_words(failed, before)
+            raise
         except Gone:
             words = await host.obituary("during the turn")
             facts = host.connection.facts

@@ -453,11 +453,10 @@ class AgentConnection:
 
     def _failed(self, method: str, error: RequestError) -> NoReturn:
         data: object = error.data
-        told = (data, at(data, "details"), at(data, "message"))  # agents put the real reason there
-        more = next((value for value in told if isinstance(value, str)), "")
+        more = errors.own_words(data)
         if error.code == errors.AUTH_REQUIRED and logins.is_meant(f"{error} {more}", self.facts.auth_methods):
             raise logins.required(self.agent, self.facts.auth_methods) from None
-        words = plain(str(error), 300) + (f" ({plain(more, 500)})" if more else "")
+        words = plain(str(error), 300) + (f" ({plain(more, 500)})" if more and more not in str(error) else "")
         raise AgentFailed(
             "refused", f"{self.agent} refused `{method}`: {words}", {"code": error.code, "data": data}
         ) from None

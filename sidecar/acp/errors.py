@@ -7,7 +7,8 @@ own; the system's messages and exceptions never get here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, cast
 
 from sidecar.core.refusal import Kind, Refusal
 
@@ -61,3 +62,54 @@ def invalid(message: str, kind: Kind = Kind.BAD_PATH) -> Failure:
 
 INTERNAL = Failure(INTERNAL_ERROR, "Internal error", {"errorKind": "internal"})
 """For unexpected failures: the details go to the log, never to the agent."""
+
+_WORDS = (
+    "details",
+    "detail",
+    "message",
+    "error_description",
+    "error",
+    "reason",
+    "description",
+    "cause",
+    "body",
+)
+"""Fields of an error's `data` in which agents put what really happened, and in which their model's service put it."""
+_STATUS = ("statusCode", "status_code", "status", "httpStatus", "code")
+_DEEPEST = 4
+
+
+def own_words(data: object) -> str:
+    """What an agent says in the `data` of an error beside its message: the first text there, with the status of HTTP that goes along. "" without
+    any. ACP leaves its form to the agents; a text, or objects in each other."""
+    said = next(_texts(data, _DEEPEST), "")
+    status = next(_statuses(data, _DEEPEST), "")
+    if not said:
+        return status and f"status {status}"
+    return said if not status or status in said else f"{status}: {said}"
+
+
+def _texts(data: object, deep: int) -> Iterator[str]:
+    if isinstance(data, str) and data.strip():
+        yield data
+    elif deep and isinstance(data, list):
+        for one in cast("list[object]", data[:_DEEPEST]):
+            yield from _texts(one, deep - 1)
+    elif deep and isinstance(data, dict):
+        fields = cast("dict[str, object]", data)
+        for name in _WORDS:
+            yield from _texts(fields.get(name), deep - 1)
+
+
+def _statuses(data: object, deep: int) -> Iterator[str]:
+    if deep and isinstance(data, list):
+        for one in cast("list[object]", data[:_DEEPEST]):
+            yield from _statuses(one, deep - 1)
+    elif deep and isinstance(data, dict):
+        fields = cast("dict[str, object]", data)
+        for name in _STATUS:
+            value = fields.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
+                yield str(value)
+        for name in _WORDS:
+            yield from _statuses(fields.get(name), deep - 1)

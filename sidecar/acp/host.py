@@ -147,8 +147,7 @@ class Host:
             except Gone:
                 raise AgentFailed("exited", await host.obituary("before it was ready")) from None
             except AgentFailed as failed:
-                failed.message += _quoted(await running.last_lines())
-                failed.args = (failed.message,)
+                await host.add_last_words(failed)
                 raise
         except BaseException:
             await asyncio.shield(host.stop() if host is not None else running.stop(ladder))
@@ -161,6 +160,13 @@ class Host:
         await asyncio.wait({self.ended}, timeout=3 * self._limits.last_words)
         ending = self.ended.result() if self.ended.done() else Ending("ended")
         return ending.sentence(self._called, when)
+
+    async def add_last_words(self, failed: AgentFailed, before: Sequence[str] = ()) -> None:
+        """Adds what it wrote to its error output last to a failure, unless that was there `before`."""
+        lines = await self.process.last_lines()
+        if lines != list(before):
+            failed.message += _quoted(lines)
+            failed.args = (failed.message,)
 
     async def stop(self) -> None:
         """Ends it and everything it started, within the ladder's bound."""

@@ -12,6 +12,7 @@ from sidecar.core.json_types import Json
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Agents, Editor
 from sidecar.workspace.state.sessions import Session
+from sidecar.workspace.state.turns import CANCELLED, FAILED
 
 SILENT_SECONDS = 30.0
 _ANSWERS = frozenset({"agent_message_chunk", "tool_call", "tool_call_update", "plan"})
@@ -48,10 +49,13 @@ class Quiet:
         before = self._words.pop(session.id, None)
         is_empty = session.id not in self._answered and not outcome.get("changes")
         self._answered.discard(session.id)
-        if before is None or not is_empty or outcome.get("stopReason") != "end_turn":
+        reason = outcome.get("stopReason")
+        if before is None or not is_empty or reason in (CANCELLED, FAILED):
             return
         words = self._agents.last_words(session.id)
         told = "".join(f"\n  {line}" for line in words) if words != before else ""
+        if reason != "end_turn" and not told:
+            return  # the reason says it
         told = f" Its error output ends:{told}" if told else ""
         self._editor.notice(session.id, f"{session.agent} ended the turn without an answer.{told}")
 
