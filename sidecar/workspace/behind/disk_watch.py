@@ -25,6 +25,7 @@ from sidecar.disk.watching import FolderWatch
 from sidecar.workspace.behind.behind import Behind
 from sidecar.workspace.behind.evidence import Evidence, Named
 from sidecar.workspace.behind.found_files import AT_ONCE, FoundFiles
+from sidecar.workspace.behind.from_disk import MAX_REFUSALS
 from sidecar.workspace.behind.reconcile import Reconciler
 from sidecar.workspace.behind.turn_starts import TurnStarts
 from sidecar.workspace.ports.background import Background, side_by_side
@@ -47,8 +48,8 @@ SEEN_SECONDS = 5.0
 """Seconds between two journal notes that the turns still run: changes much later than the last note are not their agents'."""
 MAX_DOCUMENTS = 1000
 """How many open documents are checked."""
-MAX_TRIES = 3
-"""How often an editor is asked to take over the same state of a file."""
+MAX_TRIES = MAX_REFUSALS
+"""How often an editor is asked to take over the same state of a file into the same text. Then the user is told, and decides."""
 FIRST_LOOK_SECONDS = 5.0
 """How long a prompt waits for earlier changes to be processed."""
 NOTED_SECONDS = 10.0
@@ -90,7 +91,8 @@ class DiskWatch:
         evidence.first_act = lambda session: tasks.start_soon(journal.turn_acted, session.id)
         self._running = False
         self._one_look = anyio.Lock()
-        self._tried: dict[DocumentUri, tuple[Stat | None, int]] = {}
+        self._tried: dict[DocumentUri, tuple[tuple[Stat | None, int | None], int]] = {}
+        """By document: the state of its file and its version, and how often they were looked at."""
         self._being_looked_at: set[DocumentUri] = set()
         self._watch = watch
         self._watching: FolderWatch | None = None
@@ -272,12 +274,12 @@ class DiskWatch:
             path = to_path(tracked.document.uri)
             if path is None or tracked.document.uri in self._being_looked_at:
                 continue
-            stat = self._state.storage.stat(path)
+            both = self._state.storage.stat(path), tracked.document.version
             tried, times = self._tried.get(tracked.document.uri, (None, 0))
-            if tried != stat:
+            if tried != both:
                 times = 0
             if times < MAX_TRIES:
-                self._tried[tracked.document.uri] = stat, times + 1
+                self._tried[tracked.document.uri] = both, times + 1
                 self._tasks.start_soon(self._look, tracked)
 
     async def _look(self, tracked: Tracked) -> None:

@@ -19,6 +19,9 @@ from sidecar.workspace.state.documents import Tracked
 from sidecar.workspace.state.storage import OnDisk
 from sidecar.workspace.state.watch import Watch
 
+MAX_REFUSALS = 3
+"""How often an editor refuses to take one text of the disk, with nothing typed meanwhile, until the user is asked to decide."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenOver:
@@ -63,7 +66,8 @@ class FromDisk:
                 case Merged() as merged:
                     changes = merged.changes
                 case Conflict() as found if self._files.is_unmoved(tracked, now, on_disk):
-                    keep_apart(self._editor, tracked, found)
+                    lines = [hunk.start_line for hunk in found.hunks]
+                    keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                     return
                 case Conflict():  # with a text that is gone: the disk says something newer, which the editor may have already
                     self._not_yet(tracked, before)
@@ -74,7 +78,13 @@ class FromDisk:
         if raw.is_empty and written_over is None:
             tracked.together = tracked.kept(on_disk.text)
             return
-        if not await self.take(tracked, before, now, on_disk, raw):
+        if await self.take(tracked, before, now, on_disk, raw):
+            return
+        is_refused = not raw.is_empty and self._files.is_unmoved(tracked, now, on_disk)
+        if is_refused and tracked.refuses(on_disk.stat) >= MAX_REFUSALS:
+            lines = [now.text.count("\n", 0, edit.start) for edit in changes.edits]
+            keep_apart(self._editor, tracked, "and your editor does not take that over", lines)
+        else:
             self._not_yet(tracked, before)
 
     async def gives_back(self, tracked: Tracked, written_over: WrittenOver | None, disk: str) -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import anyio
 
+from sidecar.core.change import ChangeSet
 from sidecar.core.final_end import keep_final_end
 from sidecar.core.normal import Normal, normal
 from sidecar.core.settle import settle
@@ -18,7 +19,7 @@ from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Missing, Resolved, Stat
 from sidecar.workspace.behind.behind import Behind
-from sidecar.workspace.behind.from_disk import FromDisk, WrittenOver
+from sidecar.workspace.behind.from_disk import MAX_REFUSALS, FromDisk, WrittenOver
 from sidecar.workspace.behind.legs import Seen
 from sidecar.workspace.behind.open_files import PEEKS, OpenFiles
 from sidecar.workspace.edits.conflicts import Conflicts, Open
@@ -313,11 +314,12 @@ class Reconciler:
         if not tracked.apart or base is None or disk is None:
             self._conflicts.ended(tracked, "gone")
             return
+        refused = tracked.refused[0] == tracked.stat and tracked.refused[1] >= MAX_REFUSALS
         if seen is None or seen.author is None:
-            self._conflicts.found(tracked, "disk", base, disk, None)
+            self._conflicts.found(tracked, "disk", base, disk, None, refused=refused)
         else:
             seen.changes = None  # also where the newest change alone would have fitted
-            self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author)
+            self._conflicts.found(tracked, "disk", base, disk, seen.session, seen.author, refused=refused)
 
     async def resolve(self, conflict: Open, take: Literal["mine", "agent"]) -> bool:
         """Brings mirror and disk together as the user decided; False: not now, and nothing was changed."""
@@ -334,6 +336,8 @@ class Reconciler:
             now = Normal(str(tracked.document.snapshot()))
             side = "ours" if take == "mine" else "theirs"
             settled = settle(conflict.base, now.text, on_disk.text, side)
+            if conflict.refused and take == "mine":
+                settled = ChangeSet.of(len(now.text), ())  # nothing of the disk's is wanted
             if settled is None:
                 return False
             raw = now.changes_in_raw(settled)

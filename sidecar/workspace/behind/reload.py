@@ -5,6 +5,8 @@ What was typed before it did so, or between two writes of the file, is put right
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 
 from sidecar.core.change import ChangeSet, Edit
@@ -28,15 +30,15 @@ _PUT_RIGHT_SECONDS = 20.0
 """How long what a reload did to a newer text is put right. Every key that is pressed meanwhile makes the editor refuse that."""
 
 
-def keep_apart(editor: Editor, tracked: Tracked, found: Conflict) -> None:
-    """Disk and document changed in the same place: the document's text stays, and the user is told."""
+def keep_apart(editor: Editor, tracked: Tracked, why: str, lines: Sequence[int]) -> None:
+    """The disk's change is not in the document: the document's text stays, and the user is told. `lines`: from 0."""
     tracked.apart = True
     if editor.capabilities.conflicts:
         return  # it shows them itself
-    lines = ", ".join(str(hunk.start_line + 1) for hunk in found.hunks[:5])
+    named = ", ".join(str(line + 1) for line in lines[:5])
     editor.show(
         "warning",
-        f"{to_path(tracked.document.uri)} was changed on disk where you have unsaved changes (line {lines}). "
+        f"{to_path(tracked.document.uri)} was changed on disk {why} (line {named}). "
         "Your text is unchanged. Decide there with the lenses or code actions, or compare before you save.",
     )
 
@@ -155,7 +157,8 @@ class Reloader:
             case Merged() as merged:
                 tracked.apart, proper = False, merged.apply(replaced.text)
             case Conflict() as found:
-                keep_apart(self._editor, tracked, found)
+                lines = [hunk.start_line for hunk in found.hunks]
+                keep_apart(self._editor, tracked, "where you have unsaved changes", lines)
                 proper = replaced.text
         until = anyio.current_time() + _PUT_RIGHT_SECONDS
         while anyio.current_time() < until:  # the user may go on typing

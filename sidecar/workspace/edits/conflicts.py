@@ -1,7 +1,7 @@
 """Conflicts: places where an agent and the user changed the same lines, until somebody decides.
 
-There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes; the buffer stays, and the
-file differs. `write`: an agent's write through us was refused for that reason, and the agent was told. Each conflict stores the common
+There are two kinds. `disk`: an agent (or anybody else) wrote the file where the user has unsaved changes, or where the editor refuses to take
+that over; the buffer stays, and the file differs. `write`: an agent's write through us was refused for that reason, and the agent was told. Each conflict stores the common
 base text and the text that the agent wants. The user's text is the document's current text, so the places are computed on request.
 A conflict ends when it is decided (resolving.py), when the user saves or closes the document, or when the texts no longer conflict.
 """
@@ -9,14 +9,14 @@ A conflict ends when it is decided (resolving.py), when the user saves or closes
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sidecar.core.hunks import lines_of
+from sidecar.core.hunks import line_hunks, lines_of
 from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author
-from sidecar.core.merge import Conflict, merge
+from sidecar.core.merge import Conflict, ConflictHunk, merge
 from sidecar.core.normal import Normal
 from sidecar.core.uri import DocumentUri
 from sidecar.workspace.ports.ports import EditorCapabilities
@@ -44,6 +44,8 @@ class Open:
     session: Session | None
     author: Author | None = None
     """The author of the change on disk, which is already journalled."""
+    refused: bool = False
+    """The texts fit together, but the editor does not take what the disk says."""
     asked: bool = False
     """The agent was asked to make its change again."""
     on_its_way: bool = False
@@ -80,6 +82,8 @@ class Conflicts:
         theirs: str,
         session: Session | None,
         author: Author | None = None,
+        *,
+        refused: bool = False,
     ) -> Open:
         """Adds a conflict of this document. It replaces one of the same kind with the same session. A write both on disk and through
         us is one conflict, with the disk (opencode does both)."""
@@ -101,6 +105,7 @@ class Conflicts:
             known.base, known.theirs, known.asked = base, theirs, False
             if session is not None:
                 known.session, known.author = session, author or known.author
+        known.refused = refused
         self.moved(self.row(known))
         return known
 
@@ -160,8 +165,7 @@ class Conflicts:
         if conflict.session is not None:
             row |= {"sessionId": conflict.session.id, "agent": conflict.session.agent}
         now = Normal(str(snapshot))
-        merged = merge(conflict.base, now.text, conflict.theirs)
-        hunks = merged.hunks if isinstance(merged, Conflict) else ()
+        hunks = _hunks(conflict, now.text)
         can = self._capabilities()
         place = can.coordinates.places(snapshot)
         starts = list(itertools.accumulate(map(len, lines_of(now.text)), initial=0)) if hunks else []
@@ -200,3 +204,18 @@ class Conflicts:
         return next(
             (c for c in self if c.tracked is tracked and c.origin == "write" and c.session is session), None
         )
+
+
+def _hunks(conflict: Open, now: str) -> Sequence[ConflictHunk]:
+    """The places to decide in the text of this moment (compared form)."""
+    merged = merge(conflict.base, now, conflict.theirs)
+    if isinstance(merged, Conflict):
+        return merged.hunks
+    if not conflict.refused:
+        return ()
+    wanted = merged.apply(now)
+    return [
+        ConflictHunk(mine, mine, wanted[hunk.new_start : hunk.new_end], now.count("\n", 0, hunk.old_start))
+        for hunk in line_hunks(now, wanted)
+        for mine in (now[hunk.old_start : hunk.old_end],)
+    ]

@@ -62,6 +62,8 @@ class Tracked:
     """The editor was asked to save it: the text on disk is about to change."""
     apart: bool = False
     """The disk changed in the same place as the mirror: only the user may save over that."""
+    refused: tuple[Stat | None, int] = (None, 0)
+    """How often the editor has refused to take what the file says, by the file's state."""
     together: Kept | None = None
     """The whole text on disk that was last merged into the document."""
     disk: DiskTexts | None = None
@@ -84,6 +86,11 @@ class Tracked:
     """What its file said when it was opened (compared form), once it is counted whose that is."""
     agents_edits: int = 0
     """The number of edits for agents, to notice another one."""
+
+    def refuses(self, stat: Stat | None) -> int:
+        """The editor has refused to take what the file says in this state; how often that was."""
+        self.refused = stat, 1 + (self.refused[1] if self.refused[0] == stat else 0)
+        return self.refused[1]
 
     def on_edit(self, document: Document, edit: Edit) -> None:
         self.history.edited(document.rope, edit)
