@@ -277,6 +277,8 @@ class AgentEnd:
         self._in, self._out, self._held = reading, writing, held
         self._rest = b""
         self._serial = 0
+        self.offered: list[Any] = []
+        """The MCP servers that its session was offered."""
 
     def shake_hands(self) -> None:
         request = json.loads(self.line())
@@ -285,6 +287,7 @@ class AgentEnd:
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": capabilities})
         request = json.loads(self.line())
         assert request["method"] == "session/new", request
+        self.offered = request["params"]["mcpServers"]
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": {"sessionId": "s1"}})
 
     def request(self, method: str, **params: object) -> bytes:
