@@ -106,7 +106,7 @@ def _expression(arguments: Arguments) -> re.Pattern[str]:
     try:
         return re.compile(
             re.escape(pattern) if arguments.flag("literal") else pattern,
-            re.IGNORECASE if arguments.flag("ignore_case") else 0,
+            re.MULTILINE | (re.IGNORECASE if arguments.flag("ignore_case") else 0),  # of each line
         )
     except (re.error, RecursionError) as error:
         raise Wrong(

@@ -284,6 +284,7 @@ async def test_search(tmp_path: Path) -> None:
         assert await lines(pattern="two+", literal=True) == [("b.txt", 1, "two+")]
         assert await lines(pattern="two", glob="b*") == [("b.txt", 1, "two+")]
         assert await lines(pattern="two", path="a.txt") == [("a.txt", 2, "two.")]
+        assert await lines(pattern="^o|\\.$") == [("a.txt", 2, "two."), ("a.txt", 3, "one")], "of each line"
         assert await lines(pattern="root") == [], "no link is followed"
         told = await call.told("Search", pattern="o", max_matches=1)
         assert len(told["matches"]) == 1
