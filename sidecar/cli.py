@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sidecar import __version__
 from sidecar.completion import SHELLS
-from sidecar.mcp.guest_names import GUESTS, LIVE
+from sidecar.mcp.guest_names import GUESTS, HOOK, LIVE
 from sidecar.recovery import options
 from sidecar.setup.editors import EDITORS
 from sidecar.stderr_log import log_to_stderr
@@ -258,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
         ("disconnect", _disconnect, "take out again what connect put into an agent's settings"),
     ):
         one = commands.add_parser(name, help=words)
-        names = [*GUESTS, LIVE]
+        names = [*GUESTS, HOOK, LIVE]
         one.add_argument("agent", choices=names, metavar="AGENT", help=", ".join(names))
         one.add_argument(
             "--workspace", action="store_true", help="vscode: in .vscode/mcp.json of the current folder"

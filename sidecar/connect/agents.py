@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from sidecar.core.json_types import Json
+from sidecar.mcp.schemas import SAVE
 
 Env = Mapping[str, str]
 
@@ -29,7 +30,7 @@ class Agent:
     """The key in the file under which servers are listed by name. `own toml`: what is said at the top of the file."""
     file: Callable[[Env, Path], Path]
     """Where its settings are, by the environment and the home folder."""
-    entry: Callable[[Sequence[str]], Json]
+    entry: Callable[[Sequence[str]], Json | list[Json]]
     """What is put there, with our command."""
     then: str
     """What the user does next."""
@@ -37,6 +38,8 @@ class Agent:
     """The same for one folder; "" if there is none."""
     arguments: tuple[str, ...] = ("mcp", "--guest")
     """Of `acp-sidecar`; after `--guest` comes the agent's name."""
+    key: str = NAME
+    """The name in the container."""
 
 
 def _config(env: Env, home: Path) -> Path:
@@ -51,6 +54,10 @@ def _own_folder(env: Env, variable: str, default: Path) -> Path:
 
 def _claude(env: Env, home: Path) -> Path:
     return _own_folder(env, "CLAUDE_CONFIG_DIR", home) / ".claude.json"
+
+
+def _claude_settings(env: Env, home: Path) -> Path:
+    return _own_folder(env, "CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
 
 
 def _codex(env: Env, home: Path) -> Path:
@@ -88,8 +95,28 @@ def _environment(command: Sequence[str]) -> Json:
     return {"default": NAME, "include_local": False, "environments": [ours]}
 
 
+def _saves_first(command: Sequence[str]) -> list[Json]:
+    """A hook that calls a tool of the server that `claude` has: it waits for it, and then reads or writes the disk."""
+    hook = {
+        "type": "mcp_tool",
+        "server": NAME,
+        "tool": SAVE,
+        "input": {"file_path": "${tool_input.file_path}"},
+    }
+    return [{"matcher": "Read|Edit|MultiEdit|Write", "hooks": [hook]}]
+
+
 AGENTS: dict[str, Agent] = {
     "claude": Agent("json", "mcpServers", _claude, _stdio, "Start claude anew; /mcp lists it."),
+    "claude-hook": Agent(
+        "json",
+        "hooks",
+        _claude_settings,
+        _saves_first,
+        "Start claude anew; /hooks lists it. It needs `acp-sidecar connect claude`, too: the hook calls that server.",
+        arguments=(),
+        key="PreToolUse",
+    ),
     "codex": Agent(
         "toml",
         "mcp_servers",
@@ -137,11 +164,24 @@ AGENTS: dict[str, Agent] = {
 def started(agent: str) -> list[str]:
     """The arguments of `acp-sidecar` that this agent is given."""
     words = AGENTS[agent].arguments
-    return [*words, agent] if words[-1] == "--guest" else [*words]
+    return [*words, agent] if words[-1:] == ("--guest",) else [*words]
+
+
+def _hooks_in(groups: Sequence[object]) -> list[tuple[object, object]]:
+    """The server and the tool of each."""
+    found: list[tuple[object, object]] = []
+    for group in groups:
+        hooks = cast("dict[str, object]", group).get("hooks") if isinstance(group, dict) else None
+        for hook in cast("list[object]", hooks) if isinstance(hooks, list) else [None]:
+            fields = cast("dict[str, object]", hook) if isinstance(hook, dict) else {}
+            found.append((fields.get("server"), fields.get("tool")))
+    return found
 
 
 def is_ours(entry: object, agent: str) -> bool:
-    """Whether we put it there: it starts our program for this agent, by whichever path."""
+    """Whether we put it there: it starts our program for this agent, by whichever path, or calls the tool that only hooks call."""
+    if isinstance(entry, list):
+        return _hooks_in(cast("list[object]", entry)) == [(NAME, SAVE)]
     if not isinstance(entry, dict):
         return False
     fields = cast("dict[str, object]", entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 from sidecar.connect import json_edit, own_toml, toml_edit
-from sidecar.connect.agents import NAME, Agent, is_ours
+from sidecar.connect.agents import Agent, is_ours
 from sidecar.connect.json_spans import NotJson
 from sidecar.connect.notes import Note
 from sidecar.connect.piece import without
@@ -26,24 +26,24 @@ def entry_in(agent: Agent, name: str, text: str) -> object:
         if found is not None and not is_ours(own_toml.only_environment(found), name):
             raise Failed("it says something already that is not ours; it was left alone")
     elif found is not None and not is_ours(found, name):
-        raise Failed(f'it has an entry "{NAME}" already, which is not ours; it was left alone')
+        raise Failed(f'it has an entry "{agent.key}" already, which is not ours; it was left alone')
     return found
 
 
-def connected(agent: Agent, text: str | None, entry: Json) -> Connected:
+def connected(agent: Agent, text: str | None, entry: Json | list[Json]) -> Connected:
     """With the entry, which the text does not have yet. `text`: None when there is no file."""
     before = text or ""
     try:
         if agent.form == "own toml":
-            piece = own_toml.inserted(before, agent.container, entry)
+            piece = own_toml.inserted(before, agent.container, cast("Json", entry))
         elif agent.form == "toml":
-            piece = toml_edit.inserted(before, agent.container, NAME, entry)
+            piece = toml_edit.inserted(before, agent.container, agent.key, cast("Json", entry))
         else:
-            piece = json_edit.inserted(before, agent.container, NAME, entry, strict=agent.form == "json")
+            piece = json_edit.inserted(before, agent.container, agent.key, entry, strict=agent.form == "json")
     except (NotJson, NotToml) as error:
         raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
     after = piece.put_into(before)
-    if _found(agent, after) != dict(entry):
+    if _found(agent, after) != entry:
         raise Failed("the entry would not be read back as it was put there, so it was left alone")
     return Connected(after, Note(piece.text, not _has_container(agent, before), text is None))
 
@@ -56,14 +56,14 @@ def disconnected(agent: Agent, name: str, text: str, note: Note) -> str | None:
     if agent.form == "own toml":
         ours = cast("Json", own_toml.only_environment(_found(agent, text)))
         entry = agent.entry([str(ours["program"]), *cast("list[str]", ours["args"])])
-        if own_toml.inserted("", agent.container, entry).text == text:
+        if own_toml.inserted("", agent.container, cast("Json", entry)).text == text:
             return None
         raise Failed("it was changed since it was put there; take out by hand what is not wanted")
     try:
         if agent.form == "toml":
-            return toml_edit.taken_out(text, agent.container, NAME)
+            return toml_edit.taken_out(text, agent.container, agent.key)
         strict, whole = agent.form == "json", note.made_container
-        return json_edit.taken_out(text, agent.container, NAME, strict=strict, with_container=whole)
+        return json_edit.taken_out(text, agent.container, agent.key, strict=strict, with_container=whole)
     except (NotJson, NotToml) as error:
         raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
 
@@ -83,8 +83,8 @@ def _found(agent: Agent, text: str) -> object:
         if agent.form == "own toml":
             return toml_edit.parse(text) or None
         if agent.form == "toml":
-            return toml_edit.find(text, agent.container, NAME)
-        return json_edit.find(text, agent.container, NAME, strict=agent.form == "json")
+            return toml_edit.find(text, agent.container, agent.key)
+        return json_edit.find(text, agent.container, agent.key, strict=agent.form == "json")
     except (NotJson, NotToml) as error:
         raise Failed(f"it cannot be understood, so it was left alone: {error}") from None
 

@@ -6,7 +6,6 @@ import json
 
 from sidecar.connect.json_spans import Member, Node, NotJson, parse
 from sidecar.connect.piece import Piece
-from sidecar.core.json_types import Json
 
 
 def find(text: str, container: str, name: str, *, strict: bool) -> object:
@@ -23,7 +22,7 @@ def has(text: str, container: str, *, strict: bool) -> bool:
     return _container(parse(text, strict=strict), container) is not None
 
 
-def inserted(text: str, container: str, name: str, entry: Json, *, strict: bool) -> Piece:
+def inserted(text: str, container: str, name: str, entry: object, *, strict: bool) -> Piece:
     """What to put where. The text must not have the entry. Raises NotJson."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     if not text.strip():
@@ -59,7 +58,7 @@ def _container(root: Node, name: str) -> Node | None:
     return None if member is None else member.value
 
 
-def _into(text: str, node: Node, key: str, value: Json, unit: str, line_end: str) -> Piece:
+def _into(text: str, node: Node, key: str, value: object, unit: str, line_end: str) -> Piece:
     """As the first member of an object: what comes after it need not be touched, whether it has comments or a comma at its end."""
     after = node.start + 1
     if not node.members:
@@ -75,11 +74,11 @@ def _into(text: str, node: Node, key: str, value: Json, unit: str, line_end: str
     return Piece(after, line_end + indent + _member(key, value, unit, indent, line_end) + ",")
 
 
-def _member(key: str, value: Json, unit: str, indent: str, line_end: str) -> str:
+def _member(key: str, value: object, unit: str, indent: str, line_end: str) -> str:
     return f"{json.dumps(key)}: {_shown(value, unit, indent, line_end)}"
 
 
-def _shown(value: Json, unit: str, indent: str, line_end: str) -> str:
+def _shown(value: object, unit: str, indent: str, line_end: str) -> str:
     return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", line_end + indent)
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from sidecar.core.refusal import Refusal
-from sidecar.mcp.answers import Answer, listed, refused
+from sidecar.mcp.answers import Answer, listed, refused, said
 from sidecar.mcp.arguments import Arguments
-from sidecar.mcp.schemas import MAX_SECONDS, SECONDS
+from sidecar.mcp.schemas import MAX_SECONDS, SAVE, SECONDS
 from sidecar.mcp.service import Service
 from sidecar.workspace.sessions.agent_tools import ToolSession
 
@@ -24,6 +24,7 @@ class EditorTools:
             "Diagnostics": self.diagnostics,
             "Watch": self.watch,
             "Changes": self.changes,
+            SAVE: self.save,
         }
 
     async def open_documents(self, session: ToolSession, arguments: Arguments) -> Answer:
@@ -47,6 +48,12 @@ class EditorTools:
         seconds = arguments.number("seconds", 1, MAX_SECONDS) or SECONDS
         found = await self._service.tools.file_changes.wait(session.id, path, since, seconds)
         return refused(found, path) if isinstance(found, Refusal) else listed(found)
+
+    async def save(self, session: ToolSession, arguments: Arguments) -> Answer:
+        """Never an error: what an agent's hook is told is not to keep the agent from working."""
+        arguments.only("file_path")
+        path = _path(arguments)
+        return said("saved" if path is not None and await self._service.save_first(session.id, path) else "")
 
     async def changes(self, session: ToolSession, arguments: Arguments) -> Answer:
         arguments.only("file_path")

@@ -17,3 +17,6 @@ SHOWN = {**GUESTS, BEHIND: "an agent (proxy)"}
 
 LIVE = "codex-live"
 """The same word for Codex' own tools, which are no guest's: they are led to the sidecar that starts Codex."""
+
+HOOK = "claude-hook"
+"""The same word for a hook of Claude's, which calls the server that `claude` has."""

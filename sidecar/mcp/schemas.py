@@ -271,3 +271,6 @@ TOOLS: tuple[JsonDict, ...] = (
     ),
 )
 NAMES = tuple(str(tool["name"]) for tool in TOOLS)
+SAVE = "Save"
+"""A tool that is in no list, so that no model calls it: hooks of agents that read the disk do, right before they read (connect/agents.py).
+{file_path}; it saves what the user has not saved there, where their settings let that be done for agents."""

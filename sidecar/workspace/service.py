@@ -474,6 +474,11 @@ class Workspace:
         self._note("write", ticket, answer)
         return await self.decided(ticket.session_id, answer) if wait else answer
 
+    async def save_first(self, session_id: str, path: str) -> bool:
+        """An agent is about to work on this file (absolute) on the disk: whether what the user has not saved there was saved now."""
+        session = self.state.sessions.get(session_id)
+        return session is not None and await self._prompting.save_first(session, path)
+
     async def decided(self, session_id: str, answer: WriteDone | Refusal) -> WriteDone | Refusal:
         """The answer to a write, where the user's decision is part of it."""
         session = self.state.sessions.get(session_id)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no bridge on W
 Run = pytest.CaptureFixture[str]
 FILES = {
     "claude": ".claude.json",
+    "claude-hook": ".claude/settings.json",
     "codex": ".codex/config.toml",
     "codex-live": ".codex/environments.toml",
     "gemini": ".gemini/settings.json",
@@ -80,7 +81,7 @@ def test_there_and_back(home: Path, capfd: Run, name: str, text: bytes | str | N
     out, err = capfd.readouterr()
     assert out == shown
     assert "+++ " + str(file) in out
-    assert ('"codex-environment"' if name == "codex-live" else '"--guest"') in out
+    assert {"codex-live": '"codex-environment"', "claude-hook": '"mcp_tool"'}.get(name, '"--guest"') in out
     assert "is connected" in err
     assert file.stat().st_mode & 0o777 == (0o600 if text is None else 0o640)
     assert set(tree(home)) == {*before, FILES[name]}

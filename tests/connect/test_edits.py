@@ -123,7 +123,7 @@ def test_disconnect_gives_back_every_byte(data: st.DataObject, name: str) -> Non
     agent, text = AGENTS[name], data.draw(texts(name))
     before = servers(name, text)
     made = connected(agent, text, entry(name))
-    assert servers(name, made.text) == {**before, NAME: entry(name)}
+    assert servers(name, made.text) == {**before, AGENTS[name].key: entry(name)}
     assert entry_in(agent, name, made.text) == entry(name)
     assert disconnected(agent, name, made.text, made.note) == text
 
@@ -170,7 +170,7 @@ def test_what_others_put_into_the_file_meanwhile_stays_to_the_byte(data: st.Data
 @pytest.mark.parametrize("text", [None, "", "\n", "  \n"])
 def test_without_settings_they_are_made_and_go_again(name: str, text: str | None) -> None:
     made = connected(AGENTS[name], text, entry(name))
-    assert servers(name, made.text) == {NAME: entry(name)}
+    assert servers(name, made.text) == {AGENTS[name].key: entry(name)}
     assert made.text.rstrip(" \n") != made.text
     assert disconnected(AGENTS[name], name, made.text, made.note) == text
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_understood_is_left_alone(name: str, text: str, words: st
         connected(AGENTS[name], text, entry(name))
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "claude-hook"])
 def test_an_entry_of_that_name_that_is_not_ours(name: str) -> None:
     for words in (["/x/other", "mcp"], [*COMMAND, "somebody"], ["mcp", "--guest", name, "more"]):
         theirs = connected(AGENTS[name], "", AGENTS[name].entry(words)).text
@@ -234,3 +234,30 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
             parse(text, strict=True)
     else:
         assert parse(text, strict=True).value == expected
+
+
+HOOKS = AGENTS["claude-hook"]
+
+
+def test_a_hook_is_put_beside_those_of_other_events() -> None:
+    before = '{\n  "hooks": {\n    "Stop": [{"hooks": [{"type": "command", "command": "beep"}]}]\n  }\n}\n'
+    made = connected(HOOKS, before, HOOKS.entry(()))
+    hooks = json.loads(made.text)["hooks"]
+    assert list(hooks) == ["PreToolUse", "Stop"]
+    (group,) = hooks["PreToolUse"]
+    assert group["hooks"] == [
+        {
+            "type": "mcp_tool",
+            "server": "acp-sidecar",
+            "tool": "Save",
+            "input": {"file_path": "${tool_input.file_path}"},
+        }
+    ]
+    assert disconnected(HOOKS, "claude-hook", made.text, made.note) == before
+
+
+@pytest.mark.parametrize("ours", ["", '{"hooks": [{"server": "acp-sidecar", "tool": "Save"}]}, '])
+def test_hooks_of_the_users_for_the_same_event_are_left_alone(ours: str) -> None:
+    theirs = '{"matcher": "Read", "hooks": [{"type": "command", "command": "x"}]}'
+    with pytest.raises(Failed, match="PreToolUse"):
+        entry_in(HOOKS, "claude-hook", '{"hooks": {"PreToolUse": [' + ours + theirs + "]}}")

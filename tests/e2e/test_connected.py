@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,8 @@ def allow(text: str, titles: Sequence[str]) -> str | None:
 
 
 @asynccontextmanager
-async def an_editor(folder: Path) -> AsyncGenerator[Product]:
-    async with a_product(folder, {}, answer=allow) as product:
+async def an_editor(folder: Path, *client: str) -> AsyncGenerator[Product]:
+    async with a_product(folder, {}, answer=allow, client=("sessionUpdates", *client)) as product:
         await asyncio.to_thread(eventually, lambda: found(folder), "the sidecar can be found")
         yield product
 
@@ -124,3 +124,41 @@ async def test_it_works_on_the_text_of_the_moment(
         assert not [f for f in left if '"--guest"' in f.read_text(errors="replace")], (
             "also after it wrote its settings anew"
         )
+
+
+async def test_claudes_own_tools_find_saved_what_its_user_sees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the hook: its own Read and Edit, on the disk, of a line that was not saved. Neither its settings nor the repository keep anything of it."""
+    terminal = TERMINALS["claude"]
+    tools.require(terminal.tool)
+    home, folder = tmp_path / "home", tmp_path / "ws"
+    folder.mkdir()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    (home / ".claude").mkdir(parents=True)
+    settings = home / ".claude" / "settings.json"
+    settings.write_text('{"includeCoAuthoredBy": false}\n')
+    monkeypatch.setattr(sys, "argv", [COMMAND[0]])
+    with ModelServer() as model:
+        env = {"HOME": str(home), **terminal.environment(home, model.url)}
+        for key in ("HOME", "CLAUDE_CONFIG_DIR"):
+            monkeypatch.setenv(key, env[key])
+        for name in ("claude", "claude-hook"):
+            assert main(["connect", name, "--yes"]) == 0
+        async with an_editor(folder, "save") as product:
+            product.open(path)
+            product.type(path, "typed and not saved\n", at=0)
+            edit = {"file_path": str(path), "old_string": "typed and", "new_string": "TYPED AND"}
+            steps: list[dict[str, Any]] = [
+                {"tool": "Read", "args": {"file_path": str(path)}},
+                {"tool": "Edit", "args": edit},
+                {"say": "done"},
+            ]
+            words = ("--allowedTools", "Read,Edit", "--permission-mode", "acceptEdits", "--print")
+            await run(replace(terminal, words=words), folder, env, script(*steps))
+            assert "typed and not saved" in results(model)
+            assert path.read_text() == "TYPED AND not saved\n" + BASE
+        assert main(["disconnect", "claude-hook", "--yes"]) == 0
+        assert settings.read_text() == '{"includeCoAuthoredBy": false}\n'
+        assert [entry.name for entry in folder.iterdir()] == ["a.txt"]

@@ -31,7 +31,7 @@ NAME = "claude (terminal)"
 
 
 @asynccontextmanager
-async def an_editor(folder: Path, *answers: str | None) -> AsyncGenerator[Product]:
+async def an_editor(folder: Path, *answers: str | None, **settings: Any) -> AsyncGenerator[Product]:
     """In which the user clicks the button that begins with this word, question after question."""
     left = list(answers)
 
@@ -39,7 +39,7 @@ async def an_editor(folder: Path, *answers: str | None) -> AsyncGenerator[Produc
         begins = left.pop(0)
         return None if begins is None else next(title for title in titles if title.startswith(begins))
 
-    async with a_product(folder, {}, answer=answer) as product:
+    async with a_product(folder, {}, answer=answer, **settings) as product:
         await asyncio.to_thread(eventually, lambda: found(folder), "the sidecar can be found")
         yield product
 
@@ -115,6 +115,32 @@ async def test_the_first_call_asks_and_then_it_works_on_the_text_of_the_moment(f
             await product.execute("sidecar.cancel")
             assert "did not allow" in await agent.refused("Write", file_path="b.txt", content="b")
             assert not (folder / "b.txt").exists()
+
+
+@pytest.mark.parametrize(("settings", "saves"), [({}, True), ({"beforePrompt": "embed"}, False)])
+async def test_a_hook_of_its_own_has_it_saved_what_it_is_about_to_read(
+    folder: Path, settings: dict[str, Any], saves: bool
+) -> None:
+    """By a tool that no model is shown; only where the settings let it, and only what it may read without a question."""
+    path, secret = folder / "a.txt", folder / ".env"
+    for file in (path, secret):
+        file.write_text(BASE)
+    client = ("sessionUpdates", "save")
+    async with (
+        an_editor(folder, "Allow for now", client=client, **settings) as product,
+        claude(folder) as agent,
+    ):
+        for file in (path, secret):
+            product.open(file)
+            product.type(file, "typed\n", at=0)
+        listed = await agent.client.list_tools()
+        assert "Save" not in [tool.name for tool in listed.tools]
+        assert await agent.call("Save", file_path=str(path)) == ("saved" if saves else "")
+        assert await agent.call("Save", file_path=str(secret)) == ""
+        assert await agent.call("Save") == await agent.call("Save", file_path="none.txt") == ""
+        assert path.read_text() == ("typed\n" if saves else "") + BASE
+        assert secret.read_text() == BASE
+        assert len(product.questions) == 1
 
 
 async def test_a_no_is_told_in_words_and_nothing_is_given(folder: Path) -> None:

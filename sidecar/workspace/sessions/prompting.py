@@ -118,6 +118,13 @@ class Prompting:
         if self._saves(session) and session.acting:
             self._tasks.start_soon(save)
 
+    async def save_first(self, session: Session, path: str) -> bool:
+        """An agent says that it is about to work on this file on the disk. Whether it was saved for that, as far as the settings let that be done."""
+        if self._state.settings.before_prompt not in ("auto", "save"):
+            return False
+        documents = [t for t in self._open_documents(session, [path]) if self._is_to_be_seen(session, t)]
+        return bool(await self._saved(session, documents, "typing"))
+
     def _is_to_be_seen(self, session: Session, tracked: Tracked) -> bool:
         path = to_path(tracked.document.uri)
         return (
