@@ -496,11 +496,12 @@ class HostedAgents:
         assert host is not None
         from sidecar.acp.client import Gone
 
-        if session.cancelled.is_set():
-            return CANCELLED  # while this task waited for its first step: the agent could not be told then
-        session.prompting, session.asked = True, processes.now()
         before = host.process.errors.last_lines()
         try:
+            await host.connection.ready(session.agent_session_id)
+            if session.cancelled.is_set():
+                return CANCELLED  # before this: the agent could not be told then
+            session.prompting, session.asked = True, processes.now()
             return await host.connection.prompt(session.agent_session_id, blocks)
         except AgentFailed as failed:
             if failed.kind == "refused" and not session.cancelled.is_set():

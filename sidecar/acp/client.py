@@ -288,12 +288,15 @@ class AgentConnection:
     async def logout(self) -> None:
         await self._request(AGENT_METHODS["logout"], {}, self._limits.choice)
 
+    async def ready(self, agent_session_id: str) -> None:
+        """Before a prompt: the session is in the mode in which it is to stay. Raises AgentFailed."""
+        await self.kept_mode.prompted(agent_session_id, self._open_one(agent_session_id))
+
     async def prompt(self, agent_session_id: str, blocks: Sequence[Json]) -> str:
         """Runs a turn to its end and returns the stop reason. Every update before the answer has been handed over then.
 
         Has no limit of its own: turns last as long as they last, and the user can cancel."""
         session = self._open_one(agent_session_id)
-        await self.kept_mode.prompted(agent_session_id, session)
         session.acting, session.heard = True, False
         session.calls.begin_turn()
         session.terminals.begin_turn()

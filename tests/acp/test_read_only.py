@@ -20,6 +20,7 @@ from tests.acp.test_agents import HANGS, LADDER, LIMITS, TEXT
 from tests.acp.test_own_tools import Tools
 from tests.support.acp_wire import FakeWorkspace
 from tests.support.agents import command, received
+from tests.support.waiting import eventually
 
 CAN_LOAD = {
     "reply": {
@@ -319,3 +320,27 @@ async def test_one_that_leaves_it_again_and_again_is_stopped(tmp_path: Path) -> 
         assert ("S1", again) in workspace.noticed
         assert await agents.prompt("S1", TEXT) == "end_turn", "put back before it"
     assert [params["modeId"] for _, params in asked(tmp_path / "trace", "session/set_mode")] == ["plan"] * 3
+
+
+async def test_a_prompt_that_is_cancelled_while_it_is_led_back_is_never_sent(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    fails: Any = {
+        "before": "session/cancel",
+        "steps": [{"fail": {"code": -32603, "message": "no way back"}}],
+    }
+    choose: list[Any] = [
+        {"before": "session/prompt", "steps": [{"reply": {}}]},
+        {"after": "session/prompt", "steps": [fails]},  # and later ones are never answered
+    ]
+    turn = [{"update": LEAVES["by a mode"]}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}]
+    script = {"session/new": [modes("code", "plan")], "session/set_mode": choose, "turns": [turn]}
+    async with hosted("somebody", command(script, trace)) as (agents, _):
+        await agents.open_session(request("somebody", tmp_path))
+        assert await agents.prompt("S1", TEXT) == "cancelled"
+        second = asyncio.ensure_future(agents.prompt("S1", TEXT))
+        await asyncio.to_thread(
+            eventually, lambda: len(asked(trace, "session/set_mode")) == 3, "the agent has got it"
+        )
+        agents.cancel("S1")
+        assert await second == "cancelled"
+    assert len(asked(trace, "session/prompt")) == len(asked(trace, "session/cancel")) == 1
