@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sidecar.demo.model import Answer
+from sidecar.workspace.ports.ports import AgentFailed
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import HELIX, KATE, WELL_BEHAVED, Habits
 from tests.support.editor_time import run
@@ -86,6 +87,8 @@ def test_then_it_is_a_conflict_and_the_user_is_told(tmp_path: Path, refusals: in
         assert (hunk["mine"], hunk["agent"], row["agent"]) == ("four\n", "FOUR\n", "agent")
         assert fake.text("a.txt") == BASE.replace("one", "mine")
         assert len(fake.sent) == 3, "and then it is left alone"
+        with pytest.raises(AgentFailed, match="would refuse the agent's, too"):
+            await bench.workspace.resolve_conflict(str(row["conflictId"]), "ask")
 
     assert told(play(tmp_path, refusals, after, habits=habits)) == [WORDS.format(tmp_path / "a.txt")]
 

@@ -118,6 +118,9 @@ class Resolver:
                 return False
 
     def _ask(self, conflict: Open) -> None:
+        if conflict.refused:
+            words = f"your editor refuses the change of {_name(conflict)}, and would refuse the agent's, too; take one side"
+            raise AgentFailed("refused", words)
         session = conflict.session
         if session is None or not session.alive:
             raise AgentFailed(
