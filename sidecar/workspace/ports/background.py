@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeVar
 
 import anyio
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-async def side_by_side(items: Iterable[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
+async def side_by_side(items: Collection[T], work: Callable[[T], Awaitable[object]], at_once: int) -> None:
     """Does `work` for each, so many at the same time: where most of it is waiting for a disk that takes many as fast as one. Cancelling it lets
     end what has been begun, and begins with no other."""
     left = iter(items)
@@ -26,7 +26,7 @@ async def side_by_side(items: Iterable[T], work: Callable[[T], Awaitable[object]
             await anyio.lowlevel.checkpoint_if_cancelled()
 
     async with anyio.create_task_group() as group:
-        for _ in range(at_once):
+        for _ in range(min(at_once, len(items))):
             group.start_soon(some)
 
 
