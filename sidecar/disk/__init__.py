@@ -8,6 +8,7 @@ and saves atomically.
     lines.py     read_lines(resolved, line, limit) -> str: slices of files of any size
     save.py      save(resolved, bytes, expected), create(missing, bytes), check_writable
     remove.py    remove(resolved, expected)
+    made_folders.py  the folders that are made for a file, and go with it
     restore.py   found(folder, path), restore(folder, path, expected, wanted): bytes, mode and links together
     metadata.py, temporaries.py   what a save preserves; the files it leaves after a crash
     git_head.py, folder_files.py   the files of a folder, and their contents in its last commit
@@ -30,6 +31,7 @@ import sys
 from sidecar.disk.codec import Decoded, decode, encode
 from sidecar.disk.folders import folder
 from sidecar.disk.lines import read_lines
+from sidecar.disk.made_folders import folders_above, missing_folders, remove_empty
 from sidecar.disk.remove import remove
 from sidecar.disk.resolve import Missing, Resolved, Stat, fresh_stat, identity, order_key
 from sidecar.disk.restore import found, restore
@@ -54,12 +56,15 @@ __all__ = [
     "decode",
     "encode",
     "folder",
+    "folders_above",
     "found",
     "fresh_stat",
     "identity",
+    "missing_folders",
     "order_key",
     "read_lines",
     "remove",
+    "remove_empty",
     "resolve",
     "restore",
     "save",

@@ -22,7 +22,7 @@ NAME = "journal.sqlite3"
 DAMAGED = "journal-damaged-"
 """What the name of a database begins with that was moved aside."""
 COMPANIONS = ("", "-wal", "-shm")
-VERSION = 3
+VERSION = 4
 BUSY_SECONDS = 5.0
 """How long anybody waits for another program that keeps the file locked. Several sidecars share it; a commit takes milliseconds."""
 
@@ -124,6 +124,15 @@ CREATE TABLE states (
 """Since version 3: what was (side 0) and is (side 1) under a path as a whole, compressed, of writes that a text does not say all of.
 `kind`: file, link, or none."""
 
+FOLDERS = """
+CREATE TABLE made_folders (
+    write TEXT NOT NULL,
+    folder BLOB NOT NULL,
+    PRIMARY KEY (write, folder)
+) WITHOUT ROWID;
+"""
+"""Since version 4: the folders that were made for a file, by the write that made the file."""
+
 
 class Opened(NamedTuple):
     connection: sqlite3.Connection
@@ -133,7 +142,7 @@ class Opened(NamedTuple):
     """What a person should know, in sentences."""
 
 
-_SINCE = (0, 1, 2)
+_SINCE = (0, 1, 2, 3)
 """The version before each part of the schema."""
 
 
@@ -210,7 +219,7 @@ def _configure(connection: sqlite3.Connection) -> None:
             error = sqlite3.DatabaseError("tables without a version")
             error.sqlite_errorcode = sqlite3.SQLITE_NOTADB
             raise error
-        schema = "".join([SCHEMA, TURNS, STATES][_SINCE.index(version) :])
+        schema = "".join([SCHEMA, TURNS, STATES, FOLDERS][_SINCE.index(version) :])
         connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {VERSION}; COMMIT;")
 
 

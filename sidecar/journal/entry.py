@@ -30,6 +30,8 @@ class Entry:
     states: tuple[FileState | None, FileState | None] | None = None
     """What was and is under the path as a whole, where a text does not say all of it: a mode, a link, bytes that are no text, a removal.
     None under the path: nothing."""
+    made: tuple[str, ...] = ()
+    """The folders (canonical) that were made for the file: they go with it when nothing else is in them."""
 
 
 UNKNOWN = "unknown"

@@ -135,6 +135,9 @@ class SqliteJournal:
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []
 
+    async def folders_under_review(self) -> list[str]:
+        return await self._try(self._store.folders_under_review) or []
+
     async def forget_ledger(self, *uris: str) -> None:
         await self._try(self._store.forget_ledger, *uris)
 

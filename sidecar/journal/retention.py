@@ -118,6 +118,7 @@ def collect(connection: sqlite3.Connection) -> None:
         f"{_NEEDED} DELETE FROM texts WHERE id NOT IN (SELECT id FROM needed WHERE id IS NOT NULL)"
     )
     connection.execute("DELETE FROM states WHERE write NOT IN (SELECT id FROM writes)")
+    connection.execute("DELETE FROM made_folders WHERE write NOT IN (SELECT id FROM writes)")
     connection.execute(
         "DELETE FROM taken_back WHERE by NOT IN (SELECT id FROM writes) OR write NOT IN (SELECT id FROM writes)"
     )

@@ -227,6 +227,14 @@ class Store:
         """What was and is under a write's path as a whole; None where its texts say all of it."""
         return self._do(lambda db: writing.states(db, entry_id))
 
+    def made_folders(self, entry_ids: Sequence[str]) -> list[str]:
+        """The folders (canonical) that were made for the files of these writes."""
+        return self._do(lambda db: writing.made_folders(db, entry_ids))
+
+    def folders_under_review(self) -> list[str]:
+        """The folders (canonical) that were made for files of agents', in writes that nobody has kept or taken back."""
+        return self._do(writing.folders_under_review)
+
     def put_back(self, path: str, text: str | None) -> bool:
         """Whether the newest write of this file (canonical path) took others back, and left it with this text (compared form; None:
         removed)."""

@@ -21,7 +21,7 @@ from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
 
-_ABSENT, _UNKNOWN, _CRLF, _UNNOTED = b"-", b"?", b"\r", b"!"
+_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS = b"-", b"?", b"\r", b"!", b"/"
 
 
 class PreImage(NamedTuple):
@@ -48,6 +48,8 @@ class FolderStart:
     """Files that existed with unknown content: not text, or too large."""
     crlf: Sequence[str] = ()
     """Files as in the commit, but with CR LF for each LF."""
+    folders: Sequence[str] | None = None
+    """All folders in it; None: that is not known."""
     noted: bool = True
     """False: nothing of this is known yet, because the prompt does not wait until a large folder has been looked at."""
 
@@ -280,13 +282,25 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         with suppress(TextLost):
             was, now = (None if text is None else texts.get(text) for text in (before, after))
             written[as_path(path)] = Written(entry, was, now)
-    start = FolderStart(path_of, head, images, others[_ABSENT], unknown, others[_CRLF], not others[_UNNOTED])
+    folders = others[_FOLDERS][1:] if others[_FOLDERS] else None
+    start = FolderStart(
+        path_of, head, images, others[_ABSENT], unknown, others[_CRLF], folders, not others[_UNNOTED]
+    )
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
 
 
 def _pack(folder: FolderStart) -> bytes:
     unnoted = [] if folder.noted else [""]
-    return _packed({_ABSENT: folder.absent, _UNKNOWN: folder.unknown, _CRLF: folder.crlf, _UNNOTED: unnoted})
+    folders = [] if folder.folders is None else ["", *folder.folders]
+    return _packed(
+        {
+            _ABSENT: folder.absent,
+            _UNKNOWN: folder.unknown,
+            _CRLF: folder.crlf,
+            _UNNOTED: unnoted,
+            _FOLDERS: folders,
+        }
+    )
 
 
 def _packed(others: Mapping[bytes, Iterable[str]]) -> bytes:
@@ -300,5 +314,5 @@ def _unpack(packed: bytes) -> dict[bytes, list[str]]:
     rows = zlib.decompress(packed).split(b"\0")
     return {
         mark: [as_path(row[1:]) for row in rows if row[:1] == mark]
-        for mark in (_ABSENT, _UNKNOWN, _CRLF, _UNNOTED)
+        for mark in (_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS)
     }

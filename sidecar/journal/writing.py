@@ -14,7 +14,7 @@ from sidecar.core.hunks import Hunk, line_hunks
 from sidecar.journal.entry import Entry, EntryState, State
 from sidecar.journal.ids import next_id
 from sidecar.journal.opened import Opened, transaction
-from sidecar.journal.selecting import as_blob, as_words
+from sidecar.journal.selecting import as_blob, as_path, as_words
 from sidecar.journal.texts import LEVEL, Prepared, TextLost
 
 
@@ -82,6 +82,9 @@ def _insert(db: Opened, entry_id: str, prepared: _Prepared) -> None:
         "INSERT INTO states VALUES (?, ?, ?, ?, ?)",
         [(entry_id, side, *_packed(state)) for side, state in enumerate(entry.states or ())],
     )
+    db.connection.executemany(
+        "INSERT INTO made_folders VALUES (?, ?)", [(entry_id, as_blob(folder)) for folder in set(entry.made)]
+    )
 
 
 def _packed(state: FileState | None) -> tuple[str, int, bytes]:
@@ -101,6 +104,23 @@ def states(db: Opened, entry_id: str) -> tuple[FileState | None, FileState | Non
         None if kind == "none" else FileState(zlib.decompress(data), mode, kind) for kind, mode, data in rows
     )
     return before, after
+
+
+def made_folders(db: Opened, entry_ids: Sequence[str]) -> list[str]:
+    """The folders that were made for these writes."""
+    found: dict[str, None] = {}
+    for entry_id in entry_ids:
+        rows = db.connection.execute("SELECT folder FROM made_folders WHERE write = ?", (entry_id,))
+        found.update((as_path(row[0]), None) for row in rows)
+    return list(found)
+
+
+def folders_under_review(db: Opened) -> list[str]:
+    """The folders that were made for writes that nobody has kept or taken back."""
+    rows = db.connection.execute(
+        "SELECT DISTINCT folder FROM made_folders JOIN writes ON writes.id = write WHERE state IN ('done', 'unknown')"
+    )
+    return [as_path(row[0]) for row in rows]
 
 
 def finish_all(db: Opened, entry_ids: Iterable[str], state: EntryState) -> None:

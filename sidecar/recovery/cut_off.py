@@ -13,10 +13,12 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import NamedTuple, cast
 
 import anyio.to_thread
 
+from sidecar import disk
 from sidecar.core.escape import escape, shorten
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author, Hunk
@@ -27,7 +29,7 @@ from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, g
 from sidecar.disk.codec import TextEncoding
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, UNKNOWN, Entry, JournalFailed
-from sidecar.journal.turns import CutOff, Written
+from sidecar.journal.turns import CutOff, FolderStart, Written
 from sidecar.recovery import files
 
 log = logging.getLogger(__name__)
@@ -255,8 +257,17 @@ def _compared(
         like.encoding if like is not None else "utf-8",
         like.bom if like is not None else b"",
         "disk",
+        made=_made_folders(cut.start, path) if was is None else (),
     )
     yield Found(entry, sure)
+
+
+def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
+    """The folders above a file that were not there when the turn began."""
+    if start.folders is None:
+        return ()
+    were = {start.folder, *(os.path.join(start.folder, name) for name in start.folders)}
+    return tuple(takewhile(lambda folder: folder not in were, disk.folders_above(path)))
 
 
 def _when(cut: CutOff, name: str, stat: Stat | None) -> float:

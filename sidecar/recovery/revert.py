@@ -105,7 +105,7 @@ def _together(paths: Iterable[str]) -> Generator[list[str]]:
     these: list[str] = []
     folders: set[str] = set()
     for path in paths:
-        above = set(_folders(path))
+        above = set(disk.folders_above(path))
         if len(these) == TOGETHER or path in folders or not above.isdisjoint(these):
             yield these
             these, folders = [], set()
@@ -113,12 +113,6 @@ def _together(paths: Iterable[str]) -> Generator[list[str]]:
         folders |= above
     if these:
         yield these
-
-
-def _folders(path: str) -> Generator[str]:
-    while (above := os.path.dirname(path)) != path:
-        yield above
-        path = above
 
 
 def _side_by_side(store: Store, threads: ThreadPoolExecutor, jobs: Sequence[_Job]) -> dict[_Job, Reverted]:
@@ -195,6 +189,7 @@ class _Job:
         self._writes = writes
         self._session = session
         self._dry_run = dry_run
+        self._made_folders = store.made_folders([write.id for write in writes])
 
     def is_open(self, live: Live) -> bool:
         """Whether it is the editor's to revert it."""
@@ -226,6 +221,8 @@ class _Job:
             if done[-1].outcome.is_failure or self._dry_run:
                 break
         self._writes = every
+        if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
+            self._prune()  # whoever removed the file may have left its folders, or was ended before
         return replace(_altogether(done), writes=tuple(write.id for write in every))
 
     def _text(self) -> _Steps[Reverted]:
@@ -285,10 +282,10 @@ class _Job:
                 b"",
                 "disk",
                 (now, before),
+                self._to_be_made(now, before),
             )
-            refusal = _raised(
-                (yield _ToDo(entry, [write.id], partial(disk.restore, root, self._path, now, before)))
-            )
+            put = partial(disk.restore, root, self._path, now, before)
+            refusal = _raised((yield _ToDo(entry, [write.id], partial(self._with_folders, before, put))))
             if refusal is not None:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
@@ -330,10 +327,36 @@ class _Job:
             return unwritable
         before = None if step.now is None else step.now.text
         entry = Entry(
-            self._session, AGENT, 1, None, oldest.root, self._path, before, step.after, encoding, bom, "disk"
+            self._session,
+            AGENT,
+            1,
+            None,
+            oldest.root,
+            self._path,
+            before,
+            step.after,
+            encoding,
+            bom,
+            "disk",
+            made=self._to_be_made(before, step.after),
         )
         writes = [write.id for write in self._writes]
-        return _raised((yield _ToDo(entry, writes, partial(_put, step, data))))
+        put = partial(self._with_folders, step.after, partial(_put, step, data))
+        return _raised((yield _ToDo(entry, writes, put)))
+
+    def _to_be_made(self, now: object | None, then: object | None) -> tuple[str, ...]:
+        """The folders that are made with the file; None: there is no file."""
+        return () if now is not None or then is None else tuple(disk.missing_folders(self._path))
+
+    def _with_folders(self, then: object | None, put: Callable[[], Refusal | None]) -> Refusal | None:
+        """What `put` does; if that leaves no file (`then`: None), the folders go, too, that were made for it."""
+        refusal = put()
+        if refusal is None and then is None:
+            self._prune()
+        return refusal
+
+    def _prune(self) -> None:
+        disk.remove_empty(self._made_folders)
 
     def _done(
         self,

@@ -353,3 +353,21 @@ def test_of_many_entries_all_are_journalled_or_none(store: Store, monkeypatch: p
     with pytest.raises(JournalFailed):
         store.begin_all([entry("a\n", "b\n", f"/w/{number}.txt") for number in range(9)])
     assert [write.id for write in store.entries()] == [first]
+
+
+def test_a_journal_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    """What was added to the schema since is made where it is missing."""
+    with Store(tmp_path / "j") as store:
+        first = store.begin(entry("a", "b"))
+        _sql(store, "DROP TABLE made_folders")
+        _sql(store, "PRAGMA user_version = 3")
+    with Store(tmp_path / "j") as store:
+        second = store.begin(entry(None, "b", "/w/d/b.txt", made=("/w/d",)))
+        assert store.made_folders([first, second]) == ["/w/d"]
+        assert store.folders_under_review() == []
+        store.finish(second, "done")
+        assert store.folders_under_review() == ["/w/d"]
+        store.finish(second, "rejected")
+        assert store.folders_under_review() == []
+        store.purge(Selection())
+        assert store.made_folders([second]) == []

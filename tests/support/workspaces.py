@@ -323,6 +323,9 @@ class MemoryJournal:
         for uri in uris:
             self.ledgers.pop(uri, None)
 
+    async def folders_under_review(self) -> list[str]:
+        return []
+
     async def turn_began(self, start: TurnStart) -> None:
         self.turns[start.session] = start
 

@@ -111,6 +111,7 @@ class Renames:
         elif (row.author.session, row.author.turn, row.before) != (session.id, session.turn, state):
             return False
         call = parts[0].call
+        self._state.made_folders |= self._starts.made_folders(session.id, new)
         author = await self._recorder.begin_file(session, new, None, state, call=call)
         removal = (
             row.author
@@ -122,7 +123,6 @@ class Renames:
                 self._editor.show("warning", one.message)
         if isinstance(author, Refusal) or isinstance(removal, Refusal):
             return False
-        self._state.made_folders |= self._starts.made_folders(session.id, new)
         self._accounts.says(from_path(old), None, exact=True, at=at)
         self._accounts.says(from_path(new), text, exact=True, at=at)
         self._files.is_now(old, None)

@@ -159,5 +159,11 @@ class TreeStart:
         crlf = self.note.files.unlike(lambda flags: not flags & CRLF)
         absent = [name for name in self.note.absent if not self.is_late(name)]
         return FolderStart(
-            self.folder, self.note.commit_id, texts, absent, list(dict.fromkeys(unknown)), sorted(crlf)
+            self.folder,
+            self.note.commit_id,
+            texts,
+            absent,
+            list(dict.fromkeys(unknown)),
+            sorted(crlf),
+            None if self.note.folders is None else sorted(self.note.folders),
         )

@@ -64,7 +64,8 @@ class Keeper:
             self.moved(reviewed)
 
     async def restore_all(self, folders: Sequence[str]) -> None:
-        """Ledgers of files beneath `folders` (absolute paths) that are not open. Files that are gone or are not text are left alone."""
+        """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that are
+        gone or are not text are left alone."""
         if not folders:
             return
         storage = self._state.storage
@@ -72,6 +73,8 @@ class Keeper:
         if isinstance(roots, Refusal):
             return
         with roots:
+            made = await self._journal.folders_under_review()
+            self._state.made_folders.update(folder for folder in made if roots.match(folder))
             for uri in map(DocumentUri, await self._journal.ledger_uris()):
                 path = to_path(uri)
                 if path is None or self._is_known(uri):

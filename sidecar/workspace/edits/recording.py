@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from sidecar import disk
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.file_state import FileState
@@ -64,7 +65,7 @@ class Recorder:
 
         `call`: the tool call it belongs to, where that is known."""
         if before is None:
-            self._state.made_folders |= missing_folders(path)
+            self._state.made_folders |= disk.missing_folders(path)
         call = call or session.current_tool_call()
         if via == "disk":
             self.on_disk(session, path, call)
@@ -122,6 +123,11 @@ class Recorder:
         return await self._begun(entry, unknown=session is None)
 
     async def _begun(self, entry: Entry, *, unknown: bool) -> Author | Refusal:
+        created = entry.before is None and (entry.states is None or entry.states[0] is None)
+        if created:
+            entry = replace(
+                entry, made=tuple(self._state.made_folders.intersection(disk.folders_above(entry.path)))
+            )
         try:
             entry_id = await self._journal.begin(entry)
         except JournalFailed as failed:
@@ -130,7 +136,6 @@ class Recorder:
                 f"{entry.path} was not written, because it could not be journalled first: {failed}",
             )
         agent = "" if unknown else entry.agent
-        created = entry.before is None and (entry.states is None or entry.states[0] is None)
         return Author(entry.session, entry.turn, entry_id, entry.tool_call, created, agent, unknown=unknown)
 
     async def finish(self, author: Author, state: EntryState) -> None:
@@ -206,16 +211,6 @@ class Recorder:
 def _decoded(state: FileState | None) -> Decoded | None:
     decoded = None if state is None or state.is_link else decode(state.data)
     return decoded if isinstance(decoded, Decoded) else None
-
-
-def missing_folders(path: str) -> set[str]:
-    """The folders above it that are not there."""
-    found: set[str] = set()
-    folder = os.path.dirname(path)
-    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        found.add(folder)
-        folder = os.path.dirname(folder)
-    return found
 
 
 def first_line(text: Text, changes: ChangeSet) -> int:

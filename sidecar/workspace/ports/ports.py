@@ -464,6 +464,10 @@ class Journal(Protocol):
 
     async def forget_ledger(self, *uris: str) -> None: ...
 
+    async def folders_under_review(self) -> Sequence[str]:
+        """The folders (canonical) that were made for files of agents' that nobody has reviewed yet, of all workspaces. Never raises."""
+        ...
+
     # The files at the start of a turn; these never raise. See journal.turns.
 
     async def turn_began(self, start: TurnStart) -> None:

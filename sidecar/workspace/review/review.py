@@ -7,15 +7,14 @@ open, it is done through the editor if that can open it, otherwise on disk, jour
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import anyio
 import anyio.to_thread
 
+from sidecar import disk
 from sidecar.core.json_types import Json
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.text import Position
@@ -185,6 +184,7 @@ class Review:
         work = TakingBack(self._editor, self._tasks, units(self._files_selected(selector), uris), some)
         with self._verdicts.rejecting(), self._decided.together():
             await work.run()
+            await anyio.to_thread.run_sync(self._prune)
         result.untouched = work.untouched
         return result
 
@@ -224,11 +224,7 @@ class Review:
 
     def _prune(self) -> None:
         """The folders that were made for files of agents' go when nothing is in them any more."""
-        made = self._state.made_folders
-        for folder in sorted(made, key=len, reverse=True):
-            with suppress(OSError):
-                os.rmdir(folder)
-                made.discard(folder)
+        self._state.made_folders -= set(disk.remove_empty(self._state.made_folders))
 
     async def _reject_files(self, selector: Selector, rows: Sequence[FileChange], result: Result) -> None:
         """None of the rows is in the way of another. The text of a file that was moved is taken back where it is now, and what was made in
