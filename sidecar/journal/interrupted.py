@@ -8,10 +8,11 @@ import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
 
-from sidecar.journal import selecting
+from sidecar.journal import selecting, writing
 from sidecar.journal.entry import Recorded, Texts
 from sidecar.journal.selecting import as_blob
 from sidecar.journal.texts import TextLost, TextStore
+from sidecar.journal.writing import States
 
 
 class Interrupted(NamedTuple):
@@ -22,6 +23,10 @@ class Interrupted(NamedTuple):
     """A later write to the file was journalled."""
     found: str | None
     """With `later`: the text that the next write found; None if there was no file."""
+    states: States | None
+    """What was and was to be there as a whole, where texts do not say all of it."""
+    found_whole: States | None
+    """The same of the next write."""
 
 
 def find(
@@ -40,7 +45,7 @@ def find(
             continue
         (entry,) = selecting.entries(connection, selecting.Selection(ids=(entry_id,)))
         later = connection.execute(
-            "SELECT before FROM writes WHERE path = ? AND id > ? ORDER BY id LIMIT 1",
+            "SELECT before, id FROM writes WHERE path = ? AND id > ? ORDER BY id LIMIT 1",
             (as_blob(entry.path), entry_id),
         ).fetchone()
         try:
@@ -48,5 +53,7 @@ def find(
             seen = None if later is None or later[0] is None else texts.get(later[0])
         except TextLost:
             both, seen = None, None
-        found.append(Interrupted(entry, both, later is not None, seen))
+        whole = writing.states(connection, entry_id)
+        found_whole = None if later is None else writing.states(connection, later[1])
+        found.append(Interrupted(entry, both, later is not None, seen, whole, found_whole))
     return found

@@ -225,7 +225,7 @@ class Store:
 
     def states(self, entry_id: str) -> tuple[FileState | None, FileState | None] | None:
         """What was and is under a write's path as a whole; None where its texts say all of it."""
-        return self._do(lambda db: writing.states(db, entry_id))
+        return self._do(lambda db: writing.states(db.connection, entry_id))
 
     def made_folders(self, entry_ids: Sequence[str]) -> list[str]:
         """The folders (canonical) that were made for the files of these writes."""

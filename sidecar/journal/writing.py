@@ -7,7 +7,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import Hunk, line_hunks
@@ -93,9 +93,13 @@ def _packed(state: FileState | None) -> tuple[str, int, bytes]:
     return state.kind, state.mode, zlib.compress(state.data, LEVEL)
 
 
-def states(db: Opened, entry_id: str) -> tuple[FileState | None, FileState | None] | None:
-    """What was and is under the path as a whole; None where the texts say all of it."""
-    rows = db.connection.execute(
+States: TypeAlias = tuple[FileState | None, FileState | None]
+"""What was and is under a path as a whole; None: nothing."""
+
+
+def states(connection: sqlite3.Connection, entry_id: str) -> States | None:
+    """None where the texts say all of it."""
+    rows = connection.execute(
         "SELECT kind, mode, data FROM states WHERE write = ? ORDER BY side", (entry_id,)
     ).fetchall()
     if len(rows) != 2:

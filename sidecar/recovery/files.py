@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from sidecar import disk
+from sidecar.core.file_state import FileState
 from sidecar.core.policy import Access
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved, Roots
@@ -47,6 +48,17 @@ def read(file: Resolved) -> tuple[bytes, Decoded] | Refusal:
         return data
     decoded = disk.decode(data, file.requested)
     return decoded if isinstance(decoded, Refusal) else (data, decoded)
+
+
+def text(state: FileState | None) -> str | None:
+    """The text that is there, raw; None: there is no file, or no text in it."""
+    decoded = None if state is None or state.is_link else disk.decode(state.data)
+    return decoded.text if isinstance(decoded, Decoded) else None
+
+
+def folder_of(root: str, path: str) -> str:
+    """The folder beneath which the file at the canonical `path` is opened: the session's (`root`), or its own."""
+    return root if is_below(path, root) else os.path.dirname(path)
 
 
 def is_below(path: str, folder: str) -> bool:

@@ -24,7 +24,8 @@ from sidecar.core.merge import ConflictHunk
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.disk import Decoded, Missing, Resolved
 from sidecar.journal import Store
-from sidecar.journal.entry import Entry, EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.entry import TAKES_BACK, Entry, EntryState, JournalFailed, Recorded, Texts
+from sidecar.journal.selecting import Selection
 from sidecar.recovery import files
 from sidecar.recovery.live import Live
 from sidecar.recovery.plan import Already, Becomes, Clash, Stands, take_back
@@ -254,11 +255,7 @@ class _Job:
     def _put_whole(
         self, write: Recorded, before: FileState | None, after: FileState | None
     ) -> _Steps[Outcome | Reverted]:
-        root = (
-            self._writes[0].root
-            if files.is_below(self._path, self._writes[0].root)
-            else os.path.dirname(self._path)
-        )
+        root = files.folder_of(self._writes[0].root, self._path)
         now = disk.found(root, self._path, at_most=files.AT_MOST)
         if isinstance(now, Refusal):
             return self._done(Outcome.STANDS, now.message)
@@ -266,7 +263,7 @@ class _Job:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now == before:
             return Outcome.ALREADY
-        if now != after:
+        if now != after and not (before is None and self._is_as_made(write, after, now)):
             return self._done(Outcome.STANDS, "it is not what the agent left there any more")
         if not self._dry_run:
             entry = Entry(
@@ -289,6 +286,20 @@ class _Job:
             if refusal is not None:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
+
+    def _is_as_made(self, write: Recorded, made: FileState | None, now: FileState | None) -> bool:
+        """Whether the file is as it was made, less what has been taken back in it since (of what others had written before it was moved here)."""
+        text = files.text(now)
+        for later in self._store.entries(Selection(paths=(self._path,))):  # newest first
+            if later.id <= write.id:
+                break
+            if later.state in ("failed", "undone", "rejected"):
+                continue
+            texts = self._store.texts(later.id)
+            if later.agent not in TAKES_BACK or texts.after is None or texts.after != text:
+                return False
+            text = texts.before
+        return text is not None and text == files.text(made)
 
     def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
         data: bytes | None = None

@@ -2,20 +2,22 @@
 
 The file's content decides, in the compared form of core.normal: the text after the write means `done`, the text before
 it means `failed`. Anything else, or an editor that may have the text unsaved, means `unknown`. A file that was
-interrupted in the middle of an in-place write gets its old text back, because nobody wrote that mixture. Each result is
-a sentence for the user.
+interrupted in the middle of an in-place write gets its old text back, because nobody wrote that mixture. What a text does not
+say all of (a mode, a link, bytes) is compared as it is. Each result is a sentence for the user.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.escape import plain
+from sidecar.core.file_state import FileState
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
 from sidecar.disk import Missing, Resolved
@@ -74,6 +76,8 @@ def _judge_all(interrupted: Sequence[Interrupted]) -> list[Verdict]:
 def judge(one: Interrupted) -> Verdict:
     """Decides from the file's content how one interrupted write ended. Writes only to repair a half-written file."""
     entry, texts = one.entry, one.texts
+    if one.states is not None:
+        return _whole(one, *one.states)
     if texts is None:
         return _verdict(entry, "unknown", "and its texts in the journal are damaged.")
     if one.later:
@@ -90,6 +94,26 @@ def judge(one: Interrupted) -> Verdict:
         if isinstance(decoded, Refusal):
             return _verdict(entry, "unknown", f"and the file cannot be read ({decoded.message}).")
         return _compared(entry, texts, decoded.text)
+
+
+def _whole(one: Interrupted, before: FileState | None, after: FileState | None) -> Verdict:
+    """Of what is under the path as a whole: no text has modes, links, or bytes that are no text."""
+    entry = one.entry
+    if one.found_whole is not None:
+        now = one.found_whole[0]
+    elif one.later:  # which was one of the text alone
+        return _compared(entry, Texts(files.text(before), files.text(after)), one.found)
+    else:
+        now = disk.found(files.folder_of(entry.root, entry.path), entry.path, at_most=files.AT_MOST)
+    if isinstance(now, Refusal):
+        return _verdict(entry, "unknown", f"and the file cannot be opened ({now.message}).")
+    if before is not None and after is not None and now is not None and before.data == after.data:
+        before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
+    if now == after:
+        return _verdict(entry, "done", "but it is complete.")
+    if now == before:
+        return _verdict(entry, "failed", "before anything was written; the file is unchanged.")
+    return _verdict(entry, "unknown", "and the file is neither as it was nor as it was to be.")
 
 
 def _compared(entry: Recorded, texts: Texts, now: str | None) -> Verdict:

@@ -11,6 +11,8 @@ import pytest
 from sidecar.core.file_state import FileState, link
 from sidecar.journal import Store
 from sidecar.recovery.revert import Outcome, revert
+from sidecar.recovery.revert_command import why_not
+from sidecar.recovery.settle import settle
 from tests.support.journals import entry
 
 BYTES = FileState(b"\0\1", 0o644)
@@ -103,3 +105,66 @@ def test_what_was_done_to_one_file_in_turn_is_taken_back_in_turn(
         assert result.outcome is outcome
         assert {write.state for write in store.entries() if write.agent == "agent"} == {"undone"}
     assert there(path) == states[0]
+
+
+@pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("is_there", ["before", "after", "mine"])
+def test_how_an_interrupted_one_ended(
+    tmp_path: Path, before: FileState | None, after: FileState | None, is_there: str
+) -> None:
+    """It is compared as a whole: no text says whether a link, a mode, or bytes were put back."""
+    path = tmp_path / "w" / "f"
+    path.parent.mkdir()
+    put(path, {"before": before, "after": after, "mine": FileState(b"mine", 0o640)}[is_there])
+    with Store(tmp_path / "journal") as store:
+        store.begin(entry(None, None, str(path), root=str(path.parent), states=(before, after)))
+    with Store(tmp_path / "journal") as store:
+        told = settle(store)
+        (found,) = store.entries()
+    assert found.state == {"before": "failed", "after": "done", "mine": "unknown"}[is_there], told
+
+
+def test_a_revert_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    """What it had begun with and not done yet is still to be taken back."""
+    folder = (tmp_path / "w").resolve()
+    folder.mkdir()
+    states = (BYTES, None)
+    with Store(tmp_path / "journal") as store:
+        done = store.begin(entry(None, None, str(folder / "f"), root=str(folder), states=states))
+        store.finish(done, "done")
+        undoing = entry(
+            None,
+            None,
+            str(folder / "f"),
+            root=str(folder),
+            states=states[::-1],
+            session="r-1",
+            agent="revert",
+        )
+        store.begin(undoing, [done])
+    with Store(tmp_path / "journal") as store:
+        settle(store)
+        left = [one for one in store.entries() if one.session == "s" and why_not(one, store) is None]
+        (result,) = revert(store, left, "r-2")
+    assert result.outcome is Outcome.MADE_AGAIN
+    assert there(folder / "f") == BYTES
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_file_that_was_moved_with_work_in_it_that_is_taken_back_first(tmp_path: Path, edited: bool) -> None:
+    """One agent changes a file, and another moves it: the new name goes when the second one's work is taken back, too."""
+    folder = (tmp_path / "w").resolve()
+    folder.mkdir()
+    path = folder / "moved"
+    moved = FileState(b"one\nAGENT\n", 0o644)
+    with Store(tmp_path / "journal") as store:
+        done = store.begin(
+            entry(None, "one\nAGENT\n", str(path), root=str(folder), states=(None, moved), session="b")
+        )
+        store.finish(done, "done")
+        back = entry("one\nAGENT\n", "one\ntwo\n", str(path), root=str(folder), session="", agent="reject")
+        store.finish(store.begin(back), "done")
+        path.write_text("one\nmine\n" if edited else "one\ntwo\n")
+        (result,) = revert(store, [one for one in store.entries() if one.session == "b"], "r-1")
+        assert result.outcome is (Outcome.STANDS if edited else Outcome.REMOVED)
+        assert path.exists() is edited
