@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +134,12 @@ class SqliteJournal:
 
     async def ledger_uris(self) -> list[str]:
         return await self._try(self._store.ledger_uris) or []
+
+    async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
+        return await self._try(self._store.undone, entry_ids) or ()
+
+    async def paths(self, entry_ids: Sequence[str]) -> list[str]:
+        return await self._try(self._store.paths, entry_ids) or []
 
     async def folders_under_review(self) -> list[str]:
         return await self._try(self._store.folders_under_review) or []

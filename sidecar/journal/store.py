@@ -231,6 +231,17 @@ class Store:
         """The folders (canonical) that were made for the files of these writes."""
         return self._do(lambda db: writing.made_folders(db, entry_ids))
 
+    def undone(self, entry_ids: Sequence[str]) -> set[str]:
+        """Those of them that a revert has taken back."""
+        return {entry.id for entry in self._these(entry_ids) if entry.state == "undone"}
+
+    def paths(self, entry_ids: Sequence[str]) -> list[str]:
+        """The files (canonical paths) of these writes, each once."""
+        return list(dict.fromkeys(entry.path for entry in self._these(entry_ids)))
+
+    def _these(self, entry_ids: Sequence[str]) -> list[Recorded]:
+        return self.entries(Selection(ids=tuple(entry_ids))) if entry_ids else []
+
     def folders_under_review(self) -> list[str]:
         """The folders (canonical) that were made for files of agents', in writes that nobody has kept or taken back."""
         return self._do(writing.folders_under_review)

@@ -263,7 +263,9 @@ class _Job:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
         if now == before:
             return Outcome.ALREADY
-        if now != after and not (before is None and self._is_as_made(write, after, now)):
+        if now != after and not (
+            before is None and self._is_as_made(write, files.text(after), files.text(now))
+        ):
             return self._done(Outcome.STANDS, "it is not what the agent left there any more")
         if not self._dry_run:
             entry = Entry(
@@ -287,9 +289,10 @@ class _Job:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
 
-    def _is_as_made(self, write: Recorded, made: FileState | None, now: FileState | None) -> bool:
-        """Whether the file is as it was made, less what has been taken back in it since (of what others had written before it was moved here)."""
-        text = files.text(now)
+    def _is_as_made(self, write: Recorded, made: str | None, now: str | None) -> bool:
+        """Whether a file that says `now` is as this write `made` it, less what has been taken back in it since: of others' work that was moved here
+        with it, or of its own, by a rejection that was ended before it removed the file."""
+        text = now
         for later in self._store.entries(Selection(paths=(self._path,))):  # newest first
             if later.id <= write.id:
                 break
@@ -299,7 +302,7 @@ class _Job:
             if later.agent not in TAKES_BACK or texts.after is None or texts.after != text:
                 return False
             text = texts.before
-        return text is not None and text == files.text(made)
+        return text is not None and text == made
 
     def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
         data: bytes | None = None
@@ -316,6 +319,10 @@ class _Job:
                 return self._done(Outcome.ALREADY)
             case Clash(places):
                 return self._done(Outcome.CONFLICT, places=places)
+            case Stands() if texts[-1].before is None and self._is_as_made(
+                self._writes[0], texts[0].after, None if now is None else now.text
+            ):
+                return _Step(found, data, now, None, Outcome.REMOVED)
             case Stands(why):
                 return self._done(Outcome.STANDS, why)
             case Becomes(None):

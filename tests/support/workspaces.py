@@ -323,6 +323,12 @@ class MemoryJournal:
         for uri in uris:
             self.ledgers.pop(uri, None)
 
+    async def undone(self, entry_ids: Sequence[str]) -> set[str]:
+        return set()
+
+    async def paths(self, entry_ids: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys(self.entries[one].path for one in entry_ids if one in self.entries))
+
     async def folders_under_review(self) -> list[str]:
         return []
 

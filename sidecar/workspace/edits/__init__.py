@@ -4,6 +4,7 @@ conflicts.py   Conflicts: places where an agent and the user changed the same li
 door.py        Door: the only way an edit reaches a document that is open in the editor, whoever requests it
 exact.py       Exact: whether an editor puts exactly a text on the disk that it is given for a file that nobody has open
 keeper.py      Keeper: stores ledgers in the journal, so that they survive the editor and the sidecar
+moved_back.py  moved_back: where a file is again that an agent had moved, and that the command line has moved back
 recording.py   Recorder: enters an agent's change in the journal before it is made, and in the ledger afterwards
 sending.py     Sender: one edit on its way to the editor, and what became of it
 verdicts.py    Verdicts: with `writes: "confirm"`, the answer to a write waits for the user's decision

@@ -8,23 +8,33 @@ in the workspace's folders that are not open are restored when the sidecar start
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 import anyio
 
 from sidecar.core.kept_hunks import from_json, to_json
+from sidecar.core.ledger import Hunk, Ledger
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
-from sidecar.disk import Resolved
+from sidecar.disk import Missing, Resolved
+from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.documents import Tracked
-from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.state import State
 
 log = logging.getLogger(__name__)
+
+
+class _Kept(NamedTuple):
+    text: str
+    hunks: Sequence[Hunk]
+    undone: Container[str]
+    """Writes that have been taken back by the command line since."""
 
 
 class Keeper:
@@ -53,7 +63,7 @@ class Keeper:
         uri = tracked.document.uri
         if self._state.ledgers.get(uri) is not None:
             return
-        kept = await self._journal.load_ledger(uri)
+        kept = await self._kept(uri)
         if kept is None or tracked.closed or self._state.ledgers.get(uri) is not None:
             return
         if tracked.document.desynchronised is not None:
@@ -64,8 +74,8 @@ class Keeper:
             self.moved(reviewed)
 
     async def restore_all(self, folders: Sequence[str]) -> None:
-        """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that are
-        gone or are not text are left alone."""
+        """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
+        are not text are left alone."""
         if not folders:
             return
         storage = self._state.storage
@@ -80,10 +90,12 @@ class Keeper:
                 if path is None or self._is_known(uri):
                     continue
                 file = storage.resolve(roots, path, "read")
+                if isinstance(file, Missing):
+                    await self._restore_gone(uri)
                 if not isinstance(file, Resolved):
                     continue
                 with file:
-                    kept = await self._journal.load_ledger(uri)
+                    kept = await self._kept(uri)
                     decoded = await storage.read(file)
                 if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
                     continue
@@ -91,6 +103,25 @@ class Keeper:
                 if reviewed is not None:
                     reviewed.seen(Text.of(decoded.text))
                     self.moved(reviewed)
+
+    async def _restore_gone(self, uri: DocumentUri) -> None:
+        """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
+        back."""
+        kept = await self._kept(uri)
+        if kept is None:
+            return
+        reviewed = Reviewed(uri, Text.of(kept.text), Ledger(kept.hunks))
+        reviewed.taken_back(kept.undone)
+        old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes(kept.hunks))
+        if self._is_known(uri) or (old is not None and self._is_known(old)):
+            return
+        if old is None:
+            gone = self._restored(uri, kept)
+            return None if gone is None else gone.gone()
+        restored = self._restored(old, kept)
+        if restored is not None:
+            self.moved(restored)
+            await self._journal.forget_ledger(uri)
 
     async def stored(self) -> None:
         """Until the journal has everything that moved."""
@@ -109,17 +140,26 @@ class Keeper:
         """An open document restores its own ledger."""
         return self._state.ledgers.get(uri) is not None or self._state.documents.get(uri) is not None
 
-    def _restored(self, uri: DocumentUri, kept: tuple[str, bytes]) -> Reviewed | None:
-        text, hunks = kept
+    async def _kept(self, uri: DocumentUri) -> _Kept | None:
+        """What the journal has under review in a document."""
+        kept = await self._journal.load_ledger(uri)
         try:
-            found = from_json(hunks)
+            found = None if kept is None else from_json(kept[1])
         except (ValueError, KeyError, TypeError) as error:
             log.error("the review of %s cannot be restored: %s", uri, error)
             return None
+        if kept is None or found is None:
+            return None
+        return _Kept(kept[0], found, await self._journal.undone(writes(found)))
+
+    def _restored(self, uri: DocumentUri, kept: _Kept) -> Reviewed | None:
+        text, found = kept.text, kept.hunks
         if any(text[h.start : h.end] != h.text for h in found):
             log.error("the review of %s does not fit its text; it is dropped", uri)
             return None
-        return self._state.ledgers.restore(uri, text, found)
+        reviewed = self._state.ledgers.restore(uri, text, found)
+        reviewed.taken_back(kept.undone)
+        return reviewed
 
     async def _store(self) -> None:
         await anyio.lowlevel.checkpoint()  # changes at the same moment are stored and shown together

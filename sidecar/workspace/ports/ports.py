@@ -5,7 +5,7 @@ Positions are `core.text.Position`: line from 0, character from 0 in units of th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -463,6 +463,14 @@ class Journal(Protocol):
         ...
 
     async def forget_ledger(self, *uris: str) -> None: ...
+
+    async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
+        """Those of them that a revert has taken back. Never raises."""
+        ...
+
+    async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:
+        """The files (canonical paths) of these entries, each once. Never raises."""
+        ...
 
     async def folders_under_review(self) -> Sequence[str]:
         """The folders (canonical) that were made for files of agents' that nobody has reviewed yet, of all workspaces. Never raises."""

@@ -16,7 +16,7 @@ import anyio
 from sidecar.core.change import ChangeSet
 from sidecar.core.diff import diff
 from sidecar.core.escape import plain
-from sidecar.core.ledger import Hunk
+from sidecar.core.ledger import Author, Hunk
 from sidecar.core.merge import Conflict, merge
 from sidecar.core.normal import Normal, normal
 from sidecar.core.taken_back import joined, still_in
@@ -210,13 +210,26 @@ class _Revert(Intent[ApplyResult]):
             reviewed = self._state.ledgers.get(uri)
             if reviewed is None:
                 return
-            length = len(before)
-            for step in changes_as_steps(changes):
-                length += step.growth
-                reviewed.user_edit(step, length, lambda: after)
+            if not self._leads_to(reviewed, before, after):
+                length = len(before)
+                for step in changes_as_steps(changes):
+                    length += step.growth
+                    reviewed.user_edit(step, length, lambda: after)
             self._state.ledgers.moved(reviewed)
 
         return landed
+
+    def _leads_to(self, reviewed: Reviewed, before: Text, after: Text) -> bool:
+        """Whether rejecting the writes that this takes back does the same; then that is how the review goes on."""
+
+        def whose(author: Author) -> bool:
+            return author.write in self._change.takes_back
+
+        rejection = reviewed.ledger.reject(len(before), reviewed.ledger.ids(whose), whose)
+        if rejection.changes.is_empty or rejection.changes.apply(before) != str(after):
+            return False
+        reviewed.ledger.rejected(before, rejection, after)
+        return True
 
     def what(self) -> str:
         return f"“{self.label}”"

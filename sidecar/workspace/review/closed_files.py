@@ -12,7 +12,9 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
-from sidecar.workspace.state.ledgers import Reviewed
+from sidecar.workspace.edits.moved_back import moved_back
+from sidecar.workspace.ports.ports import Journal
+from sidecar.workspace.state.ledgers import Reviewed, writes
 from sidecar.workspace.state.state import State
 
 WAIT_SECONDS = 2.0
@@ -22,8 +24,9 @@ WAIT_SECONDS = 2.0
 class ClosedFiles:
     """Brings the ledgers of files that are not open up to date with the disk."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, journal: Journal) -> None:
         self._state = state
+        self._journal = journal
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
         """The file at the last check, and the text that its ledger was brought up to."""
 
@@ -52,7 +55,19 @@ class ClosedFiles:
             text = await self._text(path)
             if text is None or reviewed.live or any(session.running for session in state.sessions):
                 return
-            hunks = reviewed.ledger.hunks
+            hunks, under_review = reviewed.ledger.hunks, writes(reviewed.ledger.hunks)
+            undone = await self._journal.undone(under_review)
+            if reviewed.live or any(session.running for session in state.sessions):
+                return
+            reviewed.taken_back(undone)
+            old = None
+            if stat is None:
+                was = str(reviewed.text)
+                old = await moved_back(state, self._journal, reviewed.uri, was, under_review)
+            if reviewed.live:
+                return
+            if old is not None:
+                return state.renamed(reviewed.uri, old)
             reviewed.seen(text) if stat is not None else reviewed.gone()
             self._seen[reviewed.uri] = stat, reviewed.text
             if reviewed.ledger.hunks != hunks:

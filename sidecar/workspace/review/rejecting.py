@@ -25,7 +25,7 @@ from sidecar.workspace.edits.sending import ANSWER_SECONDS, Sender, Sent
 from sidecar.workspace.files.buffer_writes import BufferWriter, NotOpened
 from sidecar.workspace.ports.ports import DocumentEdit, Editor, Journal
 from sidecar.workspace.review.on_disk import OnDisk
-from sidecar.workspace.review.rejection import Job, Plan, Rejected, entry
+from sidecar.workspace.review.rejection import Job, Plan, Rejected, created, entry
 from sidecar.workspace.state.documents import Landing, Tracked
 from sidecar.workspace.state.ledgers import Reviewed, changes_as_steps
 from sidecar.workspace.state.state import State
@@ -135,6 +135,8 @@ class Rejecter:
         before = Text.of(now.text)
         reviewed.seen(before)
         after = plan(len(before)).changes.apply(before)
+        if created(reviewed) and not after:
+            return False  # it is removed in one step; the editor would save it empty first, and whatever ends it then leaves that
         return now.encoding == "utf-8" and keeps_line_ends(self._editor.capabilities, now.text, after)
 
     async def reject_files(self, files: FileReviews, changes: Sequence[FileChange]) -> list[str]:

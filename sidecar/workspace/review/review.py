@@ -101,7 +101,7 @@ class Review:
         self._keeper = keeper
         self._rejecter = rejecter
         self._turns = turns
-        self.closed_files = ClosedFiles(state)
+        self.closed_files = ClosedFiles(state, journal)
         self.committed = Committed(state, keeper, files, self.keep_these)
 
     async def listed(self, selector: Selector) -> list[Json]:
@@ -168,6 +168,7 @@ class Review:
             told = self._verdicts.because(reviewed.uri, [hunk.id for hunk in hunks], reason)
             result.told += [reviewed.change_id(number) for number in sorted(told)]
         await self.files.look()
+        await self.closed_files.look(None if selector.uri is None else {selector.uri})
         uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
 
         async def some(these: Sequence[Unit]) -> None:

@@ -6,11 +6,11 @@ changes are found by comparison when the document is seen again, and count as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from sidecar.core.change import ChangeSet, Edit, changes_as_steps
 from sidecar.core.diff import diff
-from sidecar.core.ledger import Hunk, Ledger, Rejection
+from sidecar.core.ledger import Author, Hunk, Ledger, Rejection
 from sidecar.core.text import Rope, Text
 from sidecar.core.uri import DocumentUri
 
@@ -44,6 +44,20 @@ class Reviewed:
         """The text of a document that is not open is now this one."""
         if not self.live:
             self._catch_up(text)
+
+    def taken_back(self, writes: Container[str]) -> None:
+        """The document is not open, and somebody else (the command line) has taken these writes (the journal's ids) back in its file. What
+        others had changed on the same lines is as it was without them; `seen` tells the rest."""
+
+        def whose(author: Author) -> bool:
+            return author.write in writes
+
+        ids = self.ledger.ids(whose)
+        if ids and not self.live:
+            rejection = self.ledger.reject(len(self.text), ids, whose)
+            text = Text.of(rejection.changes.apply(self.text))
+            self.ledger.rejected(self.text, rejection, text)
+            self.text = text
 
     def gone(self) -> None:
         """The file of a document that is not open is gone, with everything to review in it."""
@@ -87,6 +101,11 @@ class Reviewed:
         for edit in changes_as_steps(diff(str(self.text), str(text))):
             self.ledger.user_edit(edit, len(text), lambda: text)
         self.text = text
+
+
+def writes(hunks: Sequence[Hunk]) -> list[str]:
+    """The journal's ids of the writes that the hunks are of."""
+    return list({version.author.write for hunk in hunks for version in hunk.versions})
 
 
 class Ledgers:

@@ -1,0 +1,190 @@
+"""What `acp-sidecar revert` takes back of a file goes out of its review, and nothing else does: as if it had been rejected there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.selecting import Selection
+from sidecar.recovery.revert import revert
+from sidecar.workspace.review.applying import Change, Step
+from sidecar.workspace.review.review import Selector
+from tests.support.editor_fake import FakeEditor
+from tests.support.editor_habits import VSCODE
+from tests.support.journals import entry
+from tests.support.workspaces import Bench, QuietEditor, a_workspace
+
+BASE = "base19\nbase20\nbase21\nbase22\nbase23\nbase24\nbase25\n"
+FIRST = "base19\nbase20\nagent48\nbase22\nbase23\nbase24\nbase25\n"
+SECOND = "base19\nbase20\nagent63\nagent62\nbase23\nagent69\nbase25\n"
+
+
+def mine(text: str) -> str:
+    """With a line that the user changed since, so that the text is none that was there before."""
+    return text.replace("base25", "mine")
+
+
+async def written(bench: Bench, second: str) -> None:
+    """The first session changes a line, the second one that line and the next."""
+    await bench.read("a.txt")
+    await bench.write("a.txt", FIRST)
+    other = await bench.another_session()
+    await bench.read("a.txt", session=other)
+    await bench.write("a.txt", second, session=other)
+    await bench.workspace.reviews_stored()
+
+
+def revert_second(journal: Path, path: Path, first: str) -> None:
+    with Store(journal) as store:
+        writes = [one for one in store.entries(Selection(paths=(str(path),))) if one.session != first]
+        assert not any(one.outcome.is_failure for one in revert(store, writes, "r-1"))
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restarted: bool) -> None:
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await written(bench, SECOND)
+        path.write_text(mine(SECOND))
+        if not restarted:
+            revert_second(journal, path, bench.session)
+            assert path.read_text() == mine(FIRST)
+            await bench.workspace.review.listed(Selector())
+            assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    if restarted:
+        revert_second(journal, path, bench.session)
+        async with (
+            SqliteJournal.opened(journal) as kept,
+            a_workspace(folder, QuietEditor(), journal=kept) as bench,
+        ):
+            await bench.workspace.restore_reviews()
+            await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == mine(BASE)
+
+
+async def test_in_a_file_that_is_open(tmp_path: Path, journal: Path) -> None:
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    editor = FakeEditor(VSCODE, folder)
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        bench.workspace.state.overlay.encoding = editor.capabilities.encoding
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await written(bench, SECOND)
+        editor.replaces("a.txt", "base25", "mine")
+        (second, _) = await kept.entries()
+        change = Change(str(folder / "a.txt"), (Step(SECOND, FIRST),), "revert", takes_back=(second.id,))
+        assert (await bench.workspace.applier.apply(change)).result == "applied"
+        assert editor.text("a.txt") == mine(FIRST)
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert editor.text("a.txt") == mine(BASE)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_file_that_was_moved_and_moved_back(tmp_path: Path, journal: Path, restarted: bool) -> None:
+    """What is under review in it goes with it both times; the move back is one that no sidecar made."""
+    folder = tmp_path.resolve()
+    old, new = folder / "a.txt", folder / "b.txt"
+    old.write_text(BASE)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        old.rename(new)
+        bench.workspace.state.renamed(bench.uri("a.txt"), bench.uri("b.txt"))
+        await bench.workspace.reviews_stored()
+        if not restarted:
+            new.rename(old)
+            (row,) = await bench.workspace.review.listed(Selector())
+            assert row["uri"] == bench.uri("a.txt")
+            await bench.workspace.review.reject(Selector(everything=True))
+    if restarted:
+        new.rename(old)
+        async with (
+            SqliteJournal.opened(journal) as kept,
+            a_workspace(folder, QuietEditor(), journal=kept) as bench,
+        ):
+            await bench.workspace.restore_reviews()
+            await bench.workspace.review.reject(Selector(everything=True))
+    assert old.read_text() == BASE
+
+
+async def test_a_file_that_is_gone_comes_back_after_a_restart(tmp_path: Path, journal: Path) -> None:
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    path.unlink()
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.workspace.restore_reviews()
+        assert await bench.workspace.review.listed(Selector()) == []
+        path.write_text(FIRST)
+        assert (await bench.workspace.review.reject(Selector(everything=True))).done
+    assert path.read_text() == BASE
+
+
+async def test_of_a_file_that_is_gone_nothing_is_left_to_reject(tmp_path: Path, journal: Path) -> None:
+    """Also where nobody has listed the changes since."""
+    folder = tmp_path.resolve()
+    (folder / "a.txt").write_text(BASE)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        (folder / "a.txt").unlink()
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+
+
+async def test_a_new_file_that_nobody_has_open_is_removed_in_one_step(tmp_path: Path, journal: Path) -> None:
+    """An editor would save it empty first, and whatever ends the sidecar then would leave that."""
+    folder = tmp_path.resolve()
+    editor = FakeEditor(VSCODE, folder)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.write("new.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
+        editor.attach(bench.workspace.apply)
+        await bench.workspace.restore_reviews()
+        await bench.workspace.review.reject(Selector(everything=True))
+        assert not editor.sent
+    assert not (folder / "new.txt").exists()
+
+
+@pytest.mark.parametrize("is_mine", [False, True])
+def test_a_rejection_that_was_ended_before_the_file_was_removed(
+    tmp_path: Path, journal: Path, is_mine: bool
+) -> None:
+    """`acp-sidecar revert` goes on with it."""
+    path = tmp_path.resolve() / "new.txt"
+    with Store(journal) as store:
+        made = store.begin(entry(None, FIRST, str(path), root=str(path.parent)))
+        store.finish(made, "done")
+        emptied = entry(FIRST, "", str(path), root=str(path.parent), session="", agent="reject")
+        store.finish(store.begin(emptied), "done")
+        path.write_text("mine\n" if is_mine else "")
+        (result,) = revert(store, [one for one in store.entries() if one.id == made], "r-1")
+        assert result.outcome.is_failure is is_mine
+    assert path.exists() is is_mine
