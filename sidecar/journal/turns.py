@@ -13,15 +13,30 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sidecar.journal.entry import Recorded
 from sidecar.journal.opened import Opened, transaction
 from sidecar.journal.selecting import Selection, as_blob, as_path, as_words, entries
 from sidecar.journal.texts import TextLost, TextStore
+from sidecar.journal.writing import States, states
 
-_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS = b"-", b"?", b"\r", b"!", b"/"
+_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS, _LINKS, _MODES = (
+    b"-",
+    b"?",
+    b"\r",
+    b"!",
+    b"/",
+    b"@",
+    b"m",
+)
+
+
+_LEADS_TO = "//"
+"""Between a link's name, which has none, and its target."""
+BYTES = "bytes"
+"""The encoding of a pre-image that is no text: a character a byte."""
 
 
 class PreImage(NamedTuple):
@@ -50,6 +65,10 @@ class FolderStart:
     """Files as in the commit, but with CR LF for each LF."""
     folders: Sequence[str] | None = None
     """All folders in it; None: that is not known."""
+    links: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where symbolic links led."""
+    modes: Mapping[int, Sequence[str]] | None = None
+    """The files by their permission bits, but for those of the commonest ones, of which the name is ""; None: they are not known."""
     noted: bool = True
     """False: nothing of this is known yet, because the prompt does not wait until a large folder has been looked at."""
 
@@ -72,6 +91,13 @@ class Written(NamedTuple):
     entry: Recorded
     before: str | None
     after: str | None
+    states: States | None
+    """What was and is there as a whole, where texts do not say all of it."""
+    unsaved: tuple[str | None, ...]
+    """What the file may still say, because nobody knows whether this write, and those right before it, have reached it: they were interrupted, or
+    made in the editor and perhaps not saved."""
+    mode: int | None
+    """The file's permission bits, as far as the journal knows them from this write or an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +299,8 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
             unknown.append(as_path(name))
     written: dict[str, Written] = {}
     for entry_id, path, before, after, created, state in connection.execute(
-        "SELECT id, path, before, after, created, state FROM writes WHERE owner = ? AND created >= ? ORDER BY id",
+        "SELECT id, path, before, after, created, state FROM writes "
+        "WHERE (owner = ? OR agent = 'revert') AND created >= ? ORDER BY id",
         (owner, began),
     ).fetchall():
         if state == "failed" or created < since.get(as_path(path), began):
@@ -281,10 +308,30 @@ def _cut_off(connection: sqlite3.Connection, texts: TextStore, row: int) -> CutO
         (entry,) = entries(connection, Selection(ids=(entry_id,)))
         with suppress(TextLost):
             was, now = (None if text is None else texts.get(text) for text in (before, after))
-            written[as_path(path)] = Written(entry, was, now)
+            whole, known = states(connection, entry_id), written.get(as_path(path))
+            mode = None if known is None else known.mode
+            unsaved: tuple[str | None, ...] = ()
+            if state in ("unknown", "intent") or entry.via == "editor":
+                unsaved = (was, *(() if known is None else known.unsaved))
+            if whole is not None and whole[1] is not None:
+                mode = whole[1].mode
+            written[as_path(path)] = Written(entry, was, now, whole, unsaved, mode)
     folders = others[_FOLDERS][1:] if others[_FOLDERS] else None
+    links = dict(one.split(_LEADS_TO, 1) for one in others[_LINKS])
+    modes: dict[int, list[str]] = {}
+    for bits, _, name in (one.partition(" ") for one in others[_MODES]):
+        modes.setdefault(int(bits, 8), []).append(name)
     start = FolderStart(
-        path_of, head, images, others[_ABSENT], unknown, others[_CRLF], folders, not others[_UNNOTED]
+        path_of,
+        head,
+        images,
+        others[_ABSENT],
+        unknown,
+        others[_CRLF],
+        folders,
+        links,
+        modes or None,
+        not others[_UNNOTED],
     )
     return CutOff(row, session, agent, turn, as_path(root), began, seen, bool(acted_), start, written)
 
@@ -299,6 +346,8 @@ def _pack(folder: FolderStart) -> bytes:
             _CRLF: folder.crlf,
             _UNNOTED: unnoted,
             _FOLDERS: folders,
+            _LINKS: [f"{name}{_LEADS_TO}{target}" for name, target in folder.links.items()],
+            _MODES: [f"{bits:o} {name}" for bits, names in (folder.modes or {}).items() for name in names],
         }
     )
 
@@ -314,5 +363,5 @@ def _unpack(packed: bytes) -> dict[bytes, list[str]]:
     rows = zlib.decompress(packed).split(b"\0")
     return {
         mark: [as_path(row[1:]) for row in rows if row[:1] == mark]
-        for mark in (_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS)
+        for mark in (_ABSENT, _UNKNOWN, _CRLF, _UNNOTED, _FOLDERS, _LINKS, _MODES)
     }

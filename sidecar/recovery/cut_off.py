@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple, cast
 
@@ -20,16 +21,30 @@ import anyio.to_thread
 
 from sidecar import disk
 from sidecar.core.escape import escape, shorten
+from sidecar.core.file_state import FileState, link
+from sidecar.core.kept_files import KEPT, KeptFile, to_kept
 from sidecar.core.kept_hunks import from_json, to_json, with_edit
 from sidecar.core.ledger import Author, Hunk
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Kind, Refusal
 from sidecar.core.uri import from_path
-from sidecar.disk import Decoded, Resolved, Roots, Stat, decode, folder_files, git_head, line_ends, resolve
+from sidecar.disk import (
+    Decoded,
+    Resolved,
+    Roots,
+    Stat,
+    decode,
+    encode,
+    folder_files,
+    git_head,
+    line_ends,
+    resolve,
+)
 from sidecar.disk.codec import TextEncoding
+from sidecar.disk.folder_files import Entries
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import TAKES_BACK, UNKNOWN, Entry, JournalFailed
-from sidecar.journal.turns import CutOff, FolderStart, Written
+from sidecar.journal.turns import BYTES, CutOff, FolderStart, Written
 from sidecar.recovery import files
 
 log = logging.getLogger(__name__)
@@ -76,15 +91,15 @@ async def at_start(journal: SqliteJournal) -> list[str]:
             seen = await anyio.to_thread.run_sync(look, cut, frozenset(entered))
             entered.update(one.entry.path for one in seen.found)
             for uri, written in seen.unnoted:
-                hunks = _missed(written, await journal.load_ledger(uri))
-                if hunks is not None:
-                    await journal.save_ledger(uri, written.after or "", hunks)
+                missed = _missed(written, await journal.load_ledger(uri))
+                if missed is not None:
+                    await journal.save_ledger(*missed)
             for one in seen.found:
                 entry_id = await journal.begin(one.entry)
                 kept = await journal.load_ledger(from_path(one.entry.path)) if one.sure else None
-                hunks = _under_review(one, entry_id, kept)
-                if hunks is not None:
-                    await journal.save_ledger(from_path(one.entry.path), one.entry.after or "", hunks)
+                under_review = _under_review(one, entry_id, kept)
+                if under_review is not None:
+                    await journal.save_ledger(*under_review)
                 await journal.finish(entry_id, "done" if one.sure else "unknown")
             await journal.session_closed(cut.session)
             await journal.turn_settled(cut.id)
@@ -100,15 +115,15 @@ def settle(store: Store) -> list[str]:
         seen = look(cut, frozenset(entered))
         entered.update(one.entry.path for one in seen.found)
         for uri, written in seen.unnoted:
-            hunks = _missed(written, store.load_ledger(uri))
-            if hunks is not None:
-                store.save_ledger(uri, written.after or "", hunks)
+            missed = _missed(written, store.load_ledger(uri))
+            if missed is not None:
+                store.save_ledger(*missed)
         for one in seen.found:
             entry_id = store.begin(one.entry)
             kept = store.load_ledger(from_path(one.entry.path)) if one.sure else None
-            hunks = _under_review(one, entry_id, kept)
-            if hunks is not None:
-                store.save_ledger(from_path(one.entry.path), one.entry.after or "", hunks)
+            under_review = _under_review(one, entry_id, kept)
+            if under_review is not None:
+                store.save_ledger(*under_review)
             store.finish(entry_id, "done" if one.sure else "unknown")
         store.session_closed(cut.session)
         store.turn_settled(cut.id)
@@ -130,7 +145,7 @@ def sentences(cut: CutOff, seen: Look) -> list[str]:
         ),
         (seen.lost, f"changed by {agent} in a turn that was interrupted, and cannot be taken back"),
     ):
-        names = [shorten(escape(os.path.basename(path)), 80) for path in paths]
+        names = [shorten(escape(os.path.basename(path)), 80) for path in dict.fromkeys(paths)]
         if names:
             more = f" and {len(names) - _NAMED} more files" if len(names) > _NAMED else ""
             told.append(f"{', '.join(names[:_NAMED])}{more} {'was' if len(names) == 1 else 'were'} {words}.")
@@ -156,11 +171,11 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     head = git_head.head(start.folder, start.head) if start.head else {}
     then = (set(head) | set(start.texts) | set(start.unknown)) - set(start.absent)
     then = set(filter(_is_within, then))
-    now = folder_files.stats(start.folder, dict.fromkeys([*tree.names, *then]))
+    now = folder_files.entries(start.folder, dict.fromkeys([*tree.names, *then, *start.links]))
     moved = [
         name
-        for name in sorted(then | set(now))
-        if _may_have_moved(cut, now.get(name)) and os.path.join(start.folder, name) not in without
+        for name in sorted(then | set(start.links) | set(now.stats) | set(now.links))
+        if _may_have_moved(cut, name, now) and os.path.join(start.folder, name) not in without
     ][:MAX_CHANGED]
     held = git_head.contents(
         start.folder, {head[name].object_id for name in moved if name in head and name not in start.texts}
@@ -169,17 +184,14 @@ def look(cut: CutOff, without: frozenset[str] = frozenset()) -> Look:
     lost: list[str] = []
     with Roots([start.folder]) as roots:
         for name in moved:
-            before = _before(cut, name, then, held.get(head[name].object_id) if name in head else None)
-            after = _now(roots, os.path.join(start.folder, name), now.get(name))
+            stat = now.stats.get(name)
+            after = _now(roots, name, now)
+            before = _before(cut, name, then, held.get(head[name].object_id) if name in head else None, after)
             if isinstance(before, Refusal) or isinstance(after, Refusal):
-                if (
-                    before is not None
-                    and cut.acted
-                    and _when(cut, name, now.get(name)) <= cut.seen + AFTER_SECONDS
-                ):
+                if before is not None and cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS:
                     lost.append(name)
                 continue
-            found += _compared(cut, name, before, after, now.get(name))
+            found += _compared(cut, name, before, after, stat)
     return Look(found, lost, list(_with_last_write(cut, {one.entry.path for one in found})))
 
 
@@ -200,7 +212,10 @@ def _is_within(name: str) -> bool:
     return not os.path.isabs(name) and os.pardir not in name.replace(os.sep, "/").split("/")
 
 
-def _may_have_moved(cut: CutOff, stat: Stat | None) -> bool:
+def _may_have_moved(cut: CutOff, name: str, now: Entries) -> bool:
+    if name in now.links or name in cut.start.links:
+        return now.links.get(name) != cut.start.links.get(name)
+    stat = now.stats.get(name)
     return stat is None or _changed_at(stat) >= cut.began - BEFORE_SECONDS
 
 
@@ -208,58 +223,112 @@ def _changed_at(stat: Stat) -> float:
     return max(stat.ctime_ns, stat.mtime_ns) / 1e9
 
 
-def _before(cut: CutOff, name: str, then: set[str], committed: bytes | None) -> Decoded | Refusal | None:
-    """The file's content when the turn began; None if it did not exist."""
-    image = cut.start.texts.get(name)
+def _before(
+    cut: CutOff, name: str, then: set[str], committed: bytes | None, now: FileState | Refusal | None
+) -> FileState | Refusal | None:
+    """What was there before what the journal does not have; None: nothing. A mode that is not known is the file's now."""
+    start, path = cut.start, os.path.join(cut.start.folder, name)
+    written = cut.written.get(path)
+    mode = now.mode if isinstance(now, FileState) and not now.is_link else 0o644
+    known = written.mode if written is not None and written.mode is not None else _mode_then(start, name)
+    mode = mode if known is None else known
+    if written is not None:
+        return _last_written(written, now, mode)
+    if name in start.links:
+        return link(start.links[name])
+    image = start.texts.get(name)
+    if image is not None and image.encoding == BYTES:
+        return FileState(image.text.encode("latin-1"), mode)
     if image is not None:
-        return Decoded(image.text, cast("TextEncoding", image.encoding), image.bom)
+        return _encoded(image.text, image.encoding, image.bom, mode)
     if name not in then:
         return None
-    if name in cut.start.unknown or committed is None:
+    if name in start.unknown or committed is None:
         return _UNKNOWN
-    return decode(line_ends.to_crlf(committed) if name in cut.start.crlf else committed)
+    return FileState(line_ends.to_crlf(committed) if name in start.crlf else committed, mode)
 
 
-def _now(roots: Roots, path: str, stat: Stat | None) -> Decoded | Refusal | None:
-    if stat is None:
+def _last_written(written: Written, now: FileState | Refusal | None, mode: int) -> FileState | Refusal | None:
+    """What the last write left that the journal has. Whether it, and those before it, have reached the file, the file says."""
+    if written.states is not None:
+        before, after = written.states
+        return before if written.unsaved and now == before else after
+    says = None if isinstance(now, Refusal) else files.text(now)
+    text = says if any(_is_same(one, says) for one in written.unsaved) else written.after
+    return None if text is None else _encoded(text, written.entry.encoding, written.entry.bom, mode)
+
+
+def _encoded(text: str, encoding: str, bom: bytes, mode: int) -> FileState | Refusal:
+    data = encode(text, cast("TextEncoding", encoding), bom)
+    return data if isinstance(data, Refusal) else FileState(data, mode)
+
+
+def _mode_then(start: FolderStart, name: str) -> int | None:
+    """The file's permission bits when the turn began; None: they are not known."""
+    commonest = None
+    for mode, names in (start.modes or {}).items():
+        if name in names:
+            return mode
+        commonest = mode if "" in names else commonest
+    return commonest
+
+
+def _now(roots: Roots, name: str, now: Entries) -> FileState | Refusal | None:
+    if name in now.links:
+        return link(now.links[name])
+    if name not in now.stats:
         return None
-    file = resolve(roots, path, access="read")
+    file = resolve(roots, os.path.join(roots.roots[0].path, name), access="read")
     if not isinstance(file, Resolved):
         return _UNKNOWN
     with file:
         data = file.read_bytes(MAX_TEXT)
-        return data if isinstance(data, Refusal) else decode(data)
+        return data if isinstance(data, Refusal) else FileState(bytes(data), now.modes[name])
 
 
 def _compared(
-    cut: CutOff, name: str, before: Decoded | None, after: Decoded | None, stat: Stat | None
+    cut: CutOff, name: str, before: FileState | None, after: FileState | None, stat: Stat | None
 ) -> Iterator[Found]:
     path = os.path.join(cut.start.folder, name)
-    was = None if before is None else before.text
-    if path in cut.written:
-        was = cut.written[path].after
-    says = None if after is None else after.text
-    if was is says or (was is not None and says is not None and normal(was) == normal(says)):
-        return
     sure = cut.acted and _when(cut, name, stat) <= cut.seen + AFTER_SECONDS
-    if was is None and not sure:
-        return  # a new file: there is no earlier text to lose
-    like = after or before
-    entry = Entry(
+    if before == after or (before is None and not sure):  # of a new file, there is no earlier text to lose
+        return
+    was, says = _decoded(before), _decoded(after)
+    like = says or was or Decoded("", "utf-8", b"")
+    made = _made_folders(cut.start, path) if before is None else ()
+    text = Entry(
         cut.session,
         cut.agent,
         cut.turn,
         None,
         cut.root,
         path,
-        was,
-        says,
-        like.encoding if like is not None else "utf-8",
-        like.bom if like is not None else b"",
+        None if was is None else was.text,
+        None if says is None else says.text,
+        like.encoding,
+        like.bom,
         "disk",
-        made=_made_folders(cut.start, path) if was is None else (),
+        made=made,
     )
-    yield Found(entry, sure)
+    if says is not None and ((was is None and before is None and says.text) or was is not None):
+        if not _is_same(text.before, text.after):
+            yield Found(text, sure)
+        if before is not None and after is not None and before.mode != after.mode:
+            states = replace(after, mode=before.mode), after
+            yield Found(replace(text, before=text.after, states=states), sure)
+    else:
+        yield Found(replace(text, states=(before, after)), sure)
+
+
+def _decoded(state: FileState | None) -> Decoded | None:
+    decoded = None if state is None or state.is_link else decode(state.data)
+    return decoded if isinstance(decoded, Decoded) else None
+
+
+def _is_same(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return normal(one) == normal(other)
 
 
 def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
@@ -271,28 +340,47 @@ def _made_folders(start: FolderStart, path: str) -> tuple[str, ...]:
 
 
 def _when(cut: CutOff, name: str, stat: Stat | None) -> float:
-    """When the file last changed. For a file that is gone: when something was last created or removed in its folder."""
+    """When the file last changed. For a file that is gone: when something was last created or removed in its folder, or in the nearest one above that
+    is there."""
     if stat is not None:
         return _changed_at(stat)
-    try:
-        return _changed_at(Stat.of(os.stat(os.path.dirname(os.path.join(cut.start.folder, name)))))
-    except OSError:
-        return float("inf")
+    for folder in disk.folders_above(os.path.join(cut.start.folder, name)):
+        with suppress(OSError):
+            return _changed_at(Stat.of(os.stat(folder)))
+    return float("inf")
 
 
-def _under_review(found: Found, entry_id: str, kept: tuple[str, bytes] | None) -> bytes | None:
-    """The file's hunks including this change, as JSON. None if the change cannot be reviewed in a text."""
+def _under_review(
+    found: Found, entry_id: str, kept: tuple[str, bytes] | None
+) -> tuple[str, str, bytes] | None:
+    """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this change, or a change of the whole file.
+    None: it is not the agent's for certain."""
     entry = found.entry
-    if not found.sure or entry.after is None:
+    created = entry.before is None and (entry.states is None or entry.states[0] is None)
+    author = Author(entry.session, entry.turn, entry_id, None, created, entry.agent)
+    uri = from_path(entry.path)
+    if not found.sure:
         return None
-    author = Author(entry.session, entry.turn, entry_id, None, entry.before is None, entry.agent)
-    return _entered(entry.path, entry.before, entry.after, author, _hunks(kept))
+    if entry.states is not None:
+        return f"{KEPT}{entry_id}:{uri}", *to_kept(KeptFile(entry.path, *entry.states, author))
+    before, after, known = entry.before, entry.after or "", _hunks(kept)
+    if before is None and known is not None:  # it was removed and made anew: one change of what was there
+        before, author = known[0], replace(author, created=False)
+    hunks = _entered(entry.path, before, after, author, known)
+    return None if hunks is None else (uri, after, hunks)
 
 
 def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:
     for path, written in cut.written.items():
         entry = written.entry
-        if entry.state != "done" or entry.agent in TAKES_BACK or written.after is None:
+        if entry.state != "done" or entry.agent in TAKES_BACK:
+            continue
+        if written.states is not None:
+            found = disk.found(files.folder_of(entry.root, path), path, at_most=files.AT_MOST)
+            if found == written.states[1]:
+                yield from_path(path), written
+            continue
+        if written.after is None:
             continue
         with files.at(entry.root, path, "read") as file:
             read = files.read(file) if isinstance(file, Resolved) else None
@@ -301,11 +389,15 @@ def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str
             yield from_path(path), written
 
 
-def _missed(written: Written, kept: tuple[str, bytes] | None) -> bytes | None:
-    """The file's hunks including this write, as JSON; None if they are noted already."""
+def _missed(written: Written, kept: tuple[str, bytes] | None) -> tuple[str, str, bytes] | None:
+    """What the journal is to keep for the review, as `save_ledger` takes it: the file's hunks with this write, or a change of the whole file.
+    None if they are noted already."""
     entry, known = written.entry, _hunks(kept)
-    if written.after is None or (known is not None and normal(known[0]) != normal(written.before or "")):
+    if written.states is None and (
+        written.after is None or (known is not None and normal(known[0]) != normal(written.before or ""))
+    ):
         return None
+    uri = from_path(entry.path)
     unknown = entry.agent == UNKNOWN
     author = Author(
         entry.session,
@@ -316,7 +408,11 @@ def _missed(written: Written, kept: tuple[str, bytes] | None) -> bytes | None:
         "" if unknown else entry.agent,
         unknown=unknown,
     )
-    return _entered(entry.path, written.before, written.after, author, known)
+    if written.states is not None:
+        author = replace(author, created=written.states[0] is None)
+        return f"{KEPT}{entry.id}:{uri}", *to_kept(KeptFile(entry.path, *written.states, author))
+    hunks = _entered(entry.path, written.before, written.after or "", author, known)
+    return None if hunks is None else (uri, written.after or "", hunks)
 
 
 def _hunks(kept: tuple[str, bytes] | None) -> tuple[str, list[Hunk]] | None:

@@ -255,7 +255,7 @@ def test_it_is_journalled_before_the_agent_is_asked(tmp_path: Path) -> None:
         during.append((folder.folder, {n: i.text for n, i in folder.texts.items()}, list(folder.unknown)))
 
     play(tmp_path, VSCODE, script, journal=journal)
-    assert during == [(str(tmp_path), {"a.txt": COMMITTED}, ["image"])]
+    assert during == [(str(tmp_path), {"a.txt": COMMITTED, "image": "\0\1"}, [])]
     assert journal.turns == {}, "nothing of a turn that has ended"
 
 

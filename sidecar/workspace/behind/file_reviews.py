@@ -7,7 +7,6 @@ shows what it says: what somebody put back or changed since is no longer the age
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from sidecar import disk
 from sidecar.core.file_state import FileState
 from sidecar.core.hunks import line_hunks
 from sidecar.core.json_types import Json
+from sidecar.core.kept_files import KEPT, KeptFile, from_kept, to_kept
 from sidecar.core.ledger import Author
 from sidecar.core.normal import normal
 from sidecar.core.refusal import Refusal
@@ -29,8 +29,6 @@ from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
 from sidecar.workspace.state.state import State
 
-KEPT = "acp-sidecar-file:"
-"""Before the id and the URI, where the journal keeps a row among the ledgers of documents."""
 _MOST = 64 * 1024 * 1024
 """Bytes of a file that are compared."""
 
@@ -312,44 +310,23 @@ class FileReviews:
     # Over a restart
 
     async def _store(self, change: FileChange) -> None:
-        author = change.author
-        about = {
-            "path": change.path.encode("utf-8", "surrogateescape").hex(),
-            "from": change.moved_from.encode("utf-8", "surrogateescape").hex(),
-            "removal": change.removal,
-            "before": None if change.before is None else [change.before.kind, change.before.mode],
-            "after": None if change.after is None else [change.after.kind, change.after.mode],
-            "size": 0 if change.before is None else len(change.before.data),
-            "author": [
-                author.session,
-                author.turn,
-                author.write,
-                author.tool_call,
-                author.agent,
-                author.unknown,
-            ],
-        }
-        data = (b"" if change.before is None else change.before.data) + (
-            b"" if change.after is None else change.after.data
+        kept = KeptFile(
+            change.path, change.before, change.after, change.author, change.moved_from, change.removal
         )
         if change.id in self._changes:
-            await self._journal.save_ledger(
-                f"{KEPT}{change.id}:{change.uri}", data.decode("latin-1"), json.dumps(about).encode()
-            )
+            await self._journal.save_ledger(f"{KEPT}{change.id}:{change.uri}", *to_kept(kept))
 
     async def restore(self, folders: Sequence[str]) -> None:
         """The rows of an earlier process, of files beneath `folders`, are under review again."""
+        found: list[tuple[str, KeptFile]] = []
         for name in await self._journal.ledger_uris():
-            if not name.startswith(KEPT):
-                continue
-            kept = await self._journal.load_ledger(name)
-            change = None if kept is None else _from_journal(*kept)
-            if change is None or not any(change.path.startswith(os.path.join(f, "")) for f in folders):
-                continue
+            kept = await self._journal.load_ledger(name) if name.startswith(KEPT) else None
+            row = None if kept is None else from_kept(*kept)
+            if row is not None and any(row.path.startswith(os.path.join(f, "")) for f in folders):
+                found.append((name, row))
+        for name, row in sorted(found, key=lambda one: one[1].author.write):  # as they were made
             await self._journal.forget_ledger(name)
-            self.enter(
-                change.path, change.before, change.after, change.author, change.moved_from, change.removal
-            )
+            self.enter(row.path, row.before, row.after, row.author, row.moved_from, row.removal)
         self._now.clear()
 
 
@@ -416,22 +393,3 @@ def _folder(path: str) -> str:
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
     return folder
-
-
-def _from_journal(text: str, about: bytes) -> FileChange | None:
-    try:
-        row = json.loads(about)
-        data = text.encode("latin-1")
-        states = data[: row["size"]], data[row["size"] :]
-        before, after = (
-            None if of is None else FileState(found, of[1], of[0])
-            for of, found in zip((row["before"], row["after"]), states, strict=True)
-        )
-        session, turn, write, call, agent, unknown = row["author"]
-        author = Author(session, turn, write, call, before is None, agent, unknown=unknown)
-        path, moved_from = (
-            bytes.fromhex(row[name]).decode("utf-8", "surrogateescape") for name in ("path", "from")
-        )
-    except (ValueError, KeyError, TypeError):
-        return None
-    return FileChange(0, path, before, after, author, moved_from, row.get("removal", ""))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sidecar.core.file_state import FileState, link
 from sidecar.disk import Decoded, Stat, decode, git_head, line_ends
 from sidecar.disk.file_table import CRLF, SAME
-from sidecar.journal.turns import FolderStart, PreImage
+from sidecar.journal.turns import BYTES, FolderStart, PreImage
 from sidecar.workspace.behind.tree_notes import TreeNote
 
 LATE = "it changed before it could be noted"
@@ -154,6 +154,8 @@ class TreeStart:
             image = None if data is None else decode(data)
             if isinstance(image, Decoded):
                 texts[name] = PreImage(image.text, image.encoding, image.bom)
+            elif data is not None:
+                texts[name] = PreImage(data.decode("latin-1"), BYTES, b"")
             else:
                 unknown.append(name)
         crlf = self.note.files.unlike(lambda flags: not flags & CRLF)
@@ -166,4 +168,16 @@ class TreeStart:
             list(dict.fromkeys(unknown)),
             sorted(crlf),
             None if self.note.folders is None else sorted(self.note.folders),
+            {name: target for name, target in self.note.links.items() if not self.is_late(name)},
+            self._modes(),
         )
+
+    def _modes(self) -> dict[int, list[str]] | None:
+        """As FolderStart has them: of few files only, as the folders."""
+        if self.note.folders is None:
+            return None
+        found: dict[int, list[str]] = {}
+        for name, entry in self.note.files.entries():
+            found.setdefault(entry.mode, []).append(name)
+        commonest = max(found, key=lambda mode: len(found[mode]), default=0o644)
+        return {**found, commonest: [""]}

@@ -1,0 +1,66 @@
+"""Changes of whole files in the journal's format, as they are kept while they are under review."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
+
+KEPT = "acp-sidecar-file:"
+"""Before the id and the URI, where the journal keeps one among the ledgers of documents."""
+
+
+class KeptFile(NamedTuple):
+    """`before` and `after`: what was and is under the path; None: nothing."""
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+    author: Author
+    moved_from: str = ""
+    removal: str = ""
+
+
+def to_kept(kept: KeptFile) -> tuple[str, bytes]:
+    """What the journal keeps as a text, and as hunks."""
+    before, after, author = kept.before, kept.after, kept.author
+    about = {
+        "path": kept.path.encode("utf-8", "surrogateescape").hex(),
+        "from": kept.moved_from.encode("utf-8", "surrogateescape").hex(),
+        "removal": kept.removal,
+        "before": None if before is None else [before.kind, before.mode],
+        "after": None if after is None else [after.kind, after.mode],
+        "size": 0 if before is None else len(before.data),
+        "author": [
+            author.session,
+            author.turn,
+            author.write,
+            author.tool_call,
+            author.agent,
+            author.unknown,
+        ],
+    }
+    data = (b"" if before is None else before.data) + (b"" if after is None else after.data)
+    return data.decode("latin-1"), json.dumps(about).encode()
+
+
+def from_kept(text: str, about: bytes) -> KeptFile | None:
+    """None: it is of another version, or damaged."""
+    try:
+        row = json.loads(about)
+        data = text.encode("latin-1")
+        states = data[: row["size"]], data[row["size"] :]
+        before, after = (
+            None if of is None else FileState(found, of[1], of[0])
+            for of, found in zip((row["before"], row["after"]), states, strict=True)
+        )
+        session, turn, write, call, agent, unknown = row["author"]
+        author = Author(session, turn, write, call, before is None, agent, unknown=unknown)
+        path, moved_from = (
+            bytes.fromhex(row[name]).decode("utf-8", "surrogateescape") for name in ("path", "from")
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+    return KeptFile(path, before, after, author, moved_from, row.get("removal", ""))

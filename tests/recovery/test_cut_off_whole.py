@@ -1,0 +1,191 @@
+"""Turns that were cut off: what no text says of what their agents changed (modes, links, bytes, empty files, removals) is found, journalled, under
+review again, and taken back by every door.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sidecar.core.file_state import FileState, link
+from sidecar.disk import folder_files
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.turns import TurnStart
+from sidecar.recovery.cut_off import settle
+from sidecar.recovery.revert import revert
+from sidecar.workspace.behind.tree_notes import Left, take
+from sidecar.workspace.behind.tree_starts import TreeStart
+from sidecar.workspace.review.review import Selector
+from tests.recovery.test_whole_files import CASES, put, there
+from tests.support.journals import entry
+from tests.support.repositories import commit, with_git
+from tests.support.workspaces import QuietEditor, a_workspace
+
+TEXT = FileState(b"a\n", 0o644)
+ALL: dict[str, tuple[FileState | None, FileState | None]] = {
+    **CASES,
+    "empty file made": (None, FileState(b"", 0o644)),
+    "text removed": (FileState(b"a\n", 0o755), None),
+    "text and mode": (TEXT, FileState(b"b\n", 0o600)),
+    "text for bytes": (FileState(b"\0", 0o644), TEXT),
+    "nothing": (TEXT, TEXT),
+    "nothing, no text": (FileState(b"\0", 0o644), FileState(b"\0", 0o644)),
+}
+
+
+def begun(folder: Path) -> TurnStart:
+    """As a sidecar journals it."""
+    top = str(folder)
+    tree, _ = folder_files.own(top)
+    assert tree is not None
+    start = TreeStart(take(tree, Left(), None, 0)).for_journal()
+    return TurnStart("s", "agent", 1, top, time.time(), [start])
+
+
+async def taken_back(journal: Path, folder: Path, door: str) -> list[str]:
+    """What another sidecar, or the command line, tells first."""
+    if door == "revert":
+        with Store(journal) as store:
+            told = settle(store)
+            assert not any(one.outcome.is_failure for one in revert(store, store.entries(), "r-1"))
+        return told
+    with Store(journal) as store:
+        told = settle(store)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.workspace.restore_reviews()
+        assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+    return told
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+@pytest.mark.parametrize(("before", "after"), ALL.values(), ids=ALL)
+async def test_taken_back(
+    journal: Path, tmp_path: Path, before: FileState | None, after: FileState | None, door: str
+) -> None:
+    folder = tmp_path.resolve()
+    put(folder / "f", before)
+    put(folder / "bytes", FileState(b"\0other", 0o600))
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+    put(folder / "f", after)
+    told = " ".join(await taken_back(journal, folder, door))
+    assert ("f was changed" in told) == (before != after)
+    assert "f, f" not in told, "each is named once"
+    assert "cannot be taken back" not in told
+    assert there(folder / "f") == before
+    assert there(folder / "bytes") == FileState(b"\0other", 0o600)
+
+
+@with_git
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_in_a_repository(journal: Path, tmp_path: Path, door: str) -> None:
+    folder = tmp_path.resolve()
+    commit(folder, {"image": b"\0\1", "run.sh": b"echo\n", "gone": b"\0"})
+    put(folder / "link", link("run.sh"))
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+    put(folder / "image", FileState(b"\0\2"))
+    put(folder / "run.sh", FileState(b"echo\n", 0o755))
+    put(folder / "gone", None)
+    put(folder / "link", link("nowhere"))
+    await taken_back(journal, folder, door)
+    assert there(folder / "image") == FileState(b"\0\1", 0o644)
+    assert there(folder / "run.sh") == FileState(b"echo\n", 0o644)
+    assert there(folder / "gone") == FileState(b"\0", 0o644)
+    assert there(folder / "link") == link("run.sh")
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_what_was_journalled_and_not_under_review_yet(journal: Path, tmp_path: Path, door: str) -> None:
+    """The sidecar was ended between the two."""
+    folder = tmp_path.resolve()
+    empty = FileState(b"", 0o644)
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        put(folder / "f", empty)
+        made = entry(None, "", str(folder / "f"), root=str(folder), states=(None, empty))
+        store.finish(store.begin(made), "done")
+    await taken_back(journal, folder, door)
+    assert there(folder / "f") is None
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_write_that_never_reached_the_file_is_nobodys_change(
+    journal: Path, tmp_path: Path, door: str
+) -> None:
+    """It was journalled, and the sidecar was ended before the editor made it: what the agent's command does then begins with the text before."""
+    folder = tmp_path.resolve()
+    path = folder / "f"
+    put(path, TEXT)
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        store.begin(entry("a\n", "never\n", str(path), root=str(folder), via="editor"))
+    await taken_back(journal, folder, door)
+    assert there(path) == TEXT
+
+
+async def test_a_file_that_was_removed_and_made_anew_is_one_change(journal: Path, tmp_path: Path) -> None:
+    """On top of what was under review in it before."""
+    folder = tmp_path.resolve()
+    path = folder / "f"
+    put(path, TEXT)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.read("f")
+        await bench.write("f", "first\n")
+        await bench.workspace.reviews_stored()
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        first = FileState(b"first\n", 0o644)
+        gone = entry("first\n", None, str(path), root=str(folder), states=(first, None))
+        store.finish(store.begin(gone), "done")
+        put(path, FileState(b"second\n", 0o644))
+    await taken_back(journal, folder, "reject")
+    assert there(path) == TEXT
+
+
+@pytest.mark.parametrize("saved", [0, 1, 2])
+def test_writes_that_the_editor_has_not_saved_are_no_change_of_the_file(
+    journal: Path, tmp_path: Path, saved: int
+) -> None:
+    """However many of them are on the disk."""
+    folder = tmp_path.resolve()
+    texts = ["0\n", "1\n", "2\n"]
+    put(folder / "f", FileState(texts[0].encode()))
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        for before, after in pairwise(texts):
+            write = entry(before, after, str(folder / "f"), root=str(folder), via="editor")
+            store.finish(store.begin(write), "done")
+    put(folder / "f", FileState(texts[saved].encode()))
+    with Store(journal) as store:
+        assert settle(store) == []
+        assert len(store.entries()) == 2
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_folder_that_was_removed(journal: Path, tmp_path: Path, door: str) -> None:
+    folder = tmp_path.resolve()
+    (folder / "d" / "e").mkdir(parents=True)
+    put(folder / "d" / "e" / "f", TEXT)
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+    shutil.rmtree(folder / "d")
+    await taken_back(journal, folder, door)
+    assert there(folder / "d" / "e" / "f") == TEXT
