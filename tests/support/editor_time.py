@@ -32,7 +32,10 @@ class Stuck(AssertionError):
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.now = 0.0
-        self.threads: CapacityLimiter | None = None
+        self.threads: list[CapacityLimiter] = []
+        """The clock stands still while a thread of one of them works."""
+        self.lent = 0
+        """Threads of these that wait for this loop."""
         super().__init__(_Jumping(self))
 
     def time(self) -> float:
@@ -40,7 +43,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     @property
     def busy(self) -> bool:
-        return self.threads is not None and self.threads.borrowed_tokens > 0
+        return sum(threads.borrowed_tokens for threads in self.threads) > self.lent
 
 
 class _Jumping(selectors.BaseSelector):
@@ -84,7 +87,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     async def watched() -> T:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
-        loop.threads = anyio.to_thread.current_default_thread_limiter()
+        loop.threads.append(anyio.to_thread.current_default_thread_limiter())
         return await main
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:

@@ -1,6 +1,6 @@
 """Many runs, or one of them step by step.
 
-python -m tests.turns                  10,000 runs on all cores; the last line says what came of them
+python -m tests.turns                  10,000 runs on all cores; the last line says what came of them, and stderr how far it is
 python -m tests.turns --seed 123       the run with that seed, told step by step
 """
 
@@ -10,11 +10,14 @@ import argparse
 import logging
 import os
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.turns.play import Report, play
 
 _CHUNK = 10
+_TOLD_EVERY = 250
+"""Runs after which a line says how far it is."""
 
 
 def runs(first: int, count: int) -> list[Report]:
@@ -34,15 +37,24 @@ def main(arguments: list[str] | None = None) -> int:
         report = play(options.seed, lambda line: void(say(line + "\n")))
         say(f"{report}\n")
         return bool(report.problems)
-    wrong = 0
+    wrong = done = 0
+    began = time.monotonic()
     starts = range(options.first, options.first + options.runs, _CHUNK)
     end = options.first + options.runs
     with ProcessPoolExecutor(options.jobs) as pool:
         for chunk in [pool.submit(runs, start, min(_CHUNK, end - start)) for start in starts]:
             for report in chunk.result():
+                done += 1
                 if report.problems:
                     wrong += 1
                     say(f"{report}\n")
+                    sys.stdout.flush()
+                if done % _TOLD_EVERY == 0:
+                    seconds = time.monotonic() - began
+                    left = seconds / done * (options.runs - done)
+                    sys.stderr.write(
+                        f"{done} of {options.runs} turns, {wrong} wrong, {seconds / 60:.0f} min, {left / 60:.0f} min left\n"
+                    )
     say(f"{options.runs} whole turns taken back, {wrong} not as they began\n")
     return wrong > 0
 

@@ -13,8 +13,8 @@ from subprocess import CalledProcessError
 from tests.support.file_time import tick
 from tests.support.repositories import git
 
-FILES = (50, 50, 50, 1000, 5000)
-"""How many a command may generate."""
+FILES, OFTEN = (50, 1000, 5000), (1000, 20, 2)
+"""How many files a command may generate, and how often each: 5,000 take half a minute."""
 
 
 class Commands:
@@ -67,7 +67,7 @@ class Commands:
 
     async def generates(self) -> None:
         self._generated += 1
-        count = self._random.randrange(1, self._random.choice(FILES) + 1)
+        count = self._random.randrange(1, self._random.choices(FILES, OFTEN)[0] + 1)
         self._say(f"agent generates {count} files")
         folder = self._folder / f"generated{self._generated}"
         for number in range(count):

@@ -3,7 +3,8 @@
 An agent runs commands that write, empty and fill, rename over, delete, move, format, check out, change modes, link and generate files, announced early, late,
 or not by name, also in a repository within the folder; it also writes through us. Making an entry of the journal durable takes up to 0.3 s. Between and
 beside that the user opens, types, saves, closes, restores and edits in a shell.
-Then *Reject all* and *Undo turn* in either order, and the oracle (world.py) says what is wrong.
+Then *Reject all*, *Undo turn* and `acp-sidecar revert` in any order, and the oracle (world.py) says what is wrong. In some runs the sidecar has ended
+before that: it was shut down, or killed in the middle of a turn or of taking back; then another one, or the command line alone, goes on with its journal.
 """
 
 from __future__ import annotations
@@ -13,25 +14,32 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from sidecar.core.refusal import Refusal
-from sidecar.journal.entry import Entry
+from sidecar.recovery.leftovers import sweep_at_start
+from sidecar.recovery.settle import at_start
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
 from tests.support.editor_habits import VSCODE
 from tests.support.editor_time import run
 from tests.support.file_time import tick
 from tests.support.repositories import commit, submodule
-from tests.support.workspaces import Bench, IdleAgents, MemoryJournal, a_workspace
+from tests.support.workspaces import Bench, IdleAgents, a_workspace
+from tests.turns import killed
 from tests.turns.commands import Commands
+from tests.turns.doors import CommandLine, quick_folder
+from tests.turns.journals import Fuse, KilledStore, SlowJournal
 from tests.turns.world import USERS, World
 
 LINES = 9
+ROUNDS = 4
+"""How often the command line is asked to take back all sessions: what it refuses, because another's work is on top, the next round takes back."""
 HEARD = 0.15
 """Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
 
@@ -45,16 +53,20 @@ class Report:
         return f"seed {self.seed}: " + ("; ".join(self.problems) or "nothing wrong")
 
 
-class SlowJournal(MemoryJournal):
-    """Each entry takes `seconds` to be durable."""
+Ending = Literal["", "shut down", "killed in a turn", "killed taking back"]
+ENDINGS: tuple[Ending, ...] = ("", "", "", "shut down", "killed in a turn", "killed taking back")
+"""How a sidecar ends before everything is taken back; "": it does not."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
 
-    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
-        await asyncio.sleep(self.seconds)
-        return await super().begin(entry, takes_back)
+class Left(NamedTuple):
+    """What is known to whoever is not the sidecar, once that has been killed."""
+
+    world: World
+    sessions: list[str]
+    problems: list[str]
+    names: list[str]
+    documents: dict[str, str | None]
+    """Those that the editor had open, and what they say that are unsaved: it keeps their text."""
 
 
 class Scripted(IdleAgents):
@@ -72,11 +84,14 @@ class Scripted(IdleAgents):
 
 def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
     report = Report(seed)
-    with tempfile.TemporaryDirectory(prefix="turns-") as outside:
+    with (
+        tempfile.TemporaryDirectory(prefix="turns-") as outside,
+        tempfile.TemporaryDirectory(prefix="turns-journal-", dir=quick_folder()) as journal,
+    ):
         folder = Path(outside).resolve() / "w"
         folder.mkdir()
         try:
-            run(_Turn(seed, folder, say, report).play())
+            _Turn(seed, folder, Path(journal), say, report).whole()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             say("".join(traceback.format_exception(error)))
             report.problems.append("".join(traceback.format_exception_only(error)).strip())
@@ -84,7 +99,9 @@ def play(seed: int, say: Callable[[str], None] = lambda line: None) -> Report:
 
 
 class _Turn:
-    def __init__(self, seed: int, folder: Path, say: Callable[[str], None], report: Report) -> None:
+    def __init__(
+        self, seed: int, folder: Path, journal: Path, say: Callable[[str], None], report: Report
+    ) -> None:
         self.seed = seed
         self.random = Random(f"turns {seed}")
         self.folder = folder
@@ -96,6 +113,13 @@ class _Turn:
         self.agents.work = self._work
         self.editor: FakeEditor
         self.bench: Bench
+        self.journal = journal
+        self.command_line = CommandLine(journal, say)
+        self.ending = Random(f"ending {seed}").choice(ENDINGS)
+        if self.ending.startswith("killed") and not killed.CAN:
+            self.ending = "shut down"
+        self.fuse: Fuse | None = None
+        self.documents: dict[str, str | None] = {}
         self.makes_anew = Random(f"anew {seed}").random() < 0.5
         kinds = Random(f"kinds {seed}")
         self.names_late = kinds.random() < 0.3
@@ -116,7 +140,135 @@ class _Turn:
         self.words += 1
         return f"{who}{self.words}"
 
+    def whole(self) -> None:
+        if self.ending.startswith("killed"):
+            left = killed.killed(self._until_killed)
+            if isinstance(left, Exception):
+                raise left
+            assert isinstance(left, Left)
+            self.world, self.sessions, self.names = left.world, left.sessions, left.names
+            self.documents = left.documents
+            self.report.problems += left.problems
+        else:
+            run(self.play())
+        if self.ending:
+            self.say(f"the sidecar was {self.ending}")
+            self.random = Random(f"afterwards {self.seed}")
+            self._in_a_shell()
+            run(self.play_on())
+
+    def _until_killed(self, die: Callable[[object], NoReturn]) -> None:
+        def end() -> None:
+            die(Left(self.world, self.sessions, self.report.problems, self.names, self._documents_left()))
+
+        self.fuse = Fuse(end)
+        run(self.play())
+        end()
+
     async def play(self) -> None:
+        random = self.random
+        self._files()
+        self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
+        fsync = Random(f"fsync {self.seed}").choice([0, 0, 0.02, 0.3])
+        journal = SlowJournal(self.journal, fsync, self.fuse)
+        async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
+            self.bench = bench
+            bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
+            self.editor.attach(bench.workspace.apply)
+            for _ in range(random.randrange(3)):
+                self._opens_or_closes()
+            await asyncio.sleep(1)
+            tick()
+            self.world.begins()
+            self.sessions = [bench.session]
+            if self.session_count == 2:
+                self.sessions.append(await bench.another_session())
+            turns = random.choice([1, 1, 2])
+            for number in range(turns):
+                await self._turns(last=number == turns - 1)
+                await asyncio.sleep(random.choice([0, 1, 12]))
+                await self._user()
+            await asyncio.sleep(15)
+            self.editor.looks_at_disk()
+            await asyncio.sleep(1)
+            if self.ending == "shut down":
+                self._saves_all()
+                await asyncio.sleep(5)
+            else:
+                if self.ending == "killed taking back":
+                    self._light(25)
+                await self._take_back()
+                await self._look_what_is_there()
+        await journal.close()
+
+    async def play_on(self) -> None:
+        """Another sidecar goes on with the journal."""
+        self.editor = FakeEditor(VSCODE, self.folder, custom=self.random.random() < 0.7)
+        journal = SlowJournal(self.journal, 0)
+        for sentence in await at_start(journal):
+            self.say(f"told: {sentence}")
+        await sweep_at_start(journal)
+        async with a_workspace(self.folder, self.editor, self.agents, journal=journal) as bench:
+            self.bench = bench
+            bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
+            first = self.random.random() < 0.5
+            if first:
+                await bench.workspace.restore_reviews()
+            self._opens_again()
+            if not first:
+                await bench.workspace.restore_reviews()
+            for _ in range(self.random.randrange(3)):
+                self._opens_or_closes()
+            await asyncio.sleep(1)
+            tick()
+            await self._take_back()
+            await self._look_what_is_there()
+        await journal.close()
+
+    def _documents_left(self) -> dict[str, str | None]:
+        names = {self.editor.uri(name): name for name in self.names}
+        return {
+            names[uri]: buffer.text if buffer.dirty else None
+            for uri, buffer in self.editor.model.documents.items()
+            if uri in names and (not buffer.hidden or buffer.dirty)
+        }
+
+    def _opens_again(self) -> None:
+        """The editor tells another sidecar of its documents, with their text."""
+        buffers = [
+            (self.editor.opens(name), text) for name, text in self.documents.items() if self._data(name)
+        ]
+        self.editor.attach(self.bench.workspace.apply)
+        for buffer, text in buffers:
+            buffer.text = buffer.text if text is None else text
+            self.say(f"the editor has {buffer.uri} open again: {text!r}, unsaved: {buffer.dirty}")
+            self.editor.model.opened(buffer)
+
+    def _light(self, calls: int) -> None:
+        """From now on, the sidecar is killed after one of so many calls of the journal."""
+        if self.fuse is not None:
+            self.fuse.light(Random(f"fuse {self.seed}").randrange(1, calls))
+
+    async def _look_what_is_there(self) -> None:
+        await asyncio.sleep(15)
+        self._saves_all()
+        await asyncio.sleep(5)
+        self.report.problems += self.world.problems({name: self.editor.text(name) for name in self._open()})
+        rows = await self.bench.workspace.review.listed(Selector())
+        left = [(row["uri"], row.get("file")) for row in map(dict, rows) if not row.get("unknown")]
+        if left:
+            self.report.problems.append(f"still listed: {left}")
+
+    def _saves_all(self) -> None:
+        for name in self._open():
+            if self.editor.buffer(name).text.encode() != self._data(name):
+                saved = self.editor.saves(name)
+                self.say(f"user saves {name}: {saved}")
+                if not saved:  # the editor asked: it is newer on the disk, where the user changed it
+                    assert self.editor.overwrites(name)
+                    self.world.users_choice(name, self.editor.text(name))
+
+    def _files(self) -> None:
         random = self.random
         for name in self.names:
             path = self.folder / name
@@ -134,55 +286,16 @@ class _Turn:
             self.more_acts.remove("checks_out")
         if has_git:
             self._repositories_within()
-        self.editor = FakeEditor(VSCODE, self.folder, custom=random.random() < 0.7)
-        fsync = Random(f"fsync {self.seed}").choice([0, 0, 0.02, 0.3])
-        async with a_workspace(self.folder, self.editor, self.agents, journal=SlowJournal(fsync)) as bench:
-            self.bench = bench
-            bench.workspace.state.overlay.encoding = self.editor.capabilities.encoding
-            self.editor.attach(bench.workspace.apply)
-            for _ in range(random.randrange(3)):
-                self._opens_or_closes()
-            await asyncio.sleep(1)
-            tick()
-            self.world.begins()
-            self.sessions = [bench.session]
-            if self.session_count == 2:
-                self.sessions.append(await bench.another_session())
-            for _ in range(random.choice([1, 1, 2])):
-                await self._turns()
-                await asyncio.sleep(random.choice([0, 1, 12]))
-                await self._user()
-            await asyncio.sleep(15)
-            self.editor.looks_at_disk()
-            await asyncio.sleep(1)
-            await self._take_back()
-            await asyncio.sleep(15)
-            for name in self._open():
-                if self.editor.buffer(name).text.encode() != self._data(name):
-                    saved = self.editor.saves(name)
-                    self.say(f"user saves {name}: {saved}")
-                    if not saved:  # the editor asked: it is newer on the disk, where the user changed it
-                        assert self.editor.overwrites(name)
-                        self.world.users_choice(name, self.editor.text(name))
-            await asyncio.sleep(5)
-            self.report.problems += self.world.problems(
-                {name: self.editor.text(name) for name in self._open()}
-            )
-            left = [
-                dict(row) for row in await bench.workspace.review.listed(Selector()) if not row.get("unknown")
-            ]
-            if left:
-                self.report.problems.append(
-                    f"still listed: {[(row['uri'], row.get('file')) for row in left]}"
-                )
 
-    async def _turns(self) -> None:
+    async def _turns(self, *, last: bool) -> None:
         """A turn of each session, one after the other. (What changes while several agents work is listed apart: nobody knows whose it is.)"""
         for number, session in enumerate(self.sessions):
             if number:
                 await self._user()
                 await asyncio.sleep(Random(f"between {self.seed}").choice([0, 3, 12]))
             self.say(f"turn of {session}")
+            if self.ending == "killed in a turn" and last and number == len(self.sessions) - 1:
+                self._light(60)
             await self.bench.workspace.start_prompt(session, [])[2]
             self.say("turn ends")
 
@@ -214,24 +327,61 @@ class _Turn:
                 if k in row
             }
             self.say(f"listed {shown}")
-        doors = [("reject all", lambda: review.reject(Selector(everything=True)))]
-        doors += [
-            (f"undo turn {n} of {one}", lambda n=n, one=one: review.revert_turn(one, n))
-            for n in (1, 2)
-            for one in self.sessions
-        ]
-        self.random.shuffle(doors)
-        name = ""
-        for name, door in doors:
-            result = await door()
-            self.say(f"{name}: {result}")
-            if result.impossible and name == "reject all":  # a turn's may have a later turn's on top
-                self.report.problems.append(f"{name}: impossible {result.impossible}")
-            await asyncio.sleep(self.random.choice([0, 3]))
-            if self.random.random() < 0.5:
-                break
-        if name != "reject all":
-            await review.reject(Selector(everything=True))
+        random = Random(f"doors {self.seed} {self.ending}")
+
+        async def reject_all() -> None:
+            rejected = await review.reject(Selector(everything=True))
+            self.say(f"reject all: {rejected}")
+            if rejected.impossible:
+                self.report.problems.append(f"reject all: impossible {rejected.impossible}")
+
+        async def undo(session: str, turn: int) -> None:  # what a later turn has on top is left
+            self.say(f"undo turn {turn} of {session}: {await review.revert_turn(session, turn)}")
+
+        async def revert(*words: str) -> bool:
+            nothing_refused = await self.command_line.revert_beside(self.bench.workspace, *words)
+            self.editor.looks_at_disk()
+            return nothing_refused
+
+        async def revert_sessions() -> None:
+            """What later work of another session was on top of comes with the next round."""
+            for _ in range(ROUNDS):
+                if all([await revert("--session", session) for session in reversed(self.sessions)]):
+                    break
+
+        doors: list[Callable[[], Any]] = [reject_all]
+        for one in self.sessions:
+            doors.append(partial(revert, "--session", one))
+            for n in (1, 2):
+                doors += [partial(undo, one, n), partial(revert, "--turn", f"{one}:{n}")]
+        random.shuffle(doors)
+        for door in doors[: random.choice([0, 1, 1, 2, 3, 9])]:
+            await door()
+            await asyncio.sleep(random.choice([0, 3]))
+        await random.choice([reject_all, revert_sessions])()
+
+    def _in_a_shell(self) -> None:
+        """The command line, while no sidecar runs; it may be killed, too."""
+        random = Random(f"shell {self.seed}")
+        words = [("--session", one) for one in self.sessions]
+        words += [("--turn", f"{one}:{n}") for one in self.sessions for n in (1, 2)]
+        for some in random.sample(words, random.choice([0, 0, 1, 2])):
+            if killed.CAN and random.random() < 0.3:
+                self._is_killed(random.randrange(1, 4), *some)
+            else:
+                self.command_line.revert(*some)
+
+    def _is_killed(self, calls: int, *words: str) -> None:
+        def part(die: Callable[[object], NoReturn]) -> None:
+            fuse = Fuse(lambda: die(True))
+            fuse.light(calls)
+            self.command_line.revert(*words, store=KilledStore(self.journal, fuse))
+            die(False)
+
+        was = killed.killed(part)
+        if isinstance(was, Exception):
+            raise was
+        self.say(f"acp-sidecar revert {' '.join(words)} was{'' if was else ' not'} killed")
 
     # The agent
 
@@ -446,7 +596,7 @@ class _Turn:
 
     def _edits_in_a_shell(self) -> None:
         names = [n for n in self._there() if not self._is_unsaved(n)]
-        if not names or self._acts_run():
+        if not names or self._acts_run() or self.ending == "killed in a turn":
             return
         name = self.random.choice(names)
         path = self.folder / name
@@ -460,13 +610,15 @@ class _Turn:
         self.world.users_line(name, line, lines[line])
 
     def _restores(self) -> None:
+        if self.ending == "killed in a turn":
+            return
         for name in [n for n in self.gone if not (self.folder / n).exists()][:1]:
             self.say(f"user restores {name}")
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_bytes(self.world.wanted[name][1])
 
     def _creates(self) -> None:
-        if self._acts_run():
+        if self._acts_run() or self.ending == "killed in a turn":
             return
         name = f"mine{self.word('')}.txt"
         self.say(f"user creates {name}")
@@ -474,6 +626,7 @@ class _Turn:
         self.world.users_file(name, "mine\n")
 
     def _acts_run(self) -> bool:
-        """Whether an act of the agent's may be running by what it said: then nobody could tell."""
+        """Whether an act of the agent's may be running by what it said: then nobody could tell. (Nor can what finds the changes of a turn in which the
+        sidecar was killed.)"""
         acts = self.bench.workspace._evidence._acts
         return any(one in acts and bool(acts[one].running) for one in self.sessions)

@@ -1,28 +1,66 @@
-"""Whole turns, taken back: a few here, many by `make fuzz`. And the oracle finds what it is there to find."""
+"""Whole turns, taken back: a few here through each door and after each end of a sidecar, many by `make fuzz`. And the oracle finds what it is there
+to find.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from sidecar import disk
+from sidecar.recovery import cut_off, revert
+from sidecar.recovery.cut_off import Look
 from sidecar.workspace.behind.file_reviews import FileReviews
-from tests.turns.play import play
+from sidecar.workspace.edits.keeper import Keeper
+from tests.turns import killed
+from tests.turns.play import ENDINGS, play
 from tests.turns.world import World
 
+can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked here")
+SEEDS = {
+    "": [0, 1, 5, 7],
+    "shut down": [3, 21],
+    "killed in a turn": [4, 9, 42],
+    "killed taking back": [6, 10, 500080],
+}
+"""By how their sidecar ended."""
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 7, 8, 500080])
+
+@pytest.mark.parametrize("seed", [seed for some in SEEDS.values() for seed in some])
 def test_a_whole_turn_is_taken_back(seed: int) -> None:
     report = play(seed)
     assert not report.problems, report
 
 
-def test_the_oracle_sees_what_is_not_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(*_: object) -> str:
-        return ""
+def test_the_seeds_go_through_every_end() -> None:
+    assert set(SEEDS) == set(ENDINGS)
+    for ending, some in SEEDS.items():
+        assert {Random(f"ending {seed}").choice(ENDINGS) for seed in some} == {ending}
 
-    monkeypatch.setattr(FileReviews, "_put", nothing)
-    assert any(play(seed).problems for seed in range(8))
+
+async def nothing(*_: object, **__: object) -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "defect", "seeds"),
+    [
+        pytest.param(FileReviews, "_put", nothing, [0, 1], id="reject"),
+        pytest.param(revert, "_put", lambda step, data: None, [5], id="revert"),
+        pytest.param(disk, "remove_empty", lambda folders: [], [0], id="folders"),
+        pytest.param(cut_off, "look", lambda *_: Look((), ()), [42], id="killed", marks=can_kill),
+        pytest.param(Keeper, "restore_all", nothing, [21], id="shut down"),
+    ],
+)
+def test_the_oracle_sees_what_is_not_put_back(
+    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, defect: Any, seeds: list[int]
+) -> None:
+    """At each door, and after each end of a sidecar."""
+    monkeypatch.setattr(where, name, defect)
+    assert any(play(seed).problems for seed in seeds)
 
 
 def test_the_oracle_knows_the_users_from_the_agents(tmp_path: Path) -> None:

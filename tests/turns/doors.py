@@ -1,0 +1,83 @@
+"""The command line as a door through which agents' work is taken back: its own functions, with or without a sidecar that has files open."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import os
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, cast
+
+import anyio.from_thread
+import anyio.to_thread
+
+from sidecar.bridge.client import Client
+from sidecar.bridge.live import LiveSidecars
+from sidecar.bridge.methods import methods
+from sidecar.journal import Store
+from sidecar.recovery import options, revert_command
+from sidecar.recovery.live import Live
+from sidecar.workspace.service import Workspace
+from tests.support.editor_time import VirtualTimeLoop
+
+Say = Callable[[str], None]
+
+
+class CommandLine:
+    """`acp-sidecar revert` of a user whose journal is in `journal`."""
+
+    def __init__(self, journal: Path, say: Say) -> None:
+        self._journal = journal
+        self._say = say
+
+    async def revert_beside(self, workspace: Workspace, *words: str) -> bool:
+        """While this sidecar runs. Whether nothing was refused."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+
+        def run() -> bool:
+            store = Store(self._journal)
+            live = LiveSidecars("", {}, store.texts)
+            live._clients = [cast("Client", _Client(loop, workspace))]
+            return self.revert(*words, store=store, live=live)
+
+        return await anyio.to_thread.run_sync(run)
+
+    def revert(self, *words: str, store: Store | None = None, live: Live | None = None) -> bool:
+        """Whether nothing was refused."""
+        parser = argparse.ArgumentParser()
+        options.revert(parser)
+        said = io.StringIO()
+        with redirect_stdout(said), redirect_stderr(said):
+            revert_command.run(parser.parse_args(words), store or Store(self._journal), live)
+        words_said = said.getvalue()
+        self._say(f"acp-sidecar revert {' '.join(words)}\n{words_said.rstrip()}")
+        return "not changed" not in words_said
+
+
+class _Client:
+    """The bridge to one sidecar, from a thread of its loop's."""
+
+    def __init__(self, loop: VirtualTimeLoop, workspace: Workspace) -> None:
+        self._loop = loop
+        self._methods = methods(workspace)
+
+    def call(self, method: str, params: Mapping[str, Any], timeout: float = 0.0) -> object:
+        async def answer() -> object:
+            self._loop.lent += 1
+            try:
+                return await self._methods[method](params)
+            finally:
+                self._loop.lent -= 1
+
+        return anyio.from_thread.run(answer)
+
+    def close(self) -> None: ...
+
+
+def quick_folder() -> str | None:
+    """Where a journal costs no waiting for a disk: what a machine loses that stops is not played here."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -1,0 +1,75 @@
+"""Journals of whole turns: the product's own, on the disk, that take their time, and in the middle of which a sidecar may be killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar, TypeVarTuple, Unpack
+
+from sidecar.journal import SqliteJournal, Store
+from sidecar.journal.entry import Entry, EntryState
+from tests.support.editor_time import VirtualTimeLoop
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Fuse:
+    """Whoever lights it is killed once the journal was called as often."""
+
+    def __init__(self, kill: Callable[[], None]) -> None:
+        self._kill = kill
+        self._left = 0
+
+    def light(self, calls: int) -> None:
+        self._left = calls
+
+    def burns(self) -> None:
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                self._kill()
+
+
+class SlowJournal(SqliteJournal):
+    """Each entry takes `seconds` more to be durable. For the loop of `editor_time`, whose clock stands still while the journal's thread works."""
+
+    def __init__(self, folder: Path, seconds: float, fuse: Fuse | None = None) -> None:
+        super().__init__(folder)
+        self._seconds = seconds
+        self._fuse = fuse
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.threads.append(self._one)
+
+    async def begin(self, entry: Entry, takes_back: Sequence[str] = ()) -> str:
+        await asyncio.sleep(self._seconds)
+        return await super().begin(entry, takes_back)
+
+    async def begin_all(self, entries: Sequence[Entry]) -> list[str]:
+        await asyncio.sleep(self._seconds)
+        return await super().begin_all(entries)
+
+    async def _run(self, work: Callable[[Unpack[Ts]], T], *arguments: *Ts) -> T:
+        done = await super()._run(work, *arguments)
+        if self._fuse is not None:
+            self._fuse.burns()
+        return done
+
+
+class KilledStore(Store):
+    """A command line's, which is killed within."""
+
+    def __init__(self, folder: Path, fuse: Fuse) -> None:
+        super().__init__(folder)
+        self._fuse = fuse
+
+    def begin_all(self, entries: Sequence[Entry], takes_back: Sequence[Sequence[str]] = ()) -> list[str]:
+        ids = super().begin_all(entries, takes_back)
+        self._fuse.burns()
+        return ids
+
+    def finish_all(self, entry_ids: Sequence[str], state: EntryState) -> None:
+        super().finish_all(entry_ids, state)
+        self._fuse.burns()
