@@ -14,6 +14,7 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 import anyio.to_thread
 
+from sidecar.core.file_state import FileState
 from sidecar.journal.database import BUSY_SECONDS
 from sidecar.journal.entry import Entry, EntryState, JournalFailed, JournalLocked, Recorded, Texts
 from sidecar.journal.interrupted import Interrupted
@@ -137,6 +138,9 @@ class SqliteJournal:
 
     async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
         return await self._try(self._store.undone, entry_ids) or ()
+
+    async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
+        return await self._try(self._store.removal, path)
 
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:
         return await self._try(self._store.paths, entry_ids) or []

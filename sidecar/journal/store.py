@@ -235,6 +235,23 @@ class Store:
         """Those of them that a revert has taken back."""
         return {entry.id for entry in self._these(entry_ids) if entry.state == "undone"}
 
+    def removal(self, path: str) -> tuple[Recorded, FileState] | None:
+        """The newest write of this file (canonical path) that is not taken back, and what was there before it; None unless it removed the file."""
+
+        def work(db: Opened) -> tuple[Recorded, FileState] | None:
+            row = db.connection.execute(
+                "SELECT id FROM writes WHERE path = ? AND state IN ('done', 'unknown') "
+                f"AND agent NOT IN ({', '.join('?' * len(TAKES_BACK))}) ORDER BY id DESC LIMIT 1",
+                (as_blob(path), *TAKES_BACK),
+            ).fetchone()
+            whole = None if row is None else writing.states(db.connection, row[0])
+            if row is None or whole is None or whole[0] is None or whole[1] is not None:
+                return None
+            (entry,) = selecting.entries(db.connection, Selection(ids=(row[0],)))
+            return entry, whole[0]
+
+        return self._do(work)
+
     def paths(self, entry_ids: Sequence[str]) -> list[str]:
         """The files (canonical paths) of these writes, each once."""
         return list(dict.fromkeys(entry.path for entry in self._these(entry_ids)))

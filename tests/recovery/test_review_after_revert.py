@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.file_state import FileState
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.selecting import Selection
 from sidecar.recovery.revert import revert
@@ -188,3 +189,40 @@ def test_a_rejection_that_was_ended_before_the_file_was_removed(
         (result,) = revert(store, [one for one in store.entries() if one.id == made], "r-1")
         assert result.outcome.is_failure is is_mine
     assert path.exists() is is_mine
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_file_that_one_agent_removed_and_another_made_anew(
+    tmp_path: Path, journal: Path, restarted: bool
+) -> None:
+    """When the command line takes back that it was made, that it was removed is under review again."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    states = (FileState(BASE.encode(), 0o644), None)
+    with Store(journal) as store:
+        gone = entry(BASE, None, str(path), root=str(folder), session="other", states=states)
+        store.finish(store.begin(gone), "done")
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+        if not restarted:
+            revert_second(journal, path, "other")
+            await taken_back(bench)
+    if restarted:
+        revert_second(journal, path, "other")
+        async with (
+            SqliteJournal.opened(journal) as kept,
+            a_workspace(folder, QuietEditor(), journal=kept) as bench,
+        ):
+            await bench.workspace.restore_reviews()
+            await taken_back(bench)
+    assert path.read_text() == BASE
+
+
+async def taken_back(bench: Bench) -> None:
+    (row,) = await bench.workspace.review.listed(Selector())
+    assert row["file"] == {"kind": "deleted"}
+    assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible

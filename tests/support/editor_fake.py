@@ -184,6 +184,10 @@ class FakeEditor:
         """Something changed on disk: reloads clean documents if that is the editor's habit."""
         self.model.look_at_disk()
 
+    def sees_on_disk(self, name: Name) -> None:
+        """Somebody changed this file there: its document is reloaded if it is clean and that is the editor's habit."""
+        self.model.look_at_disk(self.uri(name))
+
     def flushes(self) -> None:
         """Sends pending changes, as before any request of the editor's own."""
         self.model.flush()

@@ -506,11 +506,11 @@ class FakeModel(EditorModel):
         """Whatever the disk says now is no reason not to save."""
         self._seen[uri] = self.files.read(uri)
 
-    def look_at_disk(self) -> None:
-        """Triggered by a file watcher or by the user's return to the window: reloads clean documents."""
+    def look_at_disk(self, only: str | None = None) -> None:
+        """Triggered by a file watcher or by the user's return to the window: reloads clean documents, or one (its URI)."""
         if self.habits.reloads is None:
             return
-        for uri in [*self.documents]:
+        for uri in [*self.documents] if only is None else [only]:
             self.later(self.habits.reloads, lambda uri=uri: self._reload_if_clean(uri))
 
     def _reload_if_clean(self, uri: str) -> None:

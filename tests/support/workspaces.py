@@ -326,6 +326,9 @@ class MemoryJournal:
     async def undone(self, entry_ids: Sequence[str]) -> set[str]:
         return set()
 
+    async def removal(self, path: str) -> None:
+        return None
+
     async def paths(self, entry_ids: Sequence[str]) -> list[str]:
         return list(dict.fromkeys(self.entries[one].path for one in entry_ids if one in self.entries))
 

@@ -6,10 +6,11 @@ import argparse
 import asyncio
 import io
 import os
+import re
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import anyio.from_thread
 import anyio.to_thread
@@ -26,6 +27,16 @@ from tests.support.editor_time import VirtualTimeLoop
 Say = Callable[[str], None]
 
 
+_DONE = re.compile(r"^✓ (\S+)  (.*)$", re.MULTILINE)
+
+
+class Said(NamedTuple):
+    refused: bool
+    """Something of it."""
+    on_disk: list[str]
+    """The files that it changed there."""
+
+
 class CommandLine:
     """`acp-sidecar revert` of a user whose journal is in `journal`."""
 
@@ -33,12 +44,12 @@ class CommandLine:
         self._journal = journal
         self._say = say
 
-    async def revert_beside(self, workspace: Workspace, *words: str) -> bool:
-        """While this sidecar runs. Whether nothing was refused."""
+    async def revert_beside(self, workspace: Workspace, *words: str) -> Said:
+        """While this sidecar runs."""
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
 
-        def run() -> bool:
+        def run() -> Said:
             store = Store(self._journal)
             live = LiveSidecars("", {}, store.texts)
             live._clients = [cast("Client", _Client(loop, workspace))]
@@ -46,16 +57,16 @@ class CommandLine:
 
         return await anyio.to_thread.run_sync(run)
 
-    def revert(self, *words: str, store: Store | None = None, live: Live | None = None) -> bool:
-        """Whether nothing was refused."""
+    def revert(self, *words: str, store: Store | None = None, live: Live | None = None) -> Said:
         parser = argparse.ArgumentParser()
         options.revert(parser)
         said = io.StringIO()
         with redirect_stdout(said), redirect_stderr(said):
             revert_command.run(parser.parse_args(words), store or Store(self._journal), live)
         words_said = said.getvalue()
+        on_disk = [path for path, what in _DONE.findall(words_said) if "in the editor" not in what]
         self._say(f"acp-sidecar revert {' '.join(words)}\n{words_said.rstrip()}")
-        return "not changed" not in words_said
+        return Said("not changed" in words_said, on_disk)
 
 
 class _Client:

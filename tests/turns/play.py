@@ -339,9 +339,10 @@ class _Turn:
             self.say(f"undo turn {turn} of {session}: {await review.revert_turn(session, turn)}")
 
         async def revert(*words: str) -> bool:
-            nothing_refused = await self.command_line.revert_beside(self.bench.workspace, *words)
-            self.editor.looks_at_disk()
-            return nothing_refused
+            said = await self.command_line.revert_beside(self.bench.workspace, *words)
+            for path in said.on_disk:
+                self.editor.sees_on_disk(path)
+            return not said.refused
 
         async def revert_sessions() -> None:
             """What later work of another session was on top of comes with the next round."""

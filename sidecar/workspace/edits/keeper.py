@@ -73,15 +73,16 @@ class Keeper:
             reviewed.opened(tracked.document.snapshot())
             self.moved(reviewed)
 
-    async def restore_all(self, folders: Sequence[str]) -> None:
+    async def restore_all(self, folders: Sequence[str]) -> list[DocumentUri]:
         """Ledgers of files beneath `folders` (absolute paths) that are not open, and which folders were made for files. Files that
-        are not text are left alone."""
+        are not text are left alone. → those that are gone, and of which the command line has taken something back."""
+        undone: list[DocumentUri] = []
         if not folders:
-            return
+            return undone
         storage = self._state.storage
         roots = storage.roots(folders)
         if isinstance(roots, Refusal):
-            return
+            return undone
         with roots:
             made = await self._journal.folders_under_review()
             self._state.made_folders.update(folder for folder in made if roots.match(folder))
@@ -91,7 +92,7 @@ class Keeper:
                     continue
                 file = storage.resolve(roots, path, "read")
                 if isinstance(file, Missing):
-                    await self._restore_gone(uri)
+                    await self._restore_gone(uri, undone)
                 if not isinstance(file, Resolved):
                     continue
                 with file:
@@ -103,8 +104,9 @@ class Keeper:
                 if reviewed is not None:
                     reviewed.seen(Text.of(decoded.text))
                     self.moved(reviewed)
+        return undone
 
-    async def _restore_gone(self, uri: DocumentUri) -> None:
+    async def _restore_gone(self, uri: DocumentUri, undone: list[DocumentUri]) -> None:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
         back."""
         kept = await self._kept(uri)
@@ -115,6 +117,8 @@ class Keeper:
         old = await moved_back(self._state, self._journal, uri, str(reviewed.text), writes(kept.hunks))
         if self._is_known(uri) or (old is not None and self._is_known(old)):
             return
+        if kept.undone:
+            undone.append(uri)
         if old is None:
             gone = self._restored(uri, kept)
             return None if gone is None else gone.gone()

@@ -11,9 +11,10 @@ from typing import Literal, Protocol
 
 from sidecar.config import AgentCommand
 from sidecar.core.coordinates import Coordinates, TextEdit
+from sidecar.core.file_state import FileState
 from sidecar.core.json_types import Json
 from sidecar.core.text import Encoding
-from sidecar.journal.entry import Entry, EntryState
+from sidecar.journal.entry import Entry, EntryState, Recorded
 from sidecar.journal.turns import PreImage, TurnStart
 from sidecar.workspace.ports.prompt_context import Mention
 from sidecar.workspace.ports.session_ports import (
@@ -466,6 +467,11 @@ class Journal(Protocol):
 
     async def undone(self, entry_ids: Sequence[str]) -> Container[str]:
         """Those of them that a revert has taken back. Never raises."""
+        ...
+
+    async def removal(self, path: str) -> tuple[Recorded, FileState] | None:
+        """The newest entry of this file (canonical path) that is not taken back, and what was there before it; None unless it removed the
+        file. Never raises."""
         ...
 
     async def paths(self, entry_ids: Sequence[str]) -> Sequence[str]:

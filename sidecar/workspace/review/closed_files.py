@@ -12,6 +12,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
 from sidecar.core.uri import DocumentUri, to_path
 from sidecar.disk import Stat
+from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.moved_back import moved_back
 from sidecar.workspace.ports.ports import Journal
 from sidecar.workspace.state.ledgers import Reviewed, writes
@@ -24,8 +25,9 @@ WAIT_SECONDS = 2.0
 class ClosedFiles:
     """Brings the ledgers of files that are not open up to date with the disk."""
 
-    def __init__(self, state: State, journal: Journal) -> None:
+    def __init__(self, state: State, journal: Journal, files: FileReviews) -> None:
         self._state = state
+        self._files = files
         self._journal = journal
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
         """The file at the last check, and the text that its ledger was brought up to."""
@@ -68,6 +70,8 @@ class ClosedFiles:
                 return
             if old is not None:
                 return state.renamed(reviewed.uri, old)
+            if stat is None and undone:
+                await self._files.removed_again(path)
             reviewed.seen(text) if stat is not None else reviewed.gone()
             self._seen[reviewed.uri] = stat, reviewed.text
             if reviewed.ledger.hunks != hunks:
