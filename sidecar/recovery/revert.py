@@ -1,7 +1,7 @@
 """revert: reverts writes, file by file, through a running sidecar that has the file open or else on the disk.
 
-For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, as many of them, newest
-first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
+For each file it reverts all writes or none; where a file was removed, or its mode changed, between changes of its text, by whomever, as many of them,
+newest first, as it can. A revert on the disk is journalled like any write (agent "revert"), so it
 can itself be reverted. Files on the disk are reverted some at a time: one transaction of the journal, and their saves side
 by side.
 """
@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import partial
-from itertools import groupby
 from typing import TypeAlias, TypeVar
 
 from sidecar import disk
@@ -212,9 +211,8 @@ class _Job:
         """Newest first: what was done to the text, and what a text does not say all of (modes, links, bytes, removals), as they follow one
         another."""
         every, done = self._writes, list[Reverted]()
-        is_whole = {write.id: self._store.states(write.id) is not None for write in every}
-        for whole, some in groupby(every, lambda write: is_whole[write.id]):
-            self._writes = list(some)
+        for whole, some in self._apart():
+            self._writes = some
             try:
                 done.append((yield from (self._whole() if whole else self._text())))
             except JournalFailed as failed:
@@ -225,6 +223,21 @@ class _Job:
         if done[-1].outcome is Outcome.ALREADY and not self._dry_run and not os.path.lexists(self._path):
             self._prune()  # whoever removed the file may have left its folders, or was ended before
         return replace(_altogether(done), writes=tuple(write.id for write in every))
+
+    def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
+        """The writes that are taken back together, and whether as a whole. What was written before somebody else removed the file, and it was made
+        anew, is another file's: that removal comes back in between."""
+        some: list[Recorded] = []
+        was_whole = False
+        for write in self._writes:
+            whole = self._store.states(write.id) is not None
+            if some and (whole is not was_whole or (not some[-1].existed and write.exists)):
+                yield was_whole, some
+                some = []
+            some.append(write)
+            was_whole = whole
+        if some:
+            yield was_whole, some
 
     def _text(self) -> _Steps[Reverted]:
         texts = [self._store.texts(write.id) for write in self._writes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,3 +169,32 @@ def test_a_file_that_was_moved_with_work_in_it_that_is_taken_back_first(tmp_path
         (result,) = revert(store, [one for one in store.entries() if one.session == "b"], "r-1")
         assert result.outcome is (Outcome.STANDS if edited else Outcome.REMOVED)
         assert path.exists() is edited
+
+
+def test_work_before_and_after_anothers_removal(tmp_path: Path) -> None:
+    """Sessions can be taken back whatever their writes lie between: each time as much as can be, and the rest once the other's is."""
+    folder = tmp_path.resolve()
+    path = folder / "f"
+    old = FileState(b"b\n", 0o644)
+    with Store(tmp_path / "journal") as store:
+
+        def written(before: str | None, after: str | None, session: str, **more: Any) -> None:
+            one = entry(before, after, str(path), root=str(folder), session=session, **more)
+            store.finish(store.begin(one), "done")
+
+        def taken_back(session: str) -> bool:
+            left = [w for w in store.entries() if w.session == session and why_not(w, store) is None]
+            (result,) = revert(store, left, "r-1")
+            return not result.outcome.is_failure
+
+        written("a\n", "b\n", "one")
+        written("b\n", None, "two", states=(old, None))
+        written(None, "c\n", "one")
+        path.write_text("c\n")
+        assert not taken_back("two"), "the file is there again"
+        assert not taken_back("one"), "not all of it"
+        assert not path.exists()
+        assert taken_back("two")
+        assert path.read_text() == "b\n"
+        assert taken_back("one")
+    assert path.read_text() == "a\n"

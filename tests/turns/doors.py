@@ -29,12 +29,16 @@ Say = Callable[[str], None]
 
 _DONE = re.compile(r"^✓ (\S+)  (.*)$", re.MULTILINE)
 
+_CLOSE = re.compile(r"^✗ (\S+)  .*close it there and try again$", re.MULTILINE)
+
 
 class Said(NamedTuple):
     refused: bool
     """Something of it."""
     on_disk: list[str]
     """The files that it changed there."""
+    to_be_closed: list[str]
+    """The files that it can take back once the user has closed them."""
 
 
 class CommandLine:
@@ -66,7 +70,7 @@ class CommandLine:
         words_said = said.getvalue()
         on_disk = [path for path, what in _DONE.findall(words_said) if "in the editor" not in what]
         self._say(f"acp-sidecar revert {' '.join(words)}\n{words_said.rstrip()}")
-        return Said("not changed" in words_said, on_disk)
+        return Said("not changed" in words_said, on_disk, _CLOSE.findall(words_said))
 
 
 class _Client:

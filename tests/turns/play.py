@@ -342,6 +342,8 @@ class _Turn:
             said = await self.command_line.revert_beside(self.bench.workspace, *words)
             for path in said.on_disk:
                 self.editor.sees_on_disk(path)
+            for path in said.to_be_closed:
+                self._closes_saved(os.path.relpath(path, self.folder))
             return not said.refused
 
         async def revert_sessions() -> None:
@@ -571,6 +573,12 @@ class _Turn:
 
     def _is_unsaved(self, name: str) -> bool:
         return name in self._open() and self.editor.text(name).encode() != self._data(name)
+
+    def _closes_saved(self, name: str) -> None:
+        if self._is_unsaved(name):
+            assert self.editor.saves(name)
+        self.say(f"user closes {name}")
+        self.editor.closes(name)
 
     def _opens_or_closes(self) -> None:
         name = self.random.choice(self.names)
