@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         report = play(options.seed, lambda line: void(say(line + "\n")))
         say(f"{report}\n")
         return bool(report.problems)
-    wrong = done = 0
+    wrong = done = refused = 0
     began = time.monotonic()
     starts = range(options.first, options.first + options.runs, _CHUNK)
     end = options.first + options.runs
@@ -45,6 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         for chunk in [pool.submit(runs, start, min(_CHUNK, end - start)) for start in starts]:
             for report in chunk.result():
                 done += 1
+                refused += report.refused
                 if report.problems:
                     wrong += 1
                     say(f"{report}\n")
@@ -55,7 +56,10 @@ def main(arguments: list[str] | None = None) -> int:
                     sys.stderr.write(
                         f"{done} of {options.runs} turns, {wrong} wrong, {seconds / 60:.0f} min, {left / 60:.0f} min left\n"
                     )
-    say(f"{options.runs} whole turns taken back, {wrong} not as they began\n")
+    say(
+        f"{options.runs} whole turns taken back, {wrong} not as they began; "
+        f"in {refused} the command line refused a file and said so, and the review took it back\n"
+    )
     return wrong > 0
 
 

@@ -48,6 +48,8 @@ HEARD = 0.15
 class Report:
     seed: int
     problems: list[str] = field(default_factory=list[str])
+    refused: bool = False
+    """The command line said that it could not take back everything, whatever the order; the review was to."""
 
     def __str__(self) -> str:
         return f"seed {self.seed}: " + ("; ".join(self.problems) or "nothing wrong")
@@ -347,10 +349,13 @@ class _Turn:
             return not said.refused
 
         async def revert_sessions() -> None:
-            """What later work of another session was on top of comes with the next round."""
+            """What later work of another session was on top of comes with the next round. What is refused still (a turn was undone in the middle of
+            a line) is for the review."""
             for _ in range(ROUNDS):
                 if all([await revert("--session", session) for session in reversed(self.sessions)]):
-                    break
+                    return
+            self.report.refused = True
+            await reject_all()
 
         doors: list[Callable[[], Any]] = [reject_all]
         for one in self.sessions:
