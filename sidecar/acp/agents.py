@@ -11,31 +11,26 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from sidecar import processes
-from sidecar.acp import errors, left_running, listing, logins, negotiation
-from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
-from sidecar.acp.dialect import Dialect
+from sidecar.acp import errors, left_running, listing, logins
+from sidecar.acp.agent_processes import Agent, AgentProcesses, Equipment, words
+from sidecar.acp.command import Command
 from sidecar.acp.host import Host, load_sdk
-from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
 from sidecar.acp.options import Options
-from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
-from sidecar.acp.own_tools.table import own_tools_of
-from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
+from sidecar.acp.own_tools.plugins import SERVER
 from sidecar.acp.service import AnyService
 from sidecar.acp.ways import reads_disk, way_of
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo, OpenedSession, SessionRequest
-from sidecar.workspace.ports.session_ports import AgentState, ListedSession
+from sidecar.workspace.ports.session_ports import ListedSession
 
 if TYPE_CHECKING:  # importing it imports the SDK
     from sidecar.acp.client import Opened
@@ -48,35 +43,9 @@ _PATIENCE = 4
 
 
 @dataclass(slots=True, eq=False)
-class _Agent:
-    id: str
-    command: Command
-    source: Literal["configured", "found", "demo"] = "configured"
-    found: AgentCommand | None = None
-    """The command as found, without the sidecar's additions: a person approves this command."""
-    host: Host | None = None
-    starting: asyncio.Task[Host] | None = None
-    users: int = 0
-    """Open sessions, sessions being opened, and other work; without any, the process is ended."""
-    name: str = ""
-    version: str = ""
-    """What it last reported about itself."""
-    speaks: int = 0
-    """The version of ACP that was agreed on; 0 before."""
-    logged_in: bool = False
-    """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
-    led: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The environment that leads its own tools to ours, of the process that runs."""
-    named: NamedServer | None = None
-    """With which that process was started."""
-    own_tools_missing: bool = False
-    """It did not start our tools once: from then on it keeps its own."""
-
-
-@dataclass(slots=True, eq=False)
 class _Session:
     request: SessionRequest
-    agent: _Agent
+    agent: Agent
     host: Host | None = None
     agent_session_id: str = ""
     options: Options | None = None
@@ -118,26 +87,21 @@ class HostedAgents:
         server for all sessions of an agent, in ACP's shape; None: its own tools stay its own. `own_tools`: whether the user wants them led
         to ours at all. `beside`: ours are given to all, beside their own. `read_only`: they are to change nothing and to run no commands. `longest_text`: bytes of the largest file
         they may write. `open_folders`: the editor's."""
-        self._agents = {name: _Agent(name, command, "demo") for name, command in (demo or {}).items()}
-        self._agents |= {name: _Agent(name, command) for name, command in commands.items()}
-        self._found = found
-        self._told = told
-        self._offers = offers
-        self._tool_server = tool_server
-        self._own_tools = own_tools
-        self._beside = beside
-        self._read_only = read_only
-        self._open_folders = open_folders
-        self._sessions: dict[str, _Session] = {}
+        agents = {name: Agent(name, command, "demo") for name, command in (demo or {}).items()}
+        agents |= {name: Agent(name, command) for name, command in commands.items()}
         texts = max(limits.wire.texts, longest_text)  # the user may have allowed larger files
         self._limits = replace(limits, wire=replace(limits.wire, texts=texts))
-        self._ladder = ladder
+        equipment = Equipment(
+            self._limits, ladder, offers, tool_server, own_tools, beside, read_only, open_folders
+        )
+        self._own_tools = own_tools
+        self._processes = AgentProcesses(agents, equipment, found, told, self._died, self.cancel)
+        self._sessions: dict[str, _Session] = {}
         self._service: AnyService | None = None
-        self._background: set[asyncio.Task[Any]] = set()
 
     def serve(self, service: AnyService) -> None:
         """Sets the service that answers the agents' requests; call it once, before the first session."""
-        self._service = service
+        self._service = self._processes.service = service
 
     async def warm_up(self) -> None:
         """Imports the SDK ahead of need, in a thread."""
@@ -146,71 +110,65 @@ class HostedAgents:
     async def aclose(self) -> None:
         """Ends all agents at the same time, within the time limit of the ladder."""
         self._sessions.clear()
-        for agent in self._agents.values():
-            if agent.starting is not None:
-                agent.starting.cancel()
-            if agent.host is not None:
-                self._stop(agent)
-        while self._background:
-            await asyncio.wait(self._background)
+        await self._processes.aclose()
 
     # ports.Agents
 
     def list(self) -> builtins.list[AgentInfo]:
-        self._look()
-        return [info for _, info in self._infos()]
+        self._processes.look()
+        return [info for _, info in self._processes.infos()]
 
     def found(self, agent: str) -> AgentCommand | None:
-        if agent not in self._agents:
-            self._look()
-        known = self._agents.get(agent)
+        if agent not in self._processes.all:
+            self._processes.look()
+        known = self._processes.all.get(agent)
         return known.found if known is not None else None
 
     async def open_session(self, request: SessionRequest) -> OpenedSession:
-        agent = self._known(request.agent)
+        agent = self._processes.known(request.agent)
         session = _Session(request, agent)
         agent.users += 1
         try:
             opened = await self._connect(session)
         except BaseException:
-            self._leave(agent)
+            self._processes.leave(agent)
             raise
         self._sessions[request.session_id] = session
         return opened
 
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
         async with self._earlier(request) as (session, host):
-            async with _words(host, "before it had loaded the conversation"):
+            async with words(host, "before it had loaded the conversation"):
                 opened = await host.connection.load_session(session.request, reference, replay=replay)
             return self._opened(session, host, opened, replayed=replay and host.connection.facts.load)
 
     async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
         async with self._earlier(request) as (session, host):
-            async with _words(host, "before it had forked the conversation"):
+            async with words(host, "before it had forked the conversation"):
                 opened = await host.connection.fork_session(session.request, reference)
             return self._opened(session, host, opened)
 
     @asynccontextmanager
     async def _earlier(self, request: SessionRequest) -> AsyncGenerator[tuple[_Session, Host]]:
         """A session that begins with an earlier conversation; there is one once this was left without an error."""
-        agent = self._known(request.agent)
+        agent = self._processes.known(request.agent)
         if agent.command.transport:
             request = _without_own_tools(request)
         session = _Session(request, agent)
         agent.users += 1
         try:
-            yield session, await self._running(agent, request.cwd)
+            yield session, await self._processes.running(agent, request.cwd)
         except BaseException:
-            self._leave(agent)
+            self._processes.leave(agent)
             raise
         self._sessions[request.session_id] = session
 
     async def list_sessions(self, agent: str, folders: Sequence[str], cwd: str) -> Sequence[ListedSession]:
-        async with self._borrowed(agent, cwd) as host:
+        async with self._processes.borrowed(agent, cwd) as host:
             return await listing.sessions(host.connection, agent, folders)
 
     async def delete_session(self, agent: str, reference: str, cwd: str) -> None:
-        async with self._borrowed(agent, cwd) as host:
+        async with self._processes.borrowed(agent, cwd) as host:
             facts = host.connection.facts
             if facts.delete:
                 await host.connection.delete_session(reference)
@@ -221,19 +179,19 @@ class HostedAgents:
 
     async def set_mode(self, session_id: str, mode_id: str) -> Json:
         session, host = self._live(session_id)
-        async with _words(host, "before its mode was set"):
+        async with words(host, "before its mode was set"):
             return await host.connection.set_mode(session.agent_session_id, mode_id)
 
     async def set_config_option(self, session_id: str, config_id: str, value: str | bool) -> Sequence[Json]:
         session, host = self._live(session_id)
-        async with _words(host, "before its option was set"):
+        async with words(host, "before its option was set"):
             return await host.connection.set_option(session.agent_session_id, config_id, value)
 
     async def authenticate(self, agent: str, cwd: str, method_id: str | None, *, finished: bool) -> Json:
-        known = self._known(agent)
+        known = self._processes.known(agent)
         if finished and known.host is not None and known.users == known.logged_in:
-            self._forget_login(known)  # after a restart, it finds the result of the person's login
-        async with self._borrowed(agent, cwd) as host:
+            self._processes.forget_login(known)  # after a restart, it finds the result of the person's login
+        async with self._processes.borrowed(agent, cwd) as host:
             if finished:
                 return {"agent": agent, "state": "done"}
             methods = host.connection.facts.auth_methods
@@ -250,14 +208,14 @@ class HostedAgents:
             return {"agent": agent, "state": "done"}
 
     async def logout(self, agent: str, cwd: str) -> None:
-        async with self._borrowed(agent, cwd) as host:
+        async with self._processes.borrowed(agent, cwd) as host:
             if not host.connection.facts.logout:
                 raise AgentFailed(
                     "unsupported",
                     f"{agent} cannot be logged out from here; use its own command in a terminal.",
                 )
             await host.connection.logout()
-            self._forget_login(self._agents[agent])
+            self._processes.forget_login(self._processes.all[agent])
 
     async def prompt(self, session_id: str, blocks: Sequence[Json]) -> str:
         session = self._sessions.get(session_id)
@@ -345,7 +303,7 @@ class HostedAgents:
             if (host := session.live) is not None:
                 await host.connection.close_session(session.agent_session_id)
         finally:
-            self._leave(session.agent)
+            self._processes.leave(session.agent)
 
     def status(self) -> builtins.list[Json]:
         return [
@@ -367,17 +325,17 @@ class HostedAgents:
                 "sessions": [key for key, session in self._sessions.items() if session.agent is agent],
                 "turns": sum(session.turn for session in self._sessions.values() if session.agent is agent),
             }
-            for agent, info in self._infos()
+            for agent, info in self._processes.infos()
         ]
 
     # sessions and turns
 
     async def _connect(self, session: _Session) -> OpenedSession:
         """Opens the session with its agent, which is started if necessary."""
-        host = await self._running(session.agent, session.request.cwd)
+        host = await self._processes.running(session.agent, session.request.cwd)
         if session.agent.own_tools_missing or session.agent.command.transport:  # there it cannot be started
             session.request = _without_own_tools(session.request)
-        async with _words(host, "before it had opened a session"):
+        async with words(host, "before it had opened a session"):
             opened = await host.connection.new_session(session.request)
             if host.connection.leads_to_ours(session.request) and not await self._own_tools_ready(session):
                 # its Read and Edit would lead nowhere
@@ -402,9 +360,9 @@ class HostedAgents:
     async def _loaded_again(self, session: _Session) -> OpenedSession | None:
         before = session.agent_session_id
         if before:
-            host = await self._running(session.agent, session.request.cwd)
+            host = await self._processes.running(session.agent, session.request.cwd)
             try:
-                async with _words(host, "before it had opened the session again"):
+                async with words(host, "before it had opened the session again"):
                     opened = await host.connection.load_session(
                         session.request, before, replay=False, known=session.options
                     )
@@ -480,7 +438,7 @@ class HostedAgents:
         host.connection.forget(session.agent_session_id)
         alone = session.agent.host is host and session.agent.users == 1
         if alone:
-            self._stop(session.agent)
+            self._processes.stop(session.agent)
         return alone
 
     def _reopened(self, opened: OpenedSession) -> None:
@@ -536,7 +494,7 @@ class HostedAgents:
             session.host, session.agent_session_id = None, ""
             alone = not any(other.host is host for other in self._sessions.values())
             if alone:
-                self._stop(session.agent)
+                self._processes.stop(session.agent)
             ended = "it was ended" if alone else "its other sessions go on"
             raise AgentFailed(
                 "timeout",
@@ -549,7 +507,7 @@ class HostedAgents:
         host = session.host
         lines = [] if host is None else host.connection.commands(session.agent_session_id)
         if host is not None and lines:
-            self._in_background(
+            self._processes.in_background(
                 self._ended_commands(session.request.session_id, host, session.asked, lines, turn)
             )
 
@@ -562,201 +520,12 @@ class HostedAgents:
         if ended and self._service is not None:
             self._service.notice(session_id, left_running.said(host.agent, ended))
 
-    # processes
-
-    def _known(self, name: str) -> _Agent:
-        if name not in self._agents:
-            self._look()
-        agent = self._agents.get(name)
-        if agent is None:
-            known = ", ".join(self._agents) or "none is configured"
-            raise AgentFailed(
-                "unknown_agent",
-                f'There is no agent "{name}" ({known}). Agents are named in the settings.',
-            )
-        return agent
-
-    def _look(self) -> None:
-        """Agents on this machine that are not configured."""
-        for name, command in self._found().items():
-            if name not in self._agents:
-                self._agents[name] = _Agent(name, self._told(command), "found", command)
-
-    @asynccontextmanager
-    async def _borrowed(self, name: str, cwd: str) -> AsyncGenerator[Host]:
-        """The agent's process for work without a session; started, and ended again, if necessary."""
-        agent = self._known(name)
-        agent.users += 1
-        try:
-            host = await self._running(agent, cwd)
-            async with _words(host, "before it had answered"):
-                yield host
-        finally:
-            self._leave(agent)
-
-    def _forget_login(self, agent: _Agent) -> None:
-        if agent.logged_in:
-            agent.logged_in = False
-            self._leave(agent)
-
-    async def _running(self, agent: _Agent, cwd: str) -> Host:
-        if agent.host is not None and not agent.host.ended.done():
-            return agent.host
-        if agent.starting is None:
-            agent.starting = self._in_background(self._start(agent, cwd))
-        return await asyncio.shield(agent.starting)
-
-    async def _start(self, agent: _Agent, cwd: str) -> Host:
-        assert self._service is not None, "serve() comes first"
-        self._tell(AgentState(agent.id, "starting"))
-        agent.led = self._led(agent)
-        try:
-            own = {**agent.led, **self._kept_from_writing(agent)}
-            more = self._named(agent)
-
-            def start(dialect: Dialect) -> Awaitable[Host]:
-                assert self._service is not None
-                return Host.start(
-                    agent.id,
-                    agent.command,
-                    cwd,
-                    self._service,
-                    self._limits,
-                    self._ladder,
-                    self._died,
-                    self._offers,
-                    own,
-                    self._open_folders(),
-                    read_only_of(agent.id, agent.command) if self._read_only else AS_EVER,
-                    more,
-                    dialect,
-                )
-
-            first = agent.speaks or agent.command.protocol
-            host, agent.speaks = await negotiation.started(first, start)
-            agent.host = host
-            host.connection.kept_mode.stop = self.cancel
-            facts = host.connection.facts
-            agent.name, agent.version = facts.name, facts.version
-            self._tell(AgentState(agent.id, "running", facts.name, facts.version))
-            return host
-        except AgentFailed as failed:
-            self._tell(AgentState(agent.id, "failed", message=failed.message))
-            raise
-        except BaseException:
-            self._tell(AgentState(agent.id, "stopped"))
-            raise
-        finally:
-            agent.starting = None
-            if agent.host is None:
-                _unnamed(agent)
-            if agent.users == 0 and agent.host is not None:  # nobody waited for it
-                self._stop(agent)
-
-    def _led(self, agent: _Agent) -> dict[str, str]:
-        """The environment that leads its own tools to ours."""
-        row = own_tools_of(agent.id, agent.command)
-        connected = row.connected is not None and row.connected({**os.environ, **agent.command.env})
-        if agent.command.transport or not (row.plugin or connected):
-            return {}
-        server = self._tool_server(agent.id) if self._own_tools else None
-        if row.plugin is not None and (server is not None or self._read_only):
-            return led_by(row.plugin, server, agent.command.env)
-        return {} if server is None else {SERVER: started(server)}
-
-    def _named(self, agent: _Agent) -> tuple[str, ...]:
-        """The arguments with which it starts our server for all of its sessions, where it takes none with a session."""
-        option = own_tools_of(agent.id, agent.command).option
-        if not option or not self._beside or agent.command.transport:
-            return ()
-        server = self._tool_server(agent.id)
-        if server is None:
-            return ()
-        try:
-            agent.named = NamedServer(agent.id, server)
-        except OSError as error:
-            log.warning("%s is not given our tools: %s: %s", agent.id, error.filename, error.strerror)
-            return ()
-        return option, f"@{agent.named.path}"
-
-    def _kept_from_writing(self, agent: _Agent) -> dict[str, str]:
-        """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
-        if not self._read_only:
-            return {}
-        row = read_only_of(agent.id, agent.command)
-        if row.arguments and agent.command.address:
-            why = (
-                "it is kept to that by arguments of its command, and it runs already where its address leads"
-            )
-            raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
-        if not row.plugin:
-            return {}
-        plugin = own_tools_of(agent.id, agent.command).plugin
-        if plugin is not None and plugin.variable in agent.led:
-            return {READ_ONLY: "1"}
-        why = "it is kept to that by a program of the sidecar's, which cannot be put in place"
-        if agent.command.transport:
-            why += " where the agent runs"
-        elif plugin is not None and plugin.variable in agent.command.env:
-            why += f": {plugin.variable} is set already"
-        raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
-
-    def _died(self, host: Host, words: str) -> None:
-        agent = self._agents[host.agent]
-        if agent.host is host:
-            agent.host = None
-            _unnamed(agent)
+    def _died(self, host: Host) -> list[str]:
+        """An agent has ended by itself. → the sessions that are lost with it."""
         lost = [key for key, session in self._sessions.items() if session.host is host]
         for key in lost:
             self._sessions[key].host = None
-        self._tell(AgentState(agent.id, "failed", agent.name, agent.version, words, tuple(lost)))
-        if lost and self._service is not None:
-            self._service.agent_died(lost, words)
-
-    def _tell(self, state: AgentState) -> None:
-        if self._service is not None:
-            self._service.agent_state(state)
-
-    def _leave(self, agent: _Agent) -> None:
-        agent.users -= 1
-        if agent.users == 0 and agent.host is not None:
-            self._stop(agent)
-
-    def _stop(self, agent: _Agent) -> None:
-        """Ends an agent's process in the background."""
-        host, agent.host = agent.host, None
-        _unnamed(agent)
-        if host is not None:
-            self._in_background(host.stop())
-            self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
-
-    def _in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[Any]) -> None:
-        self._background.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, AgentFailed):  # whoever waits gets that one
-            log.error("an agent could not be looked after", exc_info=error)
-
-    def _infos(self) -> builtins.list[tuple[_Agent, AgentInfo]]:
-        managed = managed_folders(os.environ)
-        return [(agent, self._info(agent, managed)) for agent in self._agents.values()]
-
-    def _info(self, agent: _Agent, managed: Sequence[Path]) -> AgentInfo:
-        installed = find(program_of(agent.command), path_of(agent.command.env)) is not None
-        known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it reported its name
-        return AgentInfo(
-            agent.id,
-            agent.name or known or agent.id,
-            agent.source,
-            installed,
-            agent.version,
-            "" if installed else missing(agent.command, managed),
-        )
+        return lost
 
 
 def _has_lost_it(failed: AgentFailed) -> bool:
@@ -771,26 +540,8 @@ def _found_again(agent: str, *, anew: bool, remembers: bool) -> str:
     return f"{agent} had lost this conversation. It {how} and {memory}."
 
 
-def _unnamed(agent: _Agent) -> None:
-    """Its process has ended, or is ended now."""
-    if agent.named is not None:
-        agent.named.close()
-        agent.named = None
-
-
 def _without_own_tools(request: SessionRequest) -> SessionRequest:
     kept = tuple(
         s for s in request.mcp_servers if not request.own_server or s.get("name") != request.own_server
     )
     return replace(request, mcp_servers=kept, own_server="")
-
-
-@asynccontextmanager
-async def _words(host: Host, when: str) -> AsyncGenerator[None]:
-    """If the agent ends meanwhile, this fails with the reason of its end."""
-    from sidecar.acp.client import Gone
-
-    try:
-        yield
-    except Gone:
-        raise AgentFailed("exited", await host.obituary(when)) from None

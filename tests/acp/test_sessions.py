@@ -341,7 +341,7 @@ def test_agents_on_path(tmp_path: Path) -> None:
 
 def test_version_managers_are_looked_for_once_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    monkeypatch.setattr("sidecar.acp.agents.managed_folders", lambda env: asked.append(env) or [])
+    monkeypatch.setattr("sidecar.acp.agent_processes.managed_folders", lambda env: asked.append(env) or [])
     side = HostedAgents({f"a{n}": AgentCommand(f"no-such-{n}") for n in range(9)}, limits=LIMITS)
     side.serve(FakeWorkspace())
     assert not any(info.installed for info in side.list())

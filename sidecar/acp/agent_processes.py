@@ -1,0 +1,324 @@
+"""AgentProcesses: which agents there are, and the process of each: started when somebody needs it, ended when nobody does.
+
+Knows nothing of conversations, but how many use a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sidecar.acp import negotiation
+from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
+from sidecar.acp.dialect import Dialect
+from sidecar.acp.host import Host
+from sidecar.acp.known import NAMES
+from sidecar.acp.limits import Ladder, Limits
+from sidecar.acp.offers import Offers
+from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
+from sidecar.acp.own_tools.table import own_tools_of
+from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
+from sidecar.acp.service import AnyService
+from sidecar.config import AgentCommand
+from sidecar.core.json_types import Json
+from sidecar.workspace.ports.ports import AgentFailed, AgentInfo
+from sidecar.workspace.ports.session_ports import AgentState
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Agent:
+    id: str
+    command: Command
+    source: Literal["configured", "found", "demo"] = "configured"
+    found: AgentCommand | None = None
+    """The command as found, without the sidecar's additions: a person approves this command."""
+    host: Host | None = None
+    starting: asyncio.Task[Host] | None = None
+    users: int = 0
+    """Open sessions, sessions being opened, and other work; without any, the process is ended."""
+    name: str = ""
+    version: str = ""
+    """What it last reported about itself."""
+    speaks: int = 0
+    """The version of ACP that was agreed on; 0 before."""
+    logged_in: bool = False
+    """The user logged in to this process, and perhaps only this process knows; so the login keeps it running."""
+    led: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The environment that leads its own tools to ours, of the process that runs."""
+    named: NamedServer | None = None
+    """With which that process was started."""
+    own_tools_missing: bool = False
+    """It did not start our tools once: from then on it keeps its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What agents are started with."""
+
+    limits: Limits
+    ladder: Ladder
+    offers: Offers
+    """What the editor can show for them."""
+    tool_server: Callable[[str], Json | None]
+    """Our MCP server for all sessions of an agent, in ACP's shape; None: its own tools stay its own."""
+    own_tools: bool
+    """The user wants their own tools led to ours at all."""
+    beside: bool
+    """Ours are given to all, beside their own."""
+    read_only: bool
+    """They are to change nothing and to run no commands."""
+    open_folders: Callable[[], Sequence[str]]
+    """The editor's."""
+
+
+class AgentProcesses:
+    service: AnyService | None = None
+    """Answers their requests; set before the first is started."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, Agent],
+        equipment: Equipment,
+        found: Callable[[], Mapping[str, AgentCommand]],
+        told: Callable[[AgentCommand], Command],
+        lost: Callable[[Host], Sequence[str]],
+        stop_turn: Callable[[str], None],
+    ) -> None:
+        """`found` looks for agents on this machine; `told` makes of such a one what is started. `lost`: called when a process has ended by itself;
+        the sessions that are lost with it. `stop_turn`: of a session."""
+        self.all = dict(agents)
+        self._equipment = equipment
+        self._found = found
+        self._told = told
+        self._lost = lost
+        self._stop_turn = stop_turn
+        self._background: set[asyncio.Task[Any]] = set()
+
+    async def aclose(self) -> None:
+        """Ends all at the same time, within the time limit of the ladder."""
+        for agent in self.all.values():
+            if agent.starting is not None:
+                agent.starting.cancel()
+            if agent.host is not None:
+                self.stop(agent)
+        while self._background:
+            await asyncio.wait(self._background)
+
+    def known(self, name: str) -> Agent:
+        if name not in self.all:
+            self.look()
+        agent = self.all.get(name)
+        if agent is None:
+            known = ", ".join(self.all) or "none is configured"
+            raise AgentFailed(
+                "unknown_agent",
+                f'There is no agent "{name}" ({known}). Agents are named in the settings.',
+            )
+        return agent
+
+    def look(self) -> None:
+        """Agents on this machine that are not configured."""
+        for name, command in self._found().items():
+            if name not in self.all:
+                self.all[name] = Agent(name, self._told(command), "found", command)
+
+    @asynccontextmanager
+    async def borrowed(self, name: str, cwd: str) -> AsyncGenerator[Host]:
+        """The agent's process for work without a session; started, and ended again, if necessary."""
+        agent = self.known(name)
+        agent.users += 1
+        try:
+            host = await self.running(agent, cwd)
+            async with words(host, "before it had answered"):
+                yield host
+        finally:
+            self.leave(agent)
+
+    def forget_login(self, agent: Agent) -> None:
+        if agent.logged_in:
+            agent.logged_in = False
+            self.leave(agent)
+
+    async def running(self, agent: Agent, cwd: str) -> Host:
+        if agent.host is not None and not agent.host.ended.done():
+            return agent.host
+        if agent.starting is None:
+            agent.starting = self.in_background(self._start(agent, cwd))
+        return await asyncio.shield(agent.starting)
+
+    async def _start(self, agent: Agent, cwd: str) -> Host:
+        assert self.service is not None, "serve() comes first"
+        self._tell(AgentState(agent.id, "starting"))
+        agent.led = self._led(agent)
+        try:
+            own = {**agent.led, **self._kept_from_writing(agent)}
+            more = self._named(agent)
+
+            def start(dialect: Dialect) -> Awaitable[Host]:
+                assert self.service is not None
+                return Host.start(
+                    agent.id,
+                    agent.command,
+                    cwd,
+                    self.service,
+                    self._equipment.limits,
+                    self._equipment.ladder,
+                    self._died,
+                    self._equipment.offers,
+                    own,
+                    self._equipment.open_folders(),
+                    read_only_of(agent.id, agent.command) if self._equipment.read_only else AS_EVER,
+                    more,
+                    dialect,
+                )
+
+            first = agent.speaks or agent.command.protocol
+            host, agent.speaks = await negotiation.started(first, start)
+            agent.host = host
+            host.connection.kept_mode.stop = self._stop_turn
+            facts = host.connection.facts
+            agent.name, agent.version = facts.name, facts.version
+            self._tell(AgentState(agent.id, "running", facts.name, facts.version))
+            return host
+        except AgentFailed as failed:
+            self._tell(AgentState(agent.id, "failed", message=failed.message))
+            raise
+        except BaseException:
+            self._tell(AgentState(agent.id, "stopped"))
+            raise
+        finally:
+            agent.starting = None
+            if agent.host is None:
+                _unnamed(agent)
+            if agent.users == 0 and agent.host is not None:  # nobody waited for it
+                self.stop(agent)
+
+    def _led(self, agent: Agent) -> dict[str, str]:
+        """The environment that leads its own tools to ours."""
+        row = own_tools_of(agent.id, agent.command)
+        connected = row.connected is not None and row.connected({**os.environ, **agent.command.env})
+        if agent.command.transport or not (row.plugin or connected):
+            return {}
+        server = self._equipment.tool_server(agent.id) if self._equipment.own_tools else None
+        if row.plugin is not None and (server is not None or self._equipment.read_only):
+            return led_by(row.plugin, server, agent.command.env)
+        return {} if server is None else {SERVER: started(server)}
+
+    def _named(self, agent: Agent) -> tuple[str, ...]:
+        """The arguments with which it starts our server for all of its sessions, where it takes none with a session."""
+        option = own_tools_of(agent.id, agent.command).option
+        if not option or not self._equipment.beside or agent.command.transport:
+            return ()
+        server = self._equipment.tool_server(agent.id)
+        if server is None:
+            return ()
+        try:
+            agent.named = NamedServer(agent.id, server)
+        except OSError as error:
+            log.warning("%s is not given our tools: %s: %s", agent.id, error.filename, error.strerror)
+            return ()
+        return option, f"@{agent.named.path}"
+
+    def _kept_from_writing(self, agent: Agent) -> dict[str, str]:
+        """The environment with which it can only read, where it is to. Raises AgentFailed when that cannot be had."""
+        if not self._equipment.read_only:
+            return {}
+        row = read_only_of(agent.id, agent.command)
+        if row.arguments and agent.command.address:
+            why = (
+                "it is kept to that by arguments of its command, and it runs already where its address leads"
+            )
+            raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
+        if not row.plugin:
+            return {}
+        plugin = own_tools_of(agent.id, agent.command).plugin
+        if plugin is not None and plugin.variable in agent.led:
+            return {READ_ONLY: "1"}
+        why = "it is kept to that by a program of the sidecar's, which cannot be put in place"
+        if agent.command.transport:
+            why += " where the agent runs"
+        elif plugin is not None and plugin.variable in agent.command.env:
+            why += f": {plugin.variable} is set already"
+        raise AgentFailed("refused", f"{agent.id} was not started: {DENIED}, and {why}.")
+
+    def _died(self, host: Host, words: str) -> None:
+        agent = self.all[host.agent]
+        if agent.host is host:
+            agent.host = None
+            _unnamed(agent)
+        lost = self._lost(host)
+        self._tell(AgentState(agent.id, "failed", agent.name, agent.version, words, tuple(lost)))
+        if lost and self.service is not None:
+            self.service.agent_died(lost, words)
+
+    def _tell(self, state: AgentState) -> None:
+        if self.service is not None:
+            self.service.agent_state(state)
+
+    def leave(self, agent: Agent) -> None:
+        agent.users -= 1
+        if agent.users == 0 and agent.host is not None:
+            self.stop(agent)
+
+    def stop(self, agent: Agent) -> None:
+        """Ends an agent's process in the background."""
+        host, agent.host = agent.host, None
+        _unnamed(agent)
+        if host is not None:
+            self.in_background(host.stop())
+            self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
+
+    def in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, AgentFailed):  # whoever waits gets that one
+            log.error("an agent could not be looked after", exc_info=error)
+
+    def infos(self) -> builtins.list[tuple[Agent, AgentInfo]]:
+        managed = managed_folders(os.environ)
+        return [(agent, self._info(agent, managed)) for agent in self.all.values()]
+
+    def _info(self, agent: Agent, managed: Sequence[Path]) -> AgentInfo:
+        installed = find(program_of(agent.command), path_of(agent.command.env)) is not None
+        known = NAMES.get(agent.id, "") if agent.source == "found" else ""  # before it reported its name
+        return AgentInfo(
+            agent.id,
+            agent.name or known or agent.id,
+            agent.source,
+            installed,
+            agent.version,
+            "" if installed else missing(agent.command, managed),
+        )
+
+
+def _unnamed(agent: Agent) -> None:
+    """Its process has ended, or is ended now."""
+    if agent.named is not None:
+        agent.named.close()
+        agent.named = None
+
+
+@asynccontextmanager
+async def words(host: Host, when: str) -> AsyncGenerator[None]:
+    """If the agent ends meanwhile, this fails with the reason of its end."""
+    from sidecar.acp.client import Gone
+
+    try:
+        yield
+    except Gone:
+        raise AgentFailed("exited", await host.obituary(when)) from None
