@@ -117,6 +117,16 @@ def test_it_is_stopped_and_not_used_any_more(tmp_path: Path, script: Case, name:
     assert (agents.prompts, agents.cancelled[:1] != []) == (1, True)
 
 
+async def test_what_is_found_when_its_session_is_closed(tmp_path: Path) -> None:
+    async with a_workspace(tmp_path, settings={"writes": "deny"}) as bench:
+        closed = bench.workspace.state.sessions.get(await bench.another_session())
+        assert closed is not None
+        await bench.workspace.close_session(closed.id)
+        bench.workspace._denied_writers.wrote(closed, bench.path("a.txt"), None)
+        with pytest.raises(AgentFailed, match="agent is not used"):
+            await bench.workspace.new_session()
+
+
 async def reads_it(turn: Turn, editor: FakeEditor) -> None:
     turn.says("read", "a.txt")
     await asyncio.sleep(2)

@@ -64,7 +64,8 @@ class DeniedWriters:
             )
             self._editor.show("warning", f"{words} The change is listed, and can be rejected.")
             self._audit.record("denied writer", session=session.id, agent=session.agent, path=path)
-        self.stop(session.id)
+        if self._state.sessions.get(session.id) is session:  # it may be found when that is closed
+            self.stop(session.id)
 
     def check(self, agent: str) -> None:
         """Raises AgentFailed when this agent is not used."""
