@@ -6,7 +6,7 @@ no longer exist are not listed. The review of a removed file is remembered: if t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from sidecar.core.refusal import Refusal
 from sidecar.core.text import Text
@@ -32,20 +32,33 @@ class ClosedFiles:
         self._seen: dict[DocumentUri, tuple[Stat | None, Text]] = {}
         """The file at the last check, and the text that its ledger was brought up to."""
 
-    async def look(self, only: Collection[DocumentUri] | None = None) -> None:
-        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such."""
-        for reviewed in self._state.ledgers:
-            if only is not None and reviewed.uri not in only:
+    async def look(self, only: Collection[DocumentUri] | None = None, *, which_moved: bool = False) -> None:
+        """Checks all of them, or some. Not while an agent works: changes at that time may be the agent's, and are recorded as such. `which_moved`:
+        only those of which the file is gone or was, or the command line has taken something back; what else changed in a file is seen when it is
+        rejected."""
+        checked = [
+            (reviewed, path)
+            for reviewed in self._state.ledgers
+            if (only is None or reviewed.uri in only)
+            and (path := to_path(reviewed.uri)) is not None
+            and not (reviewed.live or reviewed.ledger.is_idle)
+        ]
+        if any(session.running for session in self._state.sessions):
+            return
+        under_review = [write for reviewed, _ in checked for write in writes(reviewed.ledger.hunks)]
+        undone = await self._journal.undone(under_review)
+        for reviewed, path in checked:
+            moved = reviewed.is_gone or any(write in undone for write in writes(reviewed.ledger.hunks))
+            if which_moved and not moved and self._state.storage.stat(path) is not None:
                 continue
             if any(session.running for session in self._state.sessions):
                 return
-            path = to_path(reviewed.uri)
-            if path is not None and not (reviewed.live or reviewed.ledger.is_idle):
-                await self._look(reviewed, path)
+            if not reviewed.live:
+                await self._look(reviewed, path, undone)
         known = {reviewed.uri for reviewed in self._state.ledgers}
         self._seen = {uri: seen for uri, seen in self._seen.items() if uri in known}
 
-    async def _look(self, reviewed: Reviewed, path: str) -> None:
+    async def _look(self, reviewed: Reviewed, path: str, undone: Container[str]) -> None:
         state = self._state
         if self._seen.get(reviewed.uri) == (state.storage.stat(path), reviewed.text):
             return
@@ -58,19 +71,16 @@ class ClosedFiles:
             if text is None or reviewed.live or any(session.running for session in state.sessions):
                 return
             hunks, under_review = reviewed.ledger.hunks, writes(reviewed.ledger.hunks)
-            undone = await self._journal.undone(under_review)
-            if reviewed.live or any(session.running for session in state.sessions):
-                return
             reviewed.taken_back(undone)
             old = None
             if stat is None:
                 was = str(reviewed.text)
                 old = await moved_back(state, self._journal, reviewed.uri, was, under_review)
-            if reviewed.live:
+            if reviewed.live or any(session.running for session in state.sessions):
                 return
             if old is not None:
                 return state.renamed(reviewed.uri, old)
-            if stat is None and undone:
+            if stat is None and any(write in undone for write in under_review):
                 await self._files.removed_again(path)
             reviewed.seen(text) if stat is not None else reviewed.gone()
             self._seen[reviewed.uri] = stat, reviewed.text

@@ -168,7 +168,8 @@ class Review:
             told = self._verdicts.because(reviewed.uri, [hunk.id for hunk in hunks], reason)
             result.told += [reviewed.change_id(number) for number in sorted(told)]
         await self.files.look()
-        await self.closed_files.look(None if selector.uri is None else {selector.uri})
+        only = None if selector.uri is None else {selector.uri}
+        await self.closed_files.look(only, which_moved=True)
         uris = [reviewed.uri for reviewed, _ in self._selected(selector)]
 
         async def some(these: Sequence[Unit]) -> None:
