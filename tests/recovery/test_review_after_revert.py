@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from tests.support.workspaces import Bench, QuietEditor, a_workspace
 BASE = "base19\nbase20\nbase21\nbase22\nbase23\nbase24\nbase25\n"
 FIRST = "base19\nbase20\nagent48\nbase22\nbase23\nbase24\nbase25\n"
 SECOND = "base19\nbase20\nagent63\nagent62\nbase23\nagent69\nbase25\n"
+PATIENCE = 10.0
+"""Seconds."""
 
 
 def mine(text: str) -> str:
@@ -226,3 +229,47 @@ async def taken_back(bench: Bench) -> None:
     (row,) = await bench.workspace.review.listed(Selector())
     assert row["file"] == {"kind": "deleted"}
     assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
+
+
+class Held(SqliteJournal):
+    """Nobody gets a ledger before `let_go`."""
+
+    def __init__(self, folder: Path | None = None, **more: float) -> None:
+        super().__init__(folder, **more)
+        self.asked = asyncio.Event()
+        self.let_go = asyncio.Event()
+
+    async def load_ledger(self, uri: str) -> tuple[str, bytes] | None:
+        self.asked.set()
+        await self.let_go.wait()
+        return await super().load_ledger(uri)
+
+
+async def test_a_document_that_is_closed_before_its_review_is_back(
+    tmp_path: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The editor tells another sidecar of it, and the user closes it in the same moment."""
+    folder = tmp_path.resolve()
+    path = folder / "a.txt"
+    path.write_text(BASE)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        await bench.read("a.txt")
+        await bench.write("a.txt", FIRST)
+        await bench.workspace.reviews_stored()
+    editor = FakeEditor(VSCODE, folder)
+    async with Held.opened(journal) as held, a_workspace(folder, editor, journal=held) as bench:
+        assert isinstance(held, Held)
+        editor.attach(bench.workspace.apply)
+        editor.opens("a.txt")
+        await asyncio.wait_for(held.asked.wait(), PATIENCE)
+        await bench.workspace.restore_reviews()
+        editor.closes("a.txt")
+        back = asyncio.Event()
+        monkeypatch.setattr(editor, "changes_moved", lambda uris: back.set())
+        held.let_go.set()
+        await asyncio.wait_for(back.wait(), PATIENCE)
+        await bench.workspace.review.reject(Selector(everything=True))
+    assert path.read_text() == BASE

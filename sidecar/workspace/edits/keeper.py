@@ -8,6 +8,7 @@ in the workspace's folders that are not open are restored when the sidecar start
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
@@ -64,8 +65,10 @@ class Keeper:
         if self._state.ledgers.get(uri) is not None:
             return
         kept = await self._kept(uri)
-        if kept is None or tracked.closed or self._state.ledgers.get(uri) is not None:
+        if kept is None or self._state.ledgers.get(uri) is not None:
             return
+        if tracked.closed:
+            return await self._restore_closed(uri)
         if tracked.document.desynchronised is not None:
             return
         reviewed = self._restored(uri, kept)
@@ -93,18 +96,32 @@ class Keeper:
                 file = storage.resolve(roots, path, "read")
                 if isinstance(file, Missing):
                     await self._restore_gone(uri, undone)
-                if not isinstance(file, Resolved):
-                    continue
-                with file:
-                    kept = await self._kept(uri)
-                    decoded = await storage.read(file)
-                if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
-                    continue
-                reviewed = self._restored(uri, kept)
-                if reviewed is not None:
-                    reviewed.seen(Text.of(decoded.text))
-                    self.moved(reviewed)
+                elif isinstance(file, Resolved):
+                    with file:
+                        await self._restore_from(uri, file)
         return undone
+
+    async def _restore_closed(self, uri: DocumentUri) -> None:
+        """The document was closed before its ledger was active again."""
+        path = to_path(uri)
+        roots = None if path is None else self._state.storage.roots([os.path.dirname(path)])
+        if path is None or roots is None or isinstance(roots, Refusal):
+            return
+        with roots:
+            file = self._state.storage.resolve(roots, path, "read")
+            if isinstance(file, Resolved):
+                with file:
+                    await self._restore_from(uri, file)
+
+    async def _restore_from(self, uri: DocumentUri, file: Resolved) -> None:
+        kept = await self._kept(uri)
+        decoded = await self._state.storage.read(file)
+        if kept is None or isinstance(decoded, Refusal) or self._is_known(uri):
+            return
+        reviewed = self._restored(uri, kept)
+        if reviewed is not None:
+            reviewed.seen(Text.of(decoded.text))
+            self.moved(reviewed)
 
     async def _restore_gone(self, uri: DocumentUri, undone: list[DocumentUri]) -> None:
         """The file is not there: what is under review in it belongs to its old name if it was moved back, else it waits until the file comes
