@@ -302,6 +302,11 @@ class _Job:
                 return self._done(Outcome.STANDS, refusal.message)
         return Outcome.REMOVED if before is None else Outcome.MADE_AGAIN if now is None else Outcome.PUT_BACK
 
+    def _is_emptied(self, texts: Sequence[Texts], now: Decoded | None) -> bool:
+        """Whether nothing is left of a file that was made, because a rejection was ended before it removed it."""
+        made = texts[-1].before is None and now is not None and not now.text
+        return made and self._is_as_made(self._writes[0], texts[0].after, "")
+
     def _is_as_made(self, write: Recorded, made: str | None, now: str | None) -> bool:
         """Whether a file that says `now` is as this write `made` it, less what has been taken back in it since: of others' work that was moved here
         with it, or of its own, by a rejection that was ended before it removed the file."""
@@ -332,9 +337,7 @@ class _Job:
                 return self._done(Outcome.ALREADY)
             case Clash(places):
                 return self._done(Outcome.CONFLICT, places=places)
-            case Stands() if texts[-1].before is None and self._is_as_made(
-                self._writes[0], texts[0].after, None if now is None else now.text
-            ):
+            case Stands() if self._is_emptied(texts, now):
                 return _Step(found, data, now, None, Outcome.REMOVED)
             case Stands(why):
                 return self._done(Outcome.STANDS, why)
