@@ -11,6 +11,8 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.entry import Entry, EntryState
 from tests.support.editor_time import VirtualTimeLoop
 
+NOTED_SECONDS = 0.5
+"""In which a save is noted."""
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -21,15 +23,27 @@ class Fuse:
     def __init__(self, kill: Callable[[], None]) -> None:
         self._kill = kill
         self._left = 0
+        self._not_before = 0.0
 
     def light(self, calls: int) -> None:
         self._left = calls
 
+    def waits(self) -> None:
+        """The user has just saved: a sidecar that is killed before it could note that takes the save for the agent's, as it says. Not played."""
+        self._not_before = asyncio.get_running_loop().time() + NOTED_SECONDS
+
     def burns(self) -> None:
-        if self._left:
+        if self._left > 1 or (self._left and self._may_kill()):
             self._left -= 1
             if not self._left:
                 self._kill()
+
+    def _may_kill(self) -> bool:
+        """A command line has no loop."""
+        try:
+            return asyncio.get_running_loop().time() >= self._not_before
+        except RuntimeError:
+            return True
 
 
 class SlowJournal(SqliteJournal):

@@ -612,6 +612,8 @@ class _Turn:
             new = self.word("user")
             self.editor.replaces(name, lines[line], new)
             saved = self.editor.saves(name) or self.editor.overwrites(name)
+            if self.fuse is not None:
+                self.fuse.waits()
             self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
             self.world.users_line(name, line, new)
 
