@@ -373,7 +373,8 @@ def _under_review(
 def _with_last_write(cut: CutOff, changed_since: set[str]) -> Iterator[tuple[str, Written]]:
     for path, written in cut.written.items():
         entry = written.entry
-        if entry.state != "done" or entry.agent in TAKES_BACK:
+        is_made = entry.state == "done" or (entry.state == "unknown" and path in changed_since)
+        if not is_made or entry.agent in TAKES_BACK:
             continue
         if written.states is not None:
             found = disk.found(files.folder_of(entry.root, path), path, at_most=files.AT_MOST)

@@ -17,6 +17,7 @@ from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.turns import TurnStart
 from sidecar.recovery.cut_off import settle
 from sidecar.recovery.revert import revert
+from sidecar.recovery.settle import settle as settle_all
 from sidecar.workspace.behind.tree_notes import Left, take
 from sidecar.workspace.behind.tree_starts import TreeStart
 from sidecar.workspace.review.review import Selector
@@ -189,3 +190,21 @@ async def test_a_folder_that_was_removed(journal: Path, tmp_path: Path, door: st
     shutil.rmtree(folder / "d")
     await taken_back(journal, folder, door)
     assert there(folder / "d" / "e" / "f") == TEXT
+
+
+@pytest.mark.parametrize("door", ["revert", "reject"])
+async def test_a_change_that_was_being_journalled_when_the_next_one_came(
+    journal: Path, tmp_path: Path, door: str
+) -> None:
+    """Whatever became of the entry: what the file says was made on top of it."""
+    folder = tmp_path.resolve()
+    put(folder / "f", FileState(b"0\n1\n2\n"))
+    with Store(journal) as store:
+        store.turn_began(begun(folder))
+        store.turn_acted("s")
+        store.begin(entry("0\n1\n2\n", "A\n1\n2\n", str(folder / "f"), root=str(folder)))
+    put(folder / "f", FileState(b"A\n1\nB\n"))
+    with Store(journal) as store:
+        settle_all(store)
+    await taken_back(journal, folder, door)
+    assert there(folder / "f") == FileState(b"0\n1\n2\n")
