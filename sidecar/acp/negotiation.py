@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
 from sidecar.acp.dialect import Dialect
+from sidecar.acp.errors import INVALID_PARAMS, INVALID_REQUEST
 from sidecar.acp.facts import at
 from sidecar.workspace.ports.ports import AgentFailed
 
@@ -49,13 +50,27 @@ def spoken(data: object) -> int | None:
 
 
 async def started(first: int, start: Callable[[Dialect], Awaitable[T]]) -> tuple[T, int]:
-    """Starts an agent with a version, and once more with another one if it speaks only that. → also the version that is spoken."""
+    """Starts an agent with a version, and once more with the other one if it says that it speaks that, or refuses the form in which it is greeted,
+    which may mean the same (the Python SDK 1.0.0rc3 looks at the form before the version). → also the version that is spoken."""
     try:
         return await start(_dialect(first)), first
     except AgentFailed as failed:
-        theirs = failed.data.get("theirs")
-        if failed.kind != "protocol_version" or theirs == first or theirs not in VERSIONS:
+        other = _other(first, failed)
+        if other is None:
             raise
-        log.info("%s It is started with that.", failed.message)
-    theirs = cast("int", theirs)
-    return await start(_dialect(theirs)), theirs
+        log.info("%s It is started with version %d.", failed.message, other)
+        refused = failed
+    try:
+        return await start(_dialect(other)), other
+    except AgentFailed:
+        if refused.kind == "refused":
+            raise refused from None  # it was not the version
+        raise
+
+
+def _other(first: int, failed: AgentFailed) -> int | None:
+    """The version with which it may be worth while to start it again."""
+    theirs = failed.data.get("theirs")
+    if failed.kind == "refused" and failed.data.get("code") in (INVALID_REQUEST, INVALID_PARAMS):
+        theirs = next(version for version in VERSIONS if version != first)
+    return cast("int", theirs) if theirs in VERSIONS and theirs != first else None

@@ -80,6 +80,38 @@ async def test_an_agent_that_speaks_only_the_other_version_is_started_again() ->
     assert tried == [1, 2]
 
 
+@pytest.mark.parametrize("speaks", [1, 2, None])
+@pytest.mark.parametrize("code", [-32602, -32600])
+async def test_an_agent_that_refuses_the_form_of_a_greeting_may_speak_the_other_version(
+    speaks: int | None, code: int
+) -> None:
+    """The SDK's agent for version 2 looks at the form before it looks at the version. If it was not that, the first refusal is told."""
+
+    async def start(dialect: Dialect) -> str:
+        if dialect.number == speaks:
+            return "runs"
+        raise AgentFailed("refused", f"refused in {dialect.number}", {"code": code})
+
+    for first in (1, 2):
+        if speaks is None:
+            with pytest.raises(AgentFailed, match=f"refused in {first}"):
+                await started(first, start)
+        else:
+            assert await started(first, start) == ("runs", speaks)
+
+
+async def test_another_refusal_is_told_at_once() -> None:
+    tried: list[int] = []
+
+    async def start(dialect: Dialect) -> str:
+        tried.append(dialect.number)
+        raise AgentFailed("refused", "no model", {"code": -32603})
+
+    with pytest.raises(AgentFailed, match="no model"):
+        await started(1, start)
+    assert tried == [1]
+
+
 @pytest.mark.parametrize("theirs", [1, 3, "2", None])
 async def test_it_is_not_started_again_for_a_version_that_we_do_not_speak(theirs: object) -> None:
     tried: list[int] = []
