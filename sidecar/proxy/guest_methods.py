@@ -41,7 +41,15 @@ LONGEST_PATH = 4096
 class Guests(Protocol):
     """`workspace.guests.Guests`; see there for what the methods promise."""
 
-    def open(self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False) -> str: ...
+    def open(
+        self,
+        agent: str,
+        folder: str,
+        *,
+        allowed: bool | None = None,
+        rereads: bool = False,
+        prompted: bool = False,
+    ) -> str: ...
     def session(self, session_id: str) -> Session: ...
     def close(self, session_id: str) -> None: ...
     def admitted(self, session_id: str) -> Awaitable[Refusal | None]: ...
@@ -116,7 +124,7 @@ class GuestMethods:
         try:
             name = f"{plain(agent, LONGEST_NAME)} (proxy)"
             guests, rereads = self._service.guests, params.get("rereads") is True
-            opened = guests.open(name, folder, allowed=self._allowed, rereads=rereads)
+            opened = guests.open(name, folder, allowed=self._allowed, rereads=rereads, prompted=True)
             self._session = guests.session(opened)
             self._adopt(opened, params.get("tools"))
         except AgentFailed as failed:

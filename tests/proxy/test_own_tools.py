@@ -112,6 +112,43 @@ async def test_after_stop_they_do_nothing(folder: Path, tmp_path: Path) -> None:
             assert product.document(path).text == BASE
 
 
+@processes
+async def test_between_turns_they_read_and_change_nothing(folder: Path, tmp_path: Path) -> None:
+    path = folder / "a.txt"
+    async with a_product(folder, {}, answer=yes) as product:
+        await until_it_can_be_found(folder)
+        product.open(path)
+        script = {
+            "turns": [
+                [{"say": "one"}],
+                [{"say": "two"}, {"wait_for": "session/cancel"}, {"stop": "cancelled"}],
+            ]
+        }
+        argv = behind_proxy(agent(script, tmp_path / "trace", file=tmp_path / "script"), "--name", "claude")
+        async with Talk(argv, folder) as talk:
+            session = await talk.session()
+            await talk.prompt(session)
+            await until_over(product)
+            edit = {"file_path": str(path), "old_string": "two", "new_string": "TWO"}
+            async with its_tools(folder, tmp_path) as tools:
+                assert "one" in await tools.call("Read", file_path=str(path))
+                await tools.refused("Edit", **edit)
+                assert product.document(path).text == BASE
+                turn = asyncio.ensure_future(talk.prompt(session))
+                await talk.until(lambda: talk.said()[-1:] == ["two"])
+                await tools.call("Edit", **edit)
+                assert product.document(path).text == BASE.replace("two", "TWO")
+            talk.tell("session/cancel", {"sessionId": session})
+            await turn
+
+
+async def until_over(product: Product) -> None:
+    """The turn of the agent, as far as the sidecar has been told."""
+    async with asyncio.timeout(30):
+        while any(row["running"] for row in await sessions(product) if row["agent"] == "claude (proxy)"):
+            await asyncio.sleep(0.01)
+
+
 async def sessions(product: Product) -> Any:
     status: Any = await product.execute("sidecar.status")
     return status["sessions"]

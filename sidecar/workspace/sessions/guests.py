@@ -1,4 +1,5 @@
-"""Guests: agents that somebody else started (a terminal's `claude`) and that come with their tools' calls only.
+"""Guests: agents that somebody else started (a terminal's `claude`) and that come with their tools' calls only, or
+from behind the proxy.
 
 A guest has a session like any other, so its reads and writes are like any other agent's. What it lacks are prompts: nothing says what it
 is doing, or when it is done. So a turn of its is what it does until it has been quiet for a while.
@@ -39,6 +40,8 @@ class _Guest:
     """None: the next call asks."""
     wants: str
     """In the question; "": it is the usual."""
+    prompted: bool = False
+    """It has turns, which somebody tells."""
     line: anyio.Lock = field(default_factory=anyio.Lock)
     """In which calls wait for the user's answer: they are carried out in the order in which they came."""
     came: int = 0
@@ -71,11 +74,18 @@ class Guests:
         self._guests: dict[str, _Guest] = {}
 
     def open(
-        self, agent: str, folder: str, *, allowed: bool | None = None, rereads: bool = False, wants: str = ""
+        self,
+        agent: str,
+        folder: str,
+        *,
+        allowed: bool | None = None,
+        rereads: bool = False,
+        wants: str = "",
+        prompted: bool = False,
     ) -> str:
         """The id of a new session. `agent`: the name it is shown by. `folder`: where it works, absolute; if that is in none of the editor's
         folders, it is given the first of these. `allowed`: no question is asked. `rereads`: as in OpenedSession. `wants`: as in
-        Consent.to_admit. Raises AgentFailed."""
+        Consent.to_admit. `prompted`: its turns are told (prompted.py), and between them it changes nothing. Raises AgentFailed."""
         folders = [*self._folders()]
         if not folders:
             raise AgentFailed("refused", "the editor has no folder open")
@@ -97,7 +107,7 @@ class Guests:
             guest=True,
         )
         self._state.sessions.add(session)
-        self._guests[session_id] = _Guest(session, allowed, wants)
+        self._guests[session_id] = _Guest(session, allowed, wants, prompted)
         return session_id
 
     def session(self, session_id: str) -> Session:
@@ -143,7 +153,8 @@ class Guests:
             yield refused
             return
         now = anyio.current_time()
-        if not guest.session.acting or (not guest.calls and now - guest.quiet_since > QUIET_SECONDS):
+        over = not guest.session.acting or (not guest.calls and now - guest.quiet_since > QUIET_SECONDS)
+        if over and not guest.prompted:
             guest.session.begin_guest_turn()
         guest.calls += 1
         try:
