@@ -10,8 +10,8 @@ from sidecar.acp.v2 import diffs, displays
 from sidecar.acp.v2.fields import id_of, joined, object_of, objects, text_of
 from sidecar.core.json_types import Json
 
-_MOST = 256
-"""Calls that are remembered for each session."""
+_MOST, _MOST_PIECES = 256, 16
+"""Calls that are remembered for each session, and those whose content is."""
 _PIECES = 64
 """Pieces of content that are kept for each call; of more, the last."""
 _LARGEST = 64 * 1024
@@ -72,8 +72,10 @@ class Calls:
     """Of one session."""
 
     def __init__(self) -> None:
+        self._known: OrderedDict[str, None] = OrderedDict()
+        """Calls that were told of."""
         self._pieces: OrderedDict[str, list[Json]] = OrderedDict()
-        """The content that later pieces are added to, of calls that were told of."""
+        """The content that later pieces are added to."""
         self._cancel: set[str] = set()
 
     def update(self, update: Json) -> list[Json]:
@@ -81,15 +83,16 @@ class Calls:
         if call is None:
             return []
         told = {**fields(update), "sessionUpdate": "tool_call_update"}
-        if call not in self._pieces:
+        if call not in self._known:
             name = text_of(update, "name") or text_of(update, "kind") or "tool"
             told = {"title": name, **told, "sessionUpdate": "tool_call"}
-            self._remember(call)
+            self._known[call] = None
+            if len(self._known) > _MOST:
+                self._forget(self._known.popitem(last=False)[0])
         if "content" in told:
-            self._pieces[call] = _last(objects(told["content"]))
+            self._keep(call, objects(told["content"]))
         if told.get("status") in _OVER:
-            self._pieces[call] = []
-            self._cancel.discard(call)
+            self._forget(call)
         if "capabilities" in update:
             can = isinstance(object_of(update["capabilities"]).get("cancel"), dict)
             (self._cancel.add if can else self._cancel.discard)(call)
@@ -100,13 +103,13 @@ class Calls:
         call, piece = id_of(update, "toolCallId"), update.get("content")
         if call is None or not isinstance(piece, dict):
             return []
-        begun = [] if call in self._pieces else self.update({"toolCallId": call})
+        begun = [] if call in self._known else self.update({"toolCallId": call})
         more, places = content([object_of(cast("object", piece))])
-        self._pieces[call] = _last([*self._pieces[call], *more])
+        kept = self._keep(call, [*self._pieces.get(call, ()), *more])
         told: dict[str, object] = {
             "sessionUpdate": "tool_call_update",
             "toolCallId": call,
-            "content": list(self._pieces[call]),
+            "content": list(kept) or more,  # one that is too large to be kept is shown once
         }
         if places:
             told["locations"] = places
@@ -122,11 +125,17 @@ class Calls:
         )
         return next(found, None)
 
-    def _remember(self, call: str) -> None:
-        self._pieces[call] = []
-        if len(self._pieces) > _MOST:
-            forgotten, _ = self._pieces.popitem(last=False)
-            self._cancel.discard(forgotten)
+    def _keep(self, call: str, content: list[Json]) -> list[Json]:
+        kept = self._pieces[call] = _last(content)
+        self._pieces.move_to_end(call)
+        if len(self._pieces) > _MOST_PIECES:
+            self._pieces.popitem(last=False)
+        return kept
+
+    def _forget(self, call: str) -> None:
+        """Its content, and that it can be cancelled."""
+        self._pieces.pop(call, None)
+        self._cancel.discard(call)
 
 
 def _last(pieces: list[Json]) -> list[Json]:

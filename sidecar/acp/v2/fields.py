@@ -44,8 +44,8 @@ def joined(blocks: Iterable[Json]) -> list[Json]:
     found: list[Json] = []
     texts: list[str] = []
     for block in blocks:
-        text = text_of(block, "text") if set(block) == {"type", "text"} else None
-        if text is not None:
+        text = block.get("text")
+        if isinstance(text, str) and len(block) == 2 and "type" in block:
             texts.append(text)
             continue
         found += _text(texts)

@@ -15,8 +15,8 @@ from sidecar.acp.v2.foreground import Foreground
 from sidecar.acp.v2.updates import Updates
 from sidecar.core.json_types import Json
 
-_MOST = 256
-"""Sessions that are remembered. Of one that was forgotten, what it tells is told as of a new one."""
+_MOST = 16
+"""Sessions that are remembered which we have not opened: sub-agents', and those of which an agent tells before it answers."""
 _NAMES = {"authenticate": "auth/login", "logout": "auth/logout", "session/load": "session/resume"}
 _OPENS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 _UPDATE, _ASK, _ELICIT = "session/update", "session/request_permission", "elicitation/create"
@@ -37,7 +37,9 @@ class Second(Dialect):
         """The agent starts MCP servers for its sessions."""
         self._asked: dict[int, tuple[str, str]] = {}
         """Our requests that are not answered: method of version 1 and session, by id."""
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._sessions: dict[str, _Session] = {}
+        """Those that we have opened."""
+        self._others: OrderedDict[str, _Session] = OrderedDict()
         self._children = Children()
 
     # ours to it
@@ -57,6 +59,8 @@ class Second(Dialect):
                 params = handshake.request(params)
             case _ if method in _OPENS:
                 params = sessions.place(params, programs=self._programs)
+                if method in ("session/load", "session/resume"):
+                    self._ours(session_id)
                 if method == "session/load":
                     params = {**params, "replayFrom": {"type": "start"}}
             case "session/set_config_option":
@@ -121,7 +125,9 @@ class Second(Dialect):
                 self._programs = handshake.takes_programs(fields)
                 return ({**message, "result": handshake.answer(fields)},)
             case _ if method in _OPENS:
-                return self._opened(message, fields, id_of(fields, "sessionId") or session_id)
+                opened = id_of(fields, "sessionId") or session_id
+                self._ours(opened)
+                return self._opened(message, fields, opened)
             case "session/set_config_option" | "session/set_mode":
                 return ({**message, "result": self._options(fields, session_id)},)
             case _:
@@ -169,17 +175,17 @@ class Second(Dialect):
         return ({**message, "params": params},)
 
     def _of(self, session_id: str) -> _Session:
-        if session_id not in self._sessions:
-            self._sessions[session_id] = _Session()
-            if len(self._sessions) > _MOST:
-                self._forget()
-        return self._sessions[session_id]
+        known = self._sessions.get(session_id) or self._others.get(session_id)
+        if known is None:
+            known = self._others[session_id] = _Session()
+            if len(self._others) > _MOST:
+                self._others.popitem(last=False)
+        return known
 
-    def _forget(self) -> None:
-        """The oldest one that has no prompt of ours."""
-        oldest = (key for key, one in self._sessions.items() if not one.foreground.prompted)
-        if (found := next(oldest, None)) is not None:
-            del self._sessions[found]
+    def _ours(self, session_id: str) -> None:
+        """We have opened it, or ask for one that the agent has."""
+        self._sessions[session_id] = self._of(session_id)
+        self._others.pop(session_id, None)
 
 
 def _update(session_id: str, update: Json) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from sidecar.acp.permission import size_of
 from sidecar.acp.v2 import sessions
 from sidecar.acp.v2.calls import Calls
 from sidecar.acp.v2.displays import Displays
@@ -11,7 +12,8 @@ from sidecar.acp.v2.fields import id_of, object_of, objects, text_of
 from sidecar.acp.v2.messages import WHOLE, Messages
 from sidecar.core.json_types import Json
 
-_MOST_PLANS, _MOST_ENTRIES = 16, 100
+_MOST_PLANS, _MOST_ENTRIES, _LARGEST_PLAN = 16, 100, 64 * 1024
+"""Plans that are remembered for each session, to be told together; the entries of one, and its bytes as kept. A larger one is told alone."""
 
 
 class Updates:
@@ -77,8 +79,10 @@ class Updates:
         name = id_of(plan, "planId") or ""
         match plan.get("type"):
             case "items":
-                entries = objects(plan.get("entries"))[:_MOST_ENTRIES]
-                self._plans[name] = [one for one in entries if one.get("status") != "cancelled"]
+                entries = [one for one in objects(plan.get("entries")) if one.get("status") != "cancelled"]
+                if len(entries) > _MOST_ENTRIES or size_of(entries) > _LARGEST_PLAN:
+                    return [{"sessionUpdate": "plan", "entries": entries}]
+                self._plans[name] = entries
                 if len(self._plans) > _MOST_PLANS:
                     self._plans.popitem(last=False)
                 return [self._entries()]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -303,3 +304,42 @@ def test_nothing_that_it_sends_breaks_anything(messages: list[Any]) -> None:
         second.told(
             {"jsonrpc": "2.0", "id": 9, "method": method, "params": {"sessionId": "a", "mcpServers": []}}
         )
+
+
+def test_what_is_remembered_has_a_bound() -> None:
+    """However many sessions, calls, messages, terminals and plans an agent tells of: 160 MB here."""
+    second = Second()
+    tracemalloc.start()
+    try:
+        for number in range(64 * 40):
+            words = f"{number}" + "x" * 60_000
+            content = {"type": "content", "content": {"type": "text", "text": words}}
+            session = f"s{number // 40}"
+            for fields in (
+                {"sessionUpdate": "tool_call_content_chunk", "toolCallId": f"c{number}", "content": content},
+                {
+                    "sessionUpdate": "agent_message",
+                    "messageId": words[:4000],
+                    "content": [content["content"]],
+                },
+                {
+                    "sessionUpdate": "plan_update",
+                    "plan": {"type": "items", "planId": words[:4000], "entries": [content] * 3},
+                },
+                {
+                    "sessionUpdate": "subagent_update",
+                    "sessionId": words[:4000],
+                    "state": {"state": "running"},
+                },
+            ):
+                second.heard(json.loads(json.dumps(told(session, fields))))
+        assert tracemalloc.get_traced_memory()[0] < 40e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_piece_that_is_too_large_to_be_kept_is_shown() -> None:
+    large = {"type": "content", "content": {"type": "text", "text": "x" * 100_000}}
+    chunk = {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": large}
+    heard = Second().heard(told("s", chunk))
+    assert heard[-1]["params"]["update"]["content"] == [large]
