@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from playwright.sync_api import expect
 
 from tests.e2e import scripted
@@ -91,8 +92,19 @@ def typed(window: Window, file: Path, cell: int, text: str) -> None:
 
 
 def in_first_cell(window: Window) -> None:
-    window.page.locator(".notebookOverlay .code-cell-row .view-line").first.click()
-    window.page.locator(".notebookOverlay .monaco-editor.focused").wait_for(timeout=30_000)
+    focused = window.page.locator(".notebookOverlay .monaco-editor.focused")
+
+    def clicked() -> bool:
+        window.page.locator(".notebookOverlay .code-cell-row .view-line").first.click()
+        try:
+            focused.wait_for(timeout=3_000)
+        except (
+            PlaywrightTimeout
+        ):  # the notebook has drawn the cell anew, and the click went to what was there before
+            return False
+        return True
+
+    eventually(clicked, "the first cell has the focus")
 
 
 def pressed(window: Window, key: str) -> None:
