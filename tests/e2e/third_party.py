@@ -58,6 +58,8 @@ class Kind:
     """Files that its user has below their home: instructions that say BRIEF, and settings."""
     allows: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files below its user's home, with settings that let it do everything."""
+    leaves: tuple[str, ...] = ()
+    """Beginnings of the names below its user's home of what it removes at its end if it has the time, with our tools and without."""
     agent: str = ""
     """The name under which its user has it, where that is not the tool's."""
     protocol: int = 1
@@ -294,6 +296,7 @@ KINDS = {
             "tool": "Agent",
             "args": {"description": "edit", "prompt": prompt, "subagent_type": "general-purpose"},
         },
+        leaves=(".claude/sessions/",),
         users={".claude/CLAUDE.md": BRIEF, ".claude/settings.json": '{"includeCoAuthoredBy": false}'},
         allows={
             ".claude/settings.json": json.dumps(
