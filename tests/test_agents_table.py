@@ -69,7 +69,8 @@ def test_the_page_of_the_project() -> None:
     read = parse(PAGE.read_text())
     assert render(read) == PAGE.read_text(), "written by make agents, not by hand"
     for agent, row in read.rows.items():
-        tools = own_tools_of(agent, AgentCommand(f"/x/{agent}"))
+        name = KINDS[agent].name
+        tools = own_tools_of(name, AgentCommand(f"/x/{name}"))
         live = tools.live or tools.connected is not None
         given = KINDS[agent].ours is not None
         assert set(row) == {*COLUMNS, *(LIVE if live else ()), *(GIVEN if given else ())}, (
