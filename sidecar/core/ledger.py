@@ -24,43 +24,12 @@ from functools import cached_property
 from typing import Literal
 
 from sidecar.core.change import ChangeSet, Edit
-from sidecar.core.merge import Conflict, Merged, merge
 from sidecar.core.moving import Moving
 from sidecar.core.text import Text
+from sidecar.core.versions import Author, AuthorFilter, Version, kept, on_top, rejected, together
 
 MAX_REMEMBERED = 64
 """How many texts keep their hunks for undo and redo; editors remember about as many steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Whose work a version is."""
-
-    session: str
-    turn: int
-    write: str
-    """The write's id in the journal."""
-    tool_call: str | None = None
-    created: bool = False
-    """The file did not exist before this write."""
-    agent: str = ""
-    """The agent's name, for people; "" if the journal is older than this field."""
-    aftermath: bool = False
-    """Not the agent's own work, but the editor's when it saved the write (formatting, trimming). It is never shown, and is reverted
-    with the last of the turn's hunks in the document."""
-    unknown: bool = False
-    """Nobody knows whose work it is: it was found on the disk while agents worked. It belongs to no session."""
-
-    def same_turn(self, other: Author) -> bool:
-        return self.session == other.session and self.turn == other.turn
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The text of a hunk after one author's work on it."""
-
-    author: Author
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +59,6 @@ class Hunk:
         return Hunk(self.id, self.start + by, self.end + by, self.old, self.versions) if by else self
 
 
-AuthorFilter = Callable[[Author], bool]
 Became = Literal["open", "kept", "taken back"]
 """Still under review; kept by the user; not in the text any more, whoever took it out."""
 NewId = Callable[[], int]
@@ -547,59 +515,31 @@ def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
 
 def _new_version(touched: Sequence[Hunk], edit: Edit, old: str, author: Author) -> Hunk:
     """One hunk for everything that `edit` and the hunks it touches cover. `old`: the text that `edit` replaces."""
-    start, end = min(edit.start, touched[0].start), max(edit.end, touched[-1].end)
-    base: list[str] = []
-    prior: list[str] = []
+    start = min(edit.start, touched[0].start)
+    gaps: list[str] = []
     at = start
     for hunk in touched:
-        gap = old[max(at - edit.start, 0) : max(hunk.start - edit.start, 0)]
-        base += gap, hunk.old
-        prior += gap, hunk.text
+        gaps.append(old[max(at - edit.start, 0) : max(hunk.start - edit.start, 0)])
         at = hunk.end
-    gap = old[max(at - edit.start, 0) :]
-    base.append(gap)
-    prior.append(gap)
-    before = "".join(prior)
+    gaps.append(old[max(at - edit.start, 0) :])
+    base, versions = together([(hunk.old, hunk.versions) for hunk in touched], gaps)
+    before = versions[-1].text
     after = before[: edit.start - start] + edit.new + before[edit.end - start :]
-    if len(touched) == 1 and (touched[0].start, touched[0].end) == (start, end):
-        versions = touched[0].versions
-    else:
-        versions = (Version(touched[-1].author, before),)
     if author.aftermath and not versions[-1].author.aftermath:
         author = versions[-1].author
-    if versions[-1].author.same_turn(author):
-        versions = versions[:-1]
-    return Hunk(touched[0].id, start, start + len(after), "".join(base), (*versions, Version(author, after)))
+    versions = on_top(versions, Version(author, after))
+    return Hunk(touched[0].id, start, start + len(after), base, versions)
 
 
 def _keep_versions(hunk: Hunk, whose: AuthorFilter) -> Hunk | None:
     """The hunk without those authors' versions, which now count as reviewed; None if nothing is left to review."""
-    old = hunk.old
-    left: list[Version] = []
-    for version in hunk.versions:
-        if not whose(version.author):
-            left.append(version)
-        elif left:  # on top of unreviewed work, from which it cannot be told apart any more
-            left[-1] = Version(left[-1].author, version.text)
-        else:
-            old = version.text
-    return replace(hunk, old=old, versions=tuple(left)) if left else None
+    old, left = kept(hunk.old, hunk.versions, whose)
+    return replace(hunk, old=old, versions=left) if left else None
 
 
 def _reject_versions(hunk: Hunk, whose: AuthorFilter) -> tuple[str | None, Hunk | None]:
     """The text without those authors' versions, and the remaining hunk. No text if later work prevents it."""
-    if all(whose(v.author) for v in hunk.versions):
-        return hunk.old, None
-    versions = list(hunk.versions)
-    for i in range(len(versions) - 1, -1, -1):
-        if not whose(versions[i].author):
-            continue
-        after, before = versions[i].text, versions[i - 1].text if i else hunk.old
-        del versions[i]
-        for j in range(i, len(versions)):
-            match merge(after, versions[j].text, before):
-                case Merged() as merged:
-                    versions[j] = Version(versions[j].author, merged.changes.apply(versions[j].text))
-                case Conflict():
-                    return None, None
-    return versions[-1].text, replace(hunk, versions=tuple(versions))
+    left = rejected(hunk.old, hunk.versions, whose)
+    if left is None:
+        return None, None
+    return (left[-1].text, replace(hunk, versions=left)) if left else (hunk.old, None)

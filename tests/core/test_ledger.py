@@ -3,6 +3,9 @@ gives the text without the agents' unreviewed work."""
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
+
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -259,3 +262,37 @@ def test_another_text_of_the_same_length_does_not_take_later_work_out_of_review(
     typed = later.replace("one", "own")
     ledger.user_edit(Edit(0, 3, "own"), len(typed), lambda: Text.of(typed))
     assert [(hunk.old, hunk.text) for hunk in ledger.hunks] == [("two", "TWO"), ("three", "THREE")]
+
+
+def test_work_on_lines_that_a_later_edit_changes_together_stays_each_authors() -> None:
+    """Rejecting one author's takes back none of another's, also where a third one changed the lines of both at once."""
+    texts = ["one\ntwo\nthree\n", "ONE\ntwo\nthree\n", "ONE\nTWO\nthree\n", "1\n2\nthree\n"]
+    ledger = Ledger()
+    for turn, (before, after) in enumerate(pairwise(texts), 1):
+        ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("a", turn, f"w{turn}"))
+    assert len(ledger.hunks) == 1
+    now = texts[-1]
+    for turn, then in [(3, "ONE\nTWO\nthree\n"), (2, "ONE\ntwo\nthree\n"), (1, texts[0])]:
+        whose = partial(_is_of, turn)
+        rejection = ledger.reject(len(now), ledger.ids(whose), whose)
+        before, now = now, rejection.changes.apply(now)
+        ledger.rejected(Text.of(before), rejection, Text.of(now))
+        assert now == then
+    assert ledger.hunks == ()
+
+
+def test_work_is_taken_back_from_beneath_what_a_later_edit_joined_with_it() -> None:
+    texts = ["one\ntwo\nthree\n", "ONE\ntwo\nthree\n", "ONE\nTWO\nthree\n", "1\n2\nthree\n"]
+    ledger = Ledger()
+    for turn, (before, after) in enumerate(pairwise(texts), 1):
+        ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("a", turn, f"w{turn}"))
+
+    def whose(author: Author) -> bool:
+        return author.turn in (1, 3)
+
+    rejection = ledger.reject(len(texts[-1]), ledger.ids(whose), whose)
+    assert rejection.changes.apply(texts[-1]) == "one\nTWO\nthree\n"
+
+
+def _is_of(turn: int, author: Author) -> bool:
+    return author.turn == turn

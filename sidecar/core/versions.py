@@ -1,0 +1,107 @@
+"""Versions: the work of several authors on one stretch of text, each on top of the one before. Pure.
+
+A stretch is its old text, and a version for each author in the order in which they worked. Turns are the authors: all that one turn does
+there without another's in between is one version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sidecar.core.merge import Conflict, Merged, merge
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whose work a version is."""
+
+    session: str
+    turn: int
+    write: str
+    """The write's id in the journal."""
+    tool_call: str | None = None
+    created: bool = False
+    """The file did not exist before this write."""
+    agent: str = ""
+    """The agent's name, for people; "" if the journal is older than this field."""
+    aftermath: bool = False
+    """Not the agent's own work, but the editor's when it saved the write (formatting, trimming). It is never shown, and is reverted
+    with the last of the turn's hunks in the document."""
+    unknown: bool = False
+    """Nobody knows whose work it is: it was found on the disk while agents worked. It belongs to no session."""
+
+    def same_turn(self, other: Author) -> bool:
+        return self.session == other.session and self.turn == other.turn
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The text of a hunk after one author's work on it."""
+
+    author: Author
+    text: str
+
+
+AuthorFilter = Callable[[Author], bool]
+
+
+def on_top(versions: Sequence[Version], version: Version) -> tuple[Version, ...]:
+    """These versions, and one more."""
+    if not versions or not versions[-1].author.same_turn(version.author):
+        return (*versions, version)
+    author = versions[-1].author if version.author.aftermath else version.author
+    return (*versions[:-1], Version(author, version.text))
+
+
+def together(
+    stretches: Sequence[tuple[str, Sequence[Version]]], gaps: Sequence[str]
+) -> tuple[str, tuple[Version, ...]]:
+    """The old text and the versions of one stretch that is made of these and the texts before, between and after them, `gaps`. Everybody's work
+    stays theirs: it can be kept and rejected as before."""
+    texts = [old for old, _ in stretches]
+    ahead = [list(versions) for _, versions in stretches]
+
+    def text() -> str:
+        return "".join(gap + one for gap, one in zip(gaps, [*texts, ""], strict=True))
+
+    old = text()
+    versions: tuple[Version, ...] = ()
+    while any(ahead):  # in the order in which they were written, which the journal's ids have
+        nth = min((n for n, left in enumerate(ahead) if left), key=lambda n: ahead[n][0].author.write)
+        version = ahead[nth].pop(0)
+        texts[nth] = version.text
+        versions = on_top(versions, Version(version.author, text()))
+    return old, versions
+
+
+def kept(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[str, tuple[Version, ...]]:
+    """The stretch once those authors' versions count as reviewed."""
+    left: list[Version] = []
+    for version in versions:
+        if not whose(version.author):
+            left.append(version)
+        elif left:  # on top of unreviewed work, from which it cannot be told apart any more
+            left[-1] = Version(left[-1].author, version.text)
+        else:
+            old = version.text
+    return old, tuple(left)
+
+
+def rejected(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[Version, ...] | None:
+    """The versions without those authors'. None if later work prevents it."""
+    if all(whose(version.author) for version in versions):
+        return ()
+    left = list(versions)
+    for i in range(len(left) - 1, -1, -1):
+        if not whose(left[i].author):
+            continue
+        after, before = left[i].text, left[i - 1].text if i else old
+        del left[i]
+        for j in range(i, len(left)):
+            match merge(after, left[j].text, before):
+                case Merged() as merged:
+                    left[j] = Version(left[j].author, merged.changes.apply(left[j].text))
+                case Conflict():
+                    return None
+    return tuple(left)
