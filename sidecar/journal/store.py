@@ -252,6 +252,21 @@ class Store:
 
         return self._do(work)
 
+    def moved_to(self, entry_id: str) -> list[Recorded]:
+        """Of a write that removed a file: the writes of the same turn that made another one with its text, newest first."""
+
+        def work(db: Opened) -> list[Recorded]:
+            rows = db.connection.execute(
+                "SELECT made.id FROM writes AS gone JOIN writes AS made ON made.session = gone.session AND made.turn = gone.turn "
+                "AND made.after = gone.before AND made.path != gone.path "
+                "WHERE gone.id = ? AND gone.after IS NULL AND made.before IS NULL AND made.state != 'failed'",
+                (entry_id,),
+            ).fetchall()
+            ids = tuple(row[0] for row in rows)
+            return selecting.entries(db.connection, Selection(ids=ids)) if ids else []
+
+        return self._do(work)
+
     def paths(self, entry_ids: Sequence[str]) -> list[str]:
         """The files (canonical paths) of these writes, each once."""
         return list(dict.fromkeys(entry.path for entry in self._these(entry_ids)))

@@ -274,6 +274,8 @@ class _Job:
             return self._done(Outcome.STANDS, now.message)
         if before is not None and after is not None and now is not None and before.data == after.data:
             before, after = replace(now, mode=before.mode), replace(now, mode=after.mode)
+        if now is None and before is not None:
+            before = self._as_moved(write, before)
         if now == before:
             return Outcome.ALREADY
         if now != after and not (
@@ -321,6 +323,23 @@ class _Job:
                 return False
             text = texts.before
         return text is not None and text == made
+
+    def _as_moved(self, removal: Recorded, removed: FileState) -> FileState:
+        """What a file said that was removed, less what has been taken back in it since, under the name to which it was moved: that does not come
+        back with the file."""
+        was = files.text(removed)
+        for made in self._store.moved_to(removal.id):
+            text = was
+            for later in reversed(self._store.entries(Selection(paths=(made.path,)))):
+                if later.id <= made.id or later.state in ("failed", "undone", "rejected"):
+                    continue
+                texts = self._store.texts(later.id)
+                if later.agent not in TAKES_BACK or texts.before != text or texts.after is None:
+                    break
+                text = texts.after
+            if text is not None and text != was:
+                return files.saying(removed, text, self._path)
+        return removed
 
     def _step(self, found: Resolved | Missing | Refusal, texts: Sequence[Texts]) -> _Step | Reverted:
         data: bytes | None = None

@@ -171,6 +171,36 @@ def test_a_file_that_was_moved_with_work_in_it_that_is_taken_back_first(tmp_path
         assert path.exists() is edited
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_what_was_taken_back_in_a_moved_file_does_not_come_back_under_its_old_name(
+    tmp_path: Path, encoding: str
+) -> None:
+    """One agent changes a file, another moves it, and the first one's work is taken back where the file is then."""
+    folder = (tmp_path / "w").resolve()
+    folder.mkdir()
+    old, new = folder / "old", folder / "new"
+    base, changed = "one\ntwo\nthree\n", "one\nAGENT\nthree\n"
+    bom = "\ufeff".encode(encoding)
+    moved = FileState(bom + changed.encode(encoding), 0o600)
+    with Store(tmp_path / "journal") as store:
+
+        def written(path: Path, before: str | None, after: str | None, session: str, **more: Any) -> None:
+            values = {"root": str(folder), "session": session, "encoding": encoding, "bom": bom, **more}
+            store.finish(store.begin(entry(before, after, str(path), **values)), "done")
+
+        written(old, base, changed, "a")
+        written(old, changed, None, "b", states=(moved, None))
+        written(new, None, changed, "b", states=(None, moved))
+        written(new, changed, base, "", agent="reject")
+        (first,) = [write for write in store.entries() if write.session == "a"]
+        store.finish(first.id, "rejected")
+        put(new, FileState(bom + base.encode(encoding), 0o600))
+        done = list(revert(store, [one for one in store.entries() if one.session == "b"], "r-1"))
+        assert not any(one.outcome.is_failure for one in done)
+    assert there(new) is None
+    assert there(old) == FileState(bom + base.encode(encoding), 0o600)
+
+
 def test_work_before_and_after_anothers_removal(tmp_path: Path) -> None:
     """Sessions can be taken back whatever their writes lie between: each time as much as can be, and the rest once the other's is."""
     folder = tmp_path.resolve()
