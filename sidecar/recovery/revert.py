@@ -227,11 +227,14 @@ class _Job:
     def _apart(self) -> Generator[tuple[bool, list[Recorded]]]:
         """The writes that are taken back together, and whether as a whole. What was written before somebody else removed the file, and it was made
         anew, is another file's: that removal comes back in between."""
+        several = len(self._writes) > 1
+        every = self._store.entries(Selection(paths=(self._path,))) if several else ()
+        removals = [one.id for one in every if _has_removed(one)]
         some: list[Recorded] = []
         was_whole = False
         for write in self._writes:
             whole = self._store.states(write.id) is not None
-            if some and (whole is not was_whole or (not some[-1].existed and write.exists)):
+            if some and (whole is not was_whole or _is_another_file(write, some[-1], removals)):
                 yield was_whole, some
                 some = []
             some.append(write)
@@ -420,6 +423,16 @@ class _Job:
     ) -> Reverted:
         ids = tuple(write.id for write in self._writes)
         return Reverted(self._path, self._writes[0].root, ids, outcome, why, places, texts)
+
+
+def _has_removed(write: Recorded) -> bool:
+    """Whether it has removed the file, and that was not taken back."""
+    return not write.exists and write.state not in ("failed", "undone", "rejected")
+
+
+def _is_another_file(older: Recorded, newer: Recorded, removals: Sequence[str]) -> bool:
+    """Whether the file of one write was removed before the other, by one of those (the journal's ids) or by somebody who is not in the journal."""
+    return any(older.id < one < newer.id for one in removals) or (not newer.existed and older.exists)
 
 
 def _altogether(done: Sequence[Reverted]) -> Reverted:

@@ -201,7 +201,8 @@ def test_what_was_taken_back_in_a_moved_file_does_not_come_back_under_its_old_na
     assert there(old) == FileState(bom + base.encode(encoding), 0o600)
 
 
-def test_work_before_and_after_anothers_removal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("made_anew_by", ["one", "two"])
+def test_work_before_and_after_anothers_removal(tmp_path: Path, made_anew_by: str) -> None:
     """Sessions can be taken back whatever their writes lie between: each time as much as can be, and the rest once the other's is."""
     folder = tmp_path.resolve()
     path = folder / "f"
@@ -219,11 +220,12 @@ def test_work_before_and_after_anothers_removal(tmp_path: Path) -> None:
 
         written("a\n", "b\n", "one")
         written("b\n", None, "two", states=(old, None))
-        written(None, "c\n", "one")
-        path.write_text("c\n")
-        assert not taken_back("two"), "the file is there again"
+        written(None, "c\n", made_anew_by)
+        written("c\n", "d\n", "one")
+        path.write_text("d\n")
+        assert not taken_back("two"), "the first one's is on top of it"
         assert not taken_back("one"), "not all of it"
-        assert not path.exists()
+        assert path.exists() is (made_anew_by == "two")
         assert taken_back("two")
         assert path.read_text() == "b\n"
         assert taken_back("one")
