@@ -465,27 +465,38 @@ def _parts(hunk: Hunk, edit: Edit) -> tuple[str, str, str]:
     return hunk.text[:start], hunk.text[start:end], hunk.text[end:]
 
 
+def _old_of(hunk: Hunk, first: str, last: str) -> tuple[str, str]:
+    """What the first and the last part of a hunk keep of the replaced text: whole lines stay with the first, and a line without an end with the last
+    if that has none either."""
+    if not first:
+        return "", hunk.old
+    at = len(hunk.old) if last.endswith("\n") else hunk.old.rfind("\n") + 1
+    return hunk.old[:at], hunk.old[at:]
+
+
 def _isolate(hunk: Hunk, edit: Edit, new_id: NewId) -> tuple[list[Hunk], Hunk, list[Hunk]]:
-    """The hunk as up to three hunks: before, on and after the lines of the edit. The replaced text stays with the first."""
+    """The hunk as up to three hunks: before, on and after the lines of the edit."""
     left, middle, right = _parts(hunk, edit)
     if not left and not right:
         return [], hunk, []
     at = hunk.start + len(left)
     author = hunk.author
-    before = [replace(hunk, end=at, versions=(Version(author, left),))] if left else []
+    old, rest = _old_of(hunk, left or middle if right else left, right or middle)
+    before = [replace(hunk, end=at, old=old, versions=(Version(author, left),))] if left else []
     on = Hunk(
         new_id() if left else hunk.id,
         at,
         at + len(middle),
-        "" if left else hunk.old,
+        ("" if left else old) if right else rest,
         (Version(author, middle),),
     )
-    behind = [Hunk(new_id(), on.end, hunk.end, "", (Version(author, right),))] if right else []
+    behind = [Hunk(new_id(), on.end, hunk.end, rest, (Version(author, right),))] if right else []
     return before, on, behind
 
 
 def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
-    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit."""
+    """What is left of a hunk after somebody else's `edit` inside it, in the coordinates after the edit. The edited line stands for a replaced one that
+    has no end, as it would run into it."""
     left, middle, right = _parts(hunk, edit)
     shift = len(edit.new) - (edit.end - edit.start)
     if not left and not right:
@@ -496,18 +507,17 @@ def _without_edited_lines(hunk: Hunk, edit: Edit, new_id: NewId) -> list[Hunk]:
         return (
             [Hunk(hunk.id, edit.start, edit.start, hunk.old, (Version(hunk.author, ""),))] if deleted else []
         )
+    old, last = _old_of(hunk, left, right or middle)
     rest: list[Hunk] = []
     if left:
-        rest.append(replace(hunk, end=hunk.start + len(left), versions=(Version(hunk.author, left),)))
+        rest.append(
+            replace(hunk, end=hunk.start + len(left), old=old, versions=(Version(hunk.author, left),))
+        )
     if right:
         start = hunk.start + len(left) + len(middle) + shift
         rest.append(
             Hunk(
-                new_id() if left else hunk.id,
-                start,
-                start + len(right),
-                "" if left else hunk.old,
-                (Version(hunk.author, right),),
+                new_id() if left else hunk.id, start, start + len(right), last, (Version(hunk.author, right),)
             )
         )
     return rest

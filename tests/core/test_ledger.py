@@ -264,6 +264,50 @@ def test_another_text_of_the_same_length_does_not_take_later_work_out_of_review(
     assert [(hunk.old, hunk.text) for hunk in ledger.hunks] == [("two", "TWO"), ("three", "THREE")]
 
 
+REPLACED = "0\nold1\nold2\nold3\n9\n", "0\nnew1\nnew2\nnew3\n9\n"
+SHARED = "0\nold1()\nold2()\nold3()\n9\n", "0\nnew1()\nnew2()\nnew3()\n9\n"
+MORE = "0\nold\n9\n", "0\nnew1\nnew2\nnew3\n9\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "was", "then", "left"),
+    [
+        (REPLACED, "new1", "mine", "0\nmine\nold1\nold2\nold3\n9\n"),
+        (REPLACED, "new2", "mine", "0\nold1\nold2\nmine\nold3\n9\n"),
+        (REPLACED, "new3", "mine", "0\nold1\nold2\nmine\n9\n"),
+        (REPLACED, "new2\n", "", "0\nold1\nold2\nold3\n9\n"),
+        (REPLACED, "new3\n", "", "0\nold1\nold2\n9\n"),
+        (MORE, "new1", "mine", "0\nmine\nold\n9\n"),
+        (MORE, "new2", "mine", "0\nmine\nold\n9\n"),
+        (MORE, "new3", "mine", "0\nmine\n9\n"),
+        (SHARED, "new2", "mine", "0\nold1()\nmine()\nold3()\n9\n"),
+        (SHARED, "new3", "mine", "0\nold1()\nold2()\nmine()\n9\n"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_typed_among_an_agents_stays_a_line_when_those_are_rejected(
+    texts: tuple[str, str], was: str, then: str, left: str, end: str
+) -> None:
+    before, text, was, left = (one.replace("\n", end) for one in (*texts, was, left))
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, text), Text.of(text), Author("first", 1, "w1"))
+    edit = Edit(text.index(was), text.index(was) + len(was), then)
+    now = text.replace(was, then)
+    ledger.user_edit(edit, len(now), lambda: Text.of(now))
+    assert ledger.base(now) == left
+
+
+def test_a_line_that_another_changes_among_an_agents_stays_a_line_when_those_are_rejected() -> None:
+    before, text = REPLACED
+    now = text.replace("new2", "other")
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(before), diff(before, text), Text.of(text), Author("first", 1, "w1"))
+    ledger.agent_edit(Text.of(text), diff(text, now), Text.of(now), Author("second", 1, "w2"))
+    ids = [hunk.id for hunk in ledger.hunks if len(hunk.versions) == 1]
+    rejected = ledger.reject(len(now), ids).changes.apply(now)
+    assert rejected.split("\n") == ["0", "old1", "old2", "other", "old3", "9", ""]
+
+
 def test_work_on_lines_that_a_later_edit_changes_together_stays_each_authors() -> None:
     """Rejecting one author's takes back none of another's, also where a third one changed the lines of both at once."""
     texts = ["one\ntwo\nthree\n", "ONE\ntwo\nthree\n", "ONE\nTWO\nthree\n", "1\n2\nthree\n"]
