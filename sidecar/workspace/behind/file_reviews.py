@@ -105,6 +105,8 @@ class FileReviews:
         self._began_as: dict[str, FileState] = {}
         self._to_tell: dict[DocumentUri, None] = {}
         """Where rows came or went."""
+        self._entered: list[FileChange] = []
+        """Rows that the journal does not keep yet."""
         self._dropped: list[str] = []
         """Rows that the journal still keeps."""
 
@@ -188,7 +190,7 @@ class FileReviews:
         change = FileChange(self._next_id, path, before, after, author, moved_from, removal)
         self._next_id += 1
         self._changes[change.id] = change
-        self._tasks.start_soon(self._store, change)
+        self._entered.append(change)
         self._moved(change)
 
     async def removed_again(self, path: str) -> None:
@@ -311,7 +313,7 @@ class FileReviews:
 
     def _drop(self, change: FileChange) -> None:
         if self._changes.pop(change.id, None) is not None:
-            self._dropped.append(f"{KEPT}{change.id}:{change.uri}")
+            self._dropped.append(_name(change))
             self._moved(change)
 
     def _moved(self, change: FileChange) -> None:
@@ -322,10 +324,15 @@ class FileReviews:
 
     async def _tell(self) -> None:
         moved, self._to_tell = self._to_tell, {}
+        entered, self._entered = self._entered, []
         dropped, self._dropped = self._dropped, []
-        self._editor.changes_moved(list(moved))
-        if dropped:
-            await self._journal.forget_ledger(*dropped)
+        if moved:
+            self._editor.changes_moved(list(moved))
+        for change in entered:  # before those that they replace are forgotten: whatever ends the sidecar in between, one of both is there
+            await self._store(self._changes.get(change.id, change))
+        forgotten = set(dropped) - {_name(change) for change in self}
+        if forgotten:
+            await self._journal.forget_ledger(*forgotten)
 
     # Over a restart
 
@@ -334,7 +341,7 @@ class FileReviews:
             change.path, change.before, change.after, change.author, change.moved_from, change.removal
         )
         if change.id in self._changes:
-            await self._journal.save_ledger(f"{KEPT}{change.id}:{change.uri}", *to_kept(kept))
+            await self._journal.save_ledger(_name(change), *to_kept(kept))
 
     async def restore(self, folders: Sequence[str]) -> None:
         """The rows of an earlier process, of files beneath `folders`, are under review again."""
@@ -345,9 +352,15 @@ class FileReviews:
             if row is not None and any(row.path.startswith(os.path.join(f, "")) for f in folders):
                 found.append((name, row))
         for name, row in sorted(found, key=lambda one: one[1].author.write):  # as they were made
-            await self._journal.forget_ledger(name)
+            self._dropped.append(name)
             self.enter(row.path, row.before, row.after, row.author, row.moved_from, row.removal)
+        await self._tell()
         self._now.clear()
+
+
+def _name(change: FileChange) -> str:
+    """Under which the journal keeps it."""
+    return f"{KEPT}{change.id}:{change.uri}"
 
 
 def _text(state: FileState | None) -> str | None:
