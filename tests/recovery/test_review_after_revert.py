@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core.file_state import FileState
+from sidecar.core.ledger import Author
 from sidecar.journal import SqliteJournal, Store
 from sidecar.journal.selecting import Selection
 from sidecar.recovery.revert import revert
@@ -143,6 +144,28 @@ async def test_a_file_that_is_gone_comes_back_after_a_restart(tmp_path: Path, jo
         path.write_text(FIRST)
         assert (await bench.workspace.review.reject(Selector(everything=True))).done
     assert path.read_text() == BASE
+
+
+async def test_a_file_that_an_agent_made_and_removed_is_not_listed_any_more(
+    tmp_path: Path, journal: Path
+) -> None:
+    """In two turns: it is gone with its removal and without it, so the disk does not tell."""
+    folder = tmp_path.resolve()
+    path, there = str(folder / "new"), FileState(b"\0", 0o644)
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        for turn, states in enumerate([(None, there), (there, None)], 1):
+            write = await kept.begin(
+                entry(None, None, path, root=str(folder), session=bench.session, turn=turn, states=states)
+            )
+            await kept.finish(write, "done")
+            bench.workspace.review.files.enter(path, *states, Author(bench.session, turn, write))
+        assert [row["turn"] for row in await bench.workspace.review.listed(Selector())] == [1, 2]
+        with Store(journal) as store:
+            assert not any(one.outcome.is_failure for one in revert(store, store.entries(), "r-1"))
+        assert await bench.workspace.review.listed(Selector()) == []
 
 
 async def test_of_a_file_that_is_gone_nothing_is_left_to_reject(tmp_path: Path, journal: Path) -> None:

@@ -228,8 +228,13 @@ class FileReviews:
     # Review
 
     async def look(self) -> None:
-        """Drops the rows that the disk does not show any more: each is measured by what would be there if all later ones were put back."""
+        """Drops the rows that the command line has taken back, and those that the disk does not show any more: each is measured by what would be there if
+        all later ones were put back."""
         await self.look_at_old_names()
+        undone = await self._journal.undone([change.author.write for change in self])
+        for change in self:
+            if change.author.write in undone:
+                self._drop(change)
         there: dict[str, FileState | Refusal | None] = {}
         for change in sorted(self, key=_number, reverse=True):
             for path in (change.path, change.moved_from):
