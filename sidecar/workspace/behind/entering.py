@@ -116,8 +116,10 @@ class Entering:
         now = Normal(str(tracked.document.snapshot()))
         raw_after = without(diff(after, now.text), now, after)
         raw = without(diff(before or "", after), Normal(raw_after), before or "")
-        clean = tracked.hunks_then.of(raw)
-        review = tracked.review_when_opened or (raw, ()) if clean is None else (raw, clean)
+        opened = tracked.review_when_opened
+        # A text that is known exactly comes before one of which only the length and the hunks are
+        clean = None if opened is not None and opened[0] == raw else tracked.hunks_then.of(raw)
+        review = opened or (raw, ()) if clean is None else (raw, clean)
         leg = Leg(after, 0, part, author)
         self.enter(tracked, review, raw, [leg], [changes_of(raw, raw_after)])
         tracked.review_when_opened = str(tracked.document.snapshot()), self.hunks(tracked.document.uri)
