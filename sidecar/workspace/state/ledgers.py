@@ -96,11 +96,28 @@ class Reviewed:
 
     def _catch_up(self, text: Text) -> None:
         self.is_gone = False
-        if text == self.text:
+        if text == self.text or self._is_before_the_newest_write(text):
             return
         for edit in changes_as_steps(diff(str(self.text), str(text))):
             self.ledger.user_edit(edit, len(text), lambda: text)
         self.text = text
+
+    def _is_before_the_newest_write(self, text: Text) -> bool:
+        """Whether the document is as it was before the newest write that is under review (an editor has kept it unsaved, or somebody undid the write):
+        then all of that goes out of review, and only that."""
+        newest = max(writes(self.ledger.hunks), default="")
+
+        def whose(author: Author) -> bool:
+            return author.write == newest
+
+        rejection = self.ledger.reject(len(self.text), self.ledger.ids(whose), whose)
+        is_before = (
+            bool(newest) and not rejection.impossible and rejection.changes.apply(self.text) == str(text)
+        )
+        if is_before:
+            self.ledger.rejected(self.text, rejection, text)
+            self.text = text
+        return is_before
 
 
 def writes(hunks: Sequence[Hunk]) -> list[str]:

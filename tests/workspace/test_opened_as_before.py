@@ -1,0 +1,24 @@
+"""A document is opened with a text that it had before: an editor that was ended has kept it unsaved, or somebody undid what came after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.core.diff import diff
+from sidecar.core.ledger import Author, Ledger
+from sidecar.core.text import Text
+from sidecar.workspace.state.ledgers import Ledgers
+
+BASE = "base1\nbase2\nbase3\nbase4\n"
+FIRST = "agent8\nbase2\nagent9\nbase4\n"
+SECOND = "agent6\nbase2\nagent9\nagent7\n"
+
+
+@pytest.mark.parametrize("opened", [SECOND, FIRST], ids=["as it was left", "as before the newest write"])
+def test_what_is_left_to_reject_after_a_restart(opened: str) -> None:
+    ledger = Ledger()
+    for turn, (before, after) in enumerate([(BASE, FIRST), (FIRST, SECOND)], 1):
+        ledger.agent_edit(Text.of(before), diff(before, after), Text.of(after), Author("a", turn, f"w{turn}"))
+    reviewed = Ledgers().restore("file:///a.txt", SECOND, ledger.hunks)
+    reviewed.opened(Text.of(opened))
+    assert reviewed.ledger.base(opened) == BASE
