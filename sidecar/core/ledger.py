@@ -340,6 +340,11 @@ class Ledger:
 
     # Undo and redo
 
+    def may_come_back(self, text: Text) -> None:
+        """The current text is about to be left by edits of which only the last text is known: it restores its hunks."""
+        if self.hunks:
+            self._remember(text)
+
     def _remember(self, text: Text, hunks: Hunks | None = None, edit: Edit | None = None) -> None:
         if edit is not None and not _led_to(edit, text):
             return  # several edits told at once, of which only the last text is known

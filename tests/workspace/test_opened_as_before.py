@@ -22,3 +22,13 @@ def test_what_is_left_to_reject_after_a_restart(opened: str) -> None:
     reviewed = Ledgers().restore("file:///a.txt", SECOND, ledger.hunks)
     reviewed.opened(Text.of(opened))
     assert reviewed.ledger.base(opened) == BASE
+
+
+def test_a_file_said_something_else_before_it_was_opened() -> None:
+    """The editor has the text unsaved that is under review, and the file an older one, which is looked at first."""
+    ledger = Ledger()
+    ledger.agent_edit(Text.of(BASE), diff(BASE, SECOND), Text.of(SECOND), Author("a", 1, "w1"))
+    reviewed = Ledgers().restore("file:///a.txt", SECOND, ledger.hunks)
+    reviewed.seen(Text.of(SECOND.replace("agent6", "agent1").replace("agent7", "agent2")))
+    reviewed.opened(Text.of(SECOND))
+    assert reviewed.ledger.base(SECOND) == BASE

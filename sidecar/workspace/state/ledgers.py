@@ -98,6 +98,7 @@ class Reviewed:
         self.is_gone = False
         if text == self.text or self._is_before_the_newest_write(text):
             return
+        self.ledger.may_come_back(self.text)
         for edit in changes_as_steps(diff(str(self.text), str(text))):
             self.ledger.user_edit(edit, len(text), lambda: text)
         self.text = text
