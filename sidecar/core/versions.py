@@ -6,6 +6,7 @@ there without another's in between is one version.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -54,25 +55,54 @@ def on_top(versions: Sequence[Version], version: Version) -> tuple[Version, ...]
     return (*versions[:-1], Version(author, version.text))
 
 
+_LARGEST, _PIECES = 8_000_000, 100_000
+"""Code points of all versions that are made of several stretches, and pieces that they are put together from: more takes too much of the loop's
+time and of memory. Of more, the last versions are kept apart; those before count as the first of them."""
+
+
 def together(
     stretches: Sequence[tuple[str, Sequence[Version]]], gaps: Sequence[str]
 ) -> tuple[str, tuple[Version, ...]]:
     """The old text and the versions of one stretch that is made of these and the texts before, between and after them, `gaps`. Everybody's work
     stays theirs: it can be kept and rejected as before."""
     texts = [old for old, _ in stretches]
-    ahead = [list(versions) for _, versions in stretches]
 
     def text() -> str:
         return "".join(gap + one for gap, one in zip(gaps, [*texts, ""], strict=True))
 
     old = text()
-    versions: tuple[Version, ...] = ()
-    while any(ahead):  # in the order in which they were written, which the journal's ids have
-        nth = min((n for n, left in enumerate(ahead) if left), key=lambda n: ahead[n][0].author.write)
-        version = ahead[nth].pop(0)
-        texts[nth] = version.text
-        versions = on_top(versions, Version(version.author, text()))
-    return old, versions
+    works = _in_order([versions for _, versions in stretches])
+    longest = sum(max(map(len, (old, *(one.text for one in versions)))) for old, versions in stretches)
+    most = max(1, min(_LARGEST // (longest + len(old) + 1), _PIECES // (2 * len(stretches))))
+    versions: list[Version] = []
+    for number, work in enumerate(works):
+        for nth, version in work:
+            texts[nth] = version.text
+        if number >= len(works) - most:
+            authors = [version.author for _, version in work]
+            author = next((one for one in reversed(authors[1:]) if not one.aftermath), authors[0])
+            versions.append(Version(author, text()))
+    return old, tuple(versions)
+
+
+def _in_order(stretches: Sequence[Sequence[Version]]) -> list[list[tuple[int, Version]]]:
+    """The versions of several stretches, and of which one each is, in the order in which they were written (which the journal's ids have); those
+    of one turn that follow each other are together."""
+    found: list[list[tuple[int, Version]]] = []
+    heads = [(versions[0].author.write, nth, 0) for nth, versions in enumerate(stretches) if versions]
+    heapq.heapify(heads)
+    while heads:
+        _, nth, at = heads[0]
+        version = stretches[nth][at]
+        if at + 1 < len(stretches[nth]):
+            heapq.heapreplace(heads, (stretches[nth][at + 1].author.write, nth, at + 1))
+        else:
+            heapq.heappop(heads)
+        if found and found[-1][-1][1].author.same_turn(version.author):
+            found[-1].append((nth, version))
+        else:
+            found.append([(nth, version)])
+    return found
 
 
 def kept(old: str, versions: Sequence[Version], whose: AuthorFilter) -> tuple[str, tuple[Version, ...]]:
