@@ -188,6 +188,7 @@ def test_what_the_user_is_typing_is_saved_as_it_is(participants: Window) -> None
     eventually(sent.exists, "the prompt was sent", within=30)
     window.type("zero  ")
     window.keys("Enter")
+    window.until_text(file, "zero  \none\n")  # the agent is not to be quicker than the keys
     signal(window)
     window.until_disk(file, "zero  \none\n")
     window.type("more ")
