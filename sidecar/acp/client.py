@@ -107,7 +107,7 @@ class AgentConnection:
         self._incoming.heard = self.kept_mode.heard
         self.transport.on_answer = self._incoming.answered
         self._rpc = Connection(self._incoming.handle, self.transport)
-        self._stopping: asyncio.Task[None] | None = None
+        self._stopping: set[asyncio.Task[None]] = set()
 
     # to the agent
 
@@ -338,7 +338,9 @@ class AgentConnection:
         if not terminal_id.startswith(OWNED):
             session.terminals.stop(terminal_id)
         elif (request := self._dialect.stops(agent_session_id, terminal_id)) is not None:
-            self._stopping = asyncio.ensure_future(self._stopped(session.id, *request))
+            stopping = asyncio.ensure_future(self._stopped(session.id, *request))
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
         else:
             words = (
                 f"{self.agent} runs this command itself and cannot stop it alone. To end it, stop the turn."

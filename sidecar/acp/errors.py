@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
+from sidecar.acp.facts import at
 from sidecar.core.refusal import Kind, Refusal
 
 PARSE_ERROR = -32700
@@ -83,34 +84,32 @@ _DEEPEST = 4
 def own_words(data: object) -> str:
     """What an agent says in the `data` of an error beside its message: the first text there, with the status of HTTP that goes along. "" without
     any. ACP leaves its form to the agents; a text, or objects in each other."""
-    said = next(_texts(data, _DEEPEST), "")
-    status = next(_statuses(data, _DEEPEST), "")
+    said = next(_texts(data), "")
+    status = next(_statuses(data), "")
     if not said:
         return status and f"status {status}"
     return said if not status or status in said else f"{status}: {said}"
 
 
-def _texts(data: object, deep: int) -> Iterator[str]:
-    if isinstance(data, str) and data.strip():
+def _texts(data: object) -> Iterator[str]:
+    return (value for value in _within(data, _DEEPEST) if isinstance(value, str) and value.strip())
+
+
+def _statuses(data: object) -> Iterator[str]:
+    for value in _within(data, _DEEPEST):
+        for status in (at(value, name) for name in _STATUS):
+            if isinstance(status, int) and not isinstance(status, bool) and 400 <= status <= 599:
+                yield str(status)
+
+
+def _within(data: object, deep: int) -> Iterator[object]:
+    """What is in these fields of objects in each other, and in the first items of lists; each before what is in it."""
+    if deep or isinstance(data, str):
         yield data
-    elif deep and isinstance(data, list):
-        for one in cast("list[object]", data[:_DEEPEST]):
-            yield from _texts(one, deep - 1)
-    elif deep and isinstance(data, dict):
-        fields = cast("dict[str, object]", data)
-        for name in _WORDS:
-            yield from _texts(fields.get(name), deep - 1)
-
-
-def _statuses(data: object, deep: int) -> Iterator[str]:
+    inner: list[object] = []
     if deep and isinstance(data, list):
-        for one in cast("list[object]", data[:_DEEPEST]):
-            yield from _statuses(one, deep - 1)
+        inner = cast("list[object]", data[:_DEEPEST])
     elif deep and isinstance(data, dict):
-        fields = cast("dict[str, object]", data)
-        for name in _STATUS:
-            value = fields.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
-                yield str(value)
-        for name in _WORDS:
-            yield from _statuses(fields.get(name), deep - 1)
+        inner = [cast("dict[str, object]", data).get(name) for name in _WORDS]
+    for value in inner:
+        yield from _within(value, deep - 1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from sidecar.core.file_state import FileState
+from sidecar.core.versions import Author
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +100,10 @@ class JournalLocked(JournalFailed):
 
     def __init__(self) -> None:
         super().__init__("another program keeps the journal's file locked; try again")
+
+
+def author_of(entry: Recorded, *, created: bool) -> Author:
+    """Whose work a write is, for the review. `created`: it made the file."""
+    unknown = entry.agent == UNKNOWN
+    agent = "" if unknown else entry.agent
+    return Author(entry.session, entry.turn, entry.id, entry.tool_call, created, agent, unknown=unknown)

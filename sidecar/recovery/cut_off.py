@@ -43,7 +43,7 @@ from sidecar.disk import (
 from sidecar.disk.codec import TextEncoding
 from sidecar.disk.folder_files import Entries
 from sidecar.journal import SqliteJournal, Store
-from sidecar.journal.entry import TAKES_BACK, UNKNOWN, Entry, JournalFailed
+from sidecar.journal.entry import TAKES_BACK, Entry, JournalFailed, author_of
 from sidecar.journal.turns import BYTES, CutOff, FolderStart, Written
 from sidecar.recovery import files
 
@@ -399,18 +399,9 @@ def _missed(written: Written, kept: tuple[str, bytes] | None) -> tuple[str, str,
     ):
         return None
     uri = from_path(entry.path)
-    unknown = entry.agent == UNKNOWN
-    author = Author(
-        entry.session,
-        entry.turn,
-        entry.id,
-        entry.tool_call,
-        not entry.existed,
-        "" if unknown else entry.agent,
-        unknown=unknown,
-    )
+    created = not entry.existed if written.states is None else written.states[0] is None
+    author = author_of(entry, created=created)
     if written.states is not None:
-        author = replace(author, created=written.states[0] is None)
         return f"{KEPT}{entry.id}:{uri}", *to_kept(KeptFile(entry.path, *written.states, author))
     hunks = _entered(entry.path, written.before, written.after or "", author, known)
     return None if hunks is None else (uri, written.after or "", hunks)

@@ -22,7 +22,7 @@ from sidecar.proxy.conversations import Conversations
 from sidecar.proxy.guest_methods import GuestMethods
 from sidecar.proxy.heads import head_of
 from sidecar.proxy.own_tools import OwnTools
-from tests.gates.product import Product, a_product
+from tests.gates.product import Answer, Product, a_product
 from tests.mcp.live import Calls, offered, parameters
 from tests.proxy.talk import Talk, agent, behind_proxy, processes
 from tests.proxy.test_live import until_it_can_be_found, yes
@@ -57,6 +57,15 @@ async def claude(
 
 
 @asynccontextmanager
+async def an_editor(folder: Path, answer: Answer = yes) -> AsyncGenerator[tuple[Product, Path]]:
+    """With its sidecar, and a file open."""
+    async with a_product(folder, {}, answer=answer) as product:
+        await until_it_can_be_found(folder)
+        product.open(folder / "a.txt")
+        yield product, folder / "a.txt"
+
+
+@asynccontextmanager
 async def its_tools(folder: Path, traces: Path, **more: str) -> AsyncGenerator[Calls]:
     """What the agent was told to start, as it starts it."""
     (server,) = offered(traces / "trace")
@@ -69,10 +78,7 @@ async def its_tools(folder: Path, traces: Path, **more: str) -> AsyncGenerator[C
 @processes
 async def test_they_work_on_the_live_text_in_the_proxys_session(folder: Path, tmp_path: Path) -> None:
     """One question for all that the agent does; its edits are under review under its name, each is one undo step, and nothing is saved."""
-    path = folder / "a.txt"
-    async with a_product(folder, {}, answer=yes) as product:
-        await until_it_can_be_found(folder)
-        product.open(path)
+    async with an_editor(folder) as (product, path):
         async with claude(folder, tmp_path), its_tools(folder, tmp_path) as tools:
             product.type(path, "typed\n", at=0)
             assert (await tools.call("Read", file_path=str(path))).startswith("1\ttyped\n2\tone\n")
@@ -94,30 +100,27 @@ async def test_they_work_on_the_live_text_in_the_proxys_session(folder: Path, tm
 
 @processes
 async def test_after_stop_they_do_nothing(folder: Path, tmp_path: Path) -> None:
-    path = folder / "a.txt"
     asked: list[str] = []
 
     def answer(text: str, titles: Sequence[str]) -> str | None:
         asked.append(text)
         return yes(text, titles) if len(asked) == 1 else None
 
-    async with a_product(folder, {}, answer=answer) as product:
-        await until_it_can_be_found(folder)
-        product.open(path)
-        async with claude(folder, tmp_path) as _, its_tools(folder, tmp_path) as tools:
-            await tools.call("Read", file_path=str(path))
-            (row,) = [row for row in await sessions(product) if row["agent"] == "claude (proxy)"]
-            await product.execute("sidecar.cancel", {"sessionId": row["sessionId"]})
-            await tools.refused("Edit", file_path=str(path), old_string="two", new_string="TWO")
-            assert product.document(path).text == BASE
+    async with (
+        an_editor(folder, answer) as (product, path),
+        claude(folder, tmp_path),
+        its_tools(folder, tmp_path) as tools,
+    ):
+        await tools.call("Read", file_path=str(path))
+        (row,) = [row for row in await sessions(product) if row["agent"] == "claude (proxy)"]
+        await product.execute("sidecar.cancel", {"sessionId": row["sessionId"]})
+        await tools.refused("Edit", file_path=str(path), old_string="two", new_string="TWO")
+        assert product.document(path).text == BASE
 
 
 @processes
 async def test_between_turns_they_read_and_change_nothing(folder: Path, tmp_path: Path) -> None:
-    path = folder / "a.txt"
-    async with a_product(folder, {}, answer=yes) as product:
-        await until_it_can_be_found(folder)
-        product.open(path)
+    async with an_editor(folder) as (product, path):
         script = {
             "turns": [
                 [{"say": "one"}],
@@ -158,12 +161,12 @@ async def sessions(product: Product) -> Any:
 
 @processes
 async def test_a_secret_of_nobodys_session_is_refused(folder: Path, tmp_path: Path) -> None:
-    path = folder / "a.txt"
-    async with a_product(folder, {}, answer=yes) as product:
-        await until_it_can_be_found(folder)
-        product.open(path)
-        async with claude(folder, tmp_path), its_tools(folder, tmp_path, **{JOINED: "0" * 64}) as tools:
-            assert "belongs to no open session" in await tools.refused("Read", file_path=str(path))
+    async with (
+        an_editor(folder) as (_, path),
+        claude(folder, tmp_path),
+        its_tools(folder, tmp_path, **{JOINED: "0" * 64}) as tools,
+    ):
+        assert "belongs to no open session" in await tools.refused("Read", file_path=str(path))
 
 
 @processes
@@ -196,10 +199,7 @@ async def test_a_plugin_is_named_in_the_agents_environment(
     script = {
         "turns": [[{"cwd": True, "env": ["OPENCODE_CONFIG", "ACP_SIDECAR_TOOLS"]}, *SCRIPT["turns"][0]]]
     }
-    path = folder / "a.txt"
-    async with a_product(folder, {}, answer=yes) as product:
-        await until_it_can_be_found(folder)
-        product.open(path)
+    async with an_editor(folder) as (product, path):
         argv = behind_proxy(agent(script, file=tmp_path / "script"), "--name", "opencode")
         async with Talk(argv, folder) as talk:
             session = await talk.session()
@@ -291,7 +291,7 @@ class Turns:
 
 async def test_in_version_2_a_turn_ends_when_the_agent_is_idle() -> None:
     turns = Turns()
-    conversations = Conversations(lambda *_: turns)  # pyright: ignore[reportArgumentType,reportUnknownLambdaType]
+    conversations = Conversations(lambda *_: turns)  # pyright: ignore[reportArgumentType,reportUnknownLambdaType]  # as much of a guest as is told
     conversations.version = 2
 
     def line(**fields: object) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -47,15 +49,22 @@ def revert_second(journal: Path, path: Path, first: str) -> None:
         assert not any(one.outcome.is_failure for one in revert(store, writes, "r-1"))
 
 
+@asynccontextmanager
+async def on_the_journal(folder: Path, journal: Path) -> AsyncGenerator[Bench]:
+    """A workspace whose editor has nothing open, on this journal."""
+    async with (
+        SqliteJournal.opened(journal) as kept,
+        a_workspace(folder, QuietEditor(), journal=kept) as bench,
+    ):
+        yield bench
+
+
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restarted: bool) -> None:
     folder = tmp_path.resolve()
     path = folder / "a.txt"
     path.write_text(BASE)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await written(bench, SECOND)
         path.write_text(mine(SECOND))
         if not restarted:
@@ -65,10 +74,7 @@ async def test_the_rest_stays_under_review(tmp_path: Path, journal: Path, restar
             assert not (await bench.workspace.review.reject(Selector(everything=True))).impossible
     if restarted:
         revert_second(journal, path, bench.session)
-        async with (
-            SqliteJournal.opened(journal) as kept,
-            a_workspace(folder, QuietEditor(), journal=kept) as bench,
-        ):
+        async with on_the_journal(folder, journal) as bench:
             await bench.workspace.restore_reviews()
             await bench.workspace.review.reject(Selector(everything=True))
     assert path.read_text() == mine(BASE)
@@ -98,10 +104,7 @@ async def test_a_file_that_was_moved_and_moved_back(tmp_path: Path, journal: Pat
     folder = tmp_path.resolve()
     old, new = folder / "a.txt", folder / "b.txt"
     old.write_text(BASE)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.read("a.txt")
         await bench.write("a.txt", FIRST)
         old.rename(new)
@@ -114,10 +117,7 @@ async def test_a_file_that_was_moved_and_moved_back(tmp_path: Path, journal: Pat
             await bench.workspace.review.reject(Selector(everything=True))
     if restarted:
         new.rename(old)
-        async with (
-            SqliteJournal.opened(journal) as kept,
-            a_workspace(folder, QuietEditor(), journal=kept) as bench,
-        ):
+        async with on_the_journal(folder, journal) as bench:
             await bench.workspace.restore_reviews()
             await bench.workspace.review.reject(Selector(everything=True))
     assert old.read_text() == BASE
@@ -127,18 +127,12 @@ async def test_a_file_that_is_gone_comes_back_after_a_restart(tmp_path: Path, jo
     folder = tmp_path.resolve()
     path = folder / "a.txt"
     path.write_text(BASE)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.read("a.txt")
         await bench.write("a.txt", FIRST)
         await bench.workspace.reviews_stored()
     path.unlink()
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.workspace.restore_reviews()
         assert await bench.workspace.review.listed(Selector()) == []
         path.write_text(FIRST)
@@ -172,10 +166,7 @@ async def test_of_a_file_that_is_gone_nothing_is_left_to_reject(tmp_path: Path, 
     """Also where nobody has listed the changes since."""
     folder = tmp_path.resolve()
     (folder / "a.txt").write_text(BASE)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.read("a.txt")
         await bench.write("a.txt", FIRST)
         (folder / "a.txt").unlink()
@@ -186,10 +177,7 @@ async def test_a_new_file_that_nobody_has_open_is_removed_in_one_step(tmp_path: 
     """An editor would save it empty first, and whatever ends the sidecar then would leave that."""
     folder = tmp_path.resolve()
     editor = FakeEditor(VSCODE, folder)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.write("new.txt", FIRST)
         await bench.workspace.reviews_stored()
     async with SqliteJournal.opened(journal) as kept, a_workspace(folder, editor, journal=kept) as bench:
@@ -228,10 +216,7 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
     with Store(journal) as store:
         gone = entry(BASE, None, str(path), root=str(folder), session="other", states=states)
         store.finish(store.begin(gone), "done")
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.write("a.txt", FIRST)
         await bench.workspace.reviews_stored()
         if not restarted:
@@ -239,10 +224,7 @@ async def test_a_file_that_one_agent_removed_and_another_made_anew(
             await taken_back(bench)
     if restarted:
         revert_second(journal, path, "other")
-        async with (
-            SqliteJournal.opened(journal) as kept,
-            a_workspace(folder, QuietEditor(), journal=kept) as bench,
-        ):
+        async with on_the_journal(folder, journal) as bench:
             await bench.workspace.restore_reviews()
             await taken_back(bench)
     assert path.read_text() == BASE
@@ -275,10 +257,7 @@ async def test_a_document_that_is_closed_before_its_review_is_back(
     folder = tmp_path.resolve()
     path = folder / "a.txt"
     path.write_text(BASE)
-    async with (
-        SqliteJournal.opened(journal) as kept,
-        a_workspace(folder, QuietEditor(), journal=kept) as bench,
-    ):
+    async with on_the_journal(folder, journal) as bench:
         await bench.read("a.txt")
         await bench.write("a.txt", FIRST)
         await bench.workspace.reviews_stored()

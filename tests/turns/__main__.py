@@ -13,7 +13,8 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.turns.play import Report, play
+from tests.turns.play import play
+from tests.turns.scene import Report
 
 _CHUNK = 10
 _TOLD_EVERY = 250

@@ -16,7 +16,8 @@ from sidecar.recovery.cut_off import Look
 from sidecar.workspace.behind.file_reviews import FileReviews
 from sidecar.workspace.edits.keeper import Keeper
 from tests.turns import killed
-from tests.turns.play import ENDINGS, play
+from tests.turns.play import play
+from tests.turns.scene import ENDINGS
 from tests.turns.world import World
 
 can_kill = pytest.mark.skipif(not killed.CAN, reason="no process can be forked here")

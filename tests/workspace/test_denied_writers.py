@@ -65,18 +65,22 @@ async def edits_it(turn: Turn, editor: FakeEditor) -> None:
     turn.says("edit", "a.txt", status="completed")
 
 
-async def runs_a_command(turn: Turn, editor: FakeEditor) -> None:
-    turn.says("execute")
-    turn.puts("a.txt", CHANGED)
-    await asyncio.sleep(2)
-    turn.says("execute", status="completed")
+def a_call_that_puts(kind: str, name: str, text: str) -> Case:
+    """A tool call of this kind, which names no file, and while it runs, a file says this."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says(kind)
+        turn.puts(name, text)
+        await asyncio.sleep(2)
+        turn.says(kind, status="completed")
+
+    return script
 
 
-async def makes_a_file(turn: Turn, editor: FakeEditor) -> None:
-    turn.says("execute")
-    turn.puts("new.txt", "new\n")
-    await asyncio.sleep(2)
-    turn.says("execute", status="completed")
+runs_a_command = a_call_that_puts("execute", "a.txt", CHANGED)
+makes_a_file = a_call_that_puts("execute", "new.txt", "new\n")
+notes_something_of_its_own = a_call_that_puts("other", ".agent/log.txt", "hello\n")
+"""In a repository, where it is found and listed."""
 
 
 async def refused_and_edits_it(turn: Turn, editor: FakeEditor) -> None:
@@ -140,14 +144,6 @@ async def while_a_refused_command_is_told_of(turn: Turn, editor: FakeEditor) -> 
     turn.puts("a.txt", CHANGED)
     await asyncio.sleep(2)
     turn.says("execute", status="failed")
-
-
-async def notes_something_of_its_own(turn: Turn, editor: FakeEditor) -> None:
-    """In a repository, where it is found and listed."""
-    turn.says("other")
-    turn.puts(".agent/log.txt", "hello\n")
-    await asyncio.sleep(2)
-    turn.says("other", status="completed")
 
 
 async def goes_on(bench: Bench) -> None:

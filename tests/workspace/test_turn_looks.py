@@ -17,6 +17,7 @@ from sidecar.workspace.behind.tree_looks import Found, TreeLooks
 from sidecar.workspace.behind.tree_notes import Left, TreeNote
 from sidecar.workspace.behind.tree_starts import LATE, TreeStart
 from sidecar.workspace.behind.turn_starts import Changed, TurnStarts
+from sidecar.workspace.ports.session_ports import CommandEnd
 from sidecar.workspace.review.review import Selector
 from sidecar.workspace.state.acts import now as file_time
 from tests.support.editor_fake import FakeEditor
@@ -197,7 +198,7 @@ def test_a_command_in_our_terminal_waits_for_the_look(tmp_path: Path, held: Held
             order.append("runs")
             turn.bench.workspace.command_started(turn.session, "t1")
             turn.puts("a.txt", NEW)
-            turn.bench.workspace.command_ended(turn.session, "t1", None)  # pyright: ignore[reportArgumentType]
+            turn.bench.workspace.command_ended(turn.session, "t1", CommandEnd())
 
         running = asyncio.create_task(runs())
         await asyncio.sleep(3)
@@ -253,7 +254,9 @@ def test_a_turn_that_ends_before_the_look_leaves_nothing(tmp_path: Path, held: H
         held.go_on.set()
         await asyncio.sleep(1)
         assert journal.turns == {}
-        assert not bench.workspace._disk_watch._starts.has(bench.workspace.state.sessions.get(bench.session))  # pyright: ignore[reportArgumentType]
+        session = bench.workspace.state.sessions.get(bench.session)
+        assert session is not None
+        assert not bench.workspace._disk_watch._starts.has(session)
 
     editor = play(tmp_path, VSCODE, script, after=after, journal=journal)
     assert warnings(editor) == []
@@ -387,12 +390,12 @@ def test_who_asks_while_a_look_goes_on_gets_the_next_one(tmp_path: Path) -> None
         now = looks.now
 
         def slow(*words: object) -> Found:
-            found = now(*words)  # pyright: ignore[reportArgumentType]
+            found = now(*words)  # pyright: ignore[reportArgumentType]  # handed on as they came
             loop.call_soon_threadsafe(began.set)
             asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(60)
             return found
 
-        looks.now = slow  # pyright: ignore[reportAttributeAccessIssue]
+        looks.now = slow  # pyright: ignore[reportAttributeAccessIssue]  # of this one alone
         first = asyncio.create_task(looks.look(str(tmp_path), 0, (), lambda: None))
         await began.wait()
         (tmp_path / "b").write_text(OLD)

@@ -24,7 +24,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.core.uri import DocumentUri, from_path
 from sidecar.disk import decode
 from sidecar.disk.codec import Decoded
-from sidecar.journal.entry import UNKNOWN
+from sidecar.journal.entry import author_of
 from sidecar.workspace.ports.aside import aside
 from sidecar.workspace.ports.background import Background
 from sidecar.workspace.ports.ports import Editor, Journal
@@ -200,17 +200,7 @@ class FileReviews:
         if found is None or any(path in (change.path, change.moved_from) for change in self):
             return
         entry, before = found
-        unknown = entry.agent == UNKNOWN
-        author = Author(
-            entry.session,
-            entry.turn,
-            entry.id,
-            entry.tool_call,
-            False,
-            "" if unknown else entry.agent,
-            unknown=unknown,
-        )
-        self.enter(path, before, None, author)
+        self.enter(path, before, None, author_of(entry, created=False))
 
     async def look_at_old_names(self) -> None:
         """A renamed file that somebody brought back to its old name is there twice: from now on it is a copy that the agent made, whatever becomes

@@ -1,0 +1,148 @@
+"""AgentsActs: what an agent does in its turn, and how it tells of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+from sidecar.core.refusal import Refusal
+from tests.support.file_time import tick
+from tests.turns.scene import Scene
+
+
+class AgentsActs(Scene):
+    async def _act(self, session: str) -> None:
+        acts = [
+            self._writes,
+            self._writes,
+            self._writes,
+            self._fills,
+            self._removes,
+            self._moves,
+            self._makes,
+        ]
+        acts += [getattr(self.commands, name) for name in self.more_acts]
+        if self.makes_anew:
+            acts += [self._makes_anew, self._makes_anew]
+        act = self.random.choice([*acts, self._modes, self._links, self._bytes, None])
+        self.calls += 1
+        call = f"c{self.calls}"
+        self.say(f"- {asyncio.get_running_loop().time():.2f} call {call}")
+        if act is None:
+            await self._sends(session)
+            return
+        kind = self.random.choice(["execute", "execute", "other"])
+        update: dict[str, Any] = {"toolCallId": call, "kind": kind, "status": "in_progress"}
+        if self.random.random() < 0.3:
+            update["locations"] = [{"path": str(self.folder / self.random.choice(self.names))}]
+        tick()
+        self.bench.workspace.session_update(session, {"sessionUpdate": "tool_call", **update})
+        await asyncio.sleep(self.random.choice([0, 0, 0.1]))
+        tick()
+        await act()
+        if self.random.random() < 0.5:
+            self.editor.looks_at_disk()
+        tick()
+        await asyncio.sleep(self.random.choice([0, 0, 0.1, 2]))
+        if self.random.random() < 0.9:
+            done = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"}
+            if self.names_late:
+                done["locations"] = [{"path": str(self.folder / name)} for name in self._there()[:2]]
+            self.bench.workspace.session_update(session, done)
+        tick()
+
+    async def _writes(self) -> None:
+        for name in self.random.sample(self._there(), min(self.random.randrange(1, 3), len(self._there()))):
+            path = self.folder / name
+            data = self._changed(path.read_bytes())
+            self.say(f"agent writes {name}: {data!r}")
+            if self.random.random() < 0.5:
+                path.write_bytes(data)
+            else:
+                new, mode = path.with_name(path.name + ".tmp"), path.stat().st_mode
+                new.write_bytes(data)
+                new.chmod(mode)
+                new.replace(path)
+
+    async def _fills(self) -> None:
+        for name in self._there()[:1]:
+            path = self.folder / name
+            data = self._changed(path.read_bytes())
+            self.say(f"agent empties {name} and fills it: {data!r}")
+            path.write_bytes(b"")
+            self.editor.looks_at_disk()
+            await asyncio.sleep(0.3)
+            tick()
+            path.write_bytes(data)
+
+    async def _sends(self, session: str) -> None:
+        if not self._there():
+            return
+        name = self.random.choice(self._there())
+        text = await self.bench.read(name, session=session)
+        if isinstance(text, Refusal):
+            return
+        wanted = self._changed(text.encode()).decode()
+        answer = await self.bench.write(name, wanted, session=session)
+        self.say(f"agent sends {name}: {wanted!r}: {answer}")
+
+    async def _removes(self) -> None:
+        names = [n for n in self._there() + self.others if os.path.lexists(self.folder / n)]
+        for name in self.random.sample(names, 1) if names else ():
+            if self._is_unsaved(name):
+                continue
+            self.say(f"agent removes {name}")
+            if name in self.names:
+                self.gone[name] = (self.folder / name).read_bytes()
+            (self.folder / name).unlink()
+
+    async def _makes_anew(self) -> None:
+        """What an agent removed, or removes right now."""
+        names = [n for n in self.gone if not (self.folder / n).exists()]
+        there = [n for n in self._there() if not self._is_unsaved(n)]
+        for name in self.random.sample(names or there, 1) if names or there else ():
+            path = self.folder / name
+            data = self._changed(self.world.wanted[name][1])
+            if path.exists():
+                data = self._changed(path.read_bytes())
+                self.gone[name] = path.read_bytes()
+                path.unlink()
+            self.say(f"agent makes {name} anew: {data!r}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    async def _moves(self) -> None:
+        names = [n for n in self._there() if n not in self._open()]
+        for name in names[:1]:
+            target = f"moved{self.calls}.txt"
+            self.say(f"agent moves {name} to {target}")
+            self.gone[name] = (self.folder / name).read_bytes()
+            (self.folder / name).rename(self.folder / target)
+
+    async def _makes(self) -> None:
+        for i in range(self.random.choice([1, 1, 3, 20])):
+            path = (
+                self.folder
+                / self.random.choice(["", "made/", "made/inner/", *self.within])
+                / f"new{self.calls}-{i}.txt"
+            )
+            self.say(f"agent makes {path.name}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.random.choice(["", self.word("agent") + "\n"]))
+
+    async def _modes(self) -> None:
+        for name in [n for n in ("run.sh", *self._there()[:1]) if (self.folder / n).is_file()][:1]:
+            self.say(f"agent changes the mode of {name}")
+            (self.folder / name).chmod(self.random.choice([0o755, 0o600, 0o744]))
+
+    async def _links(self) -> None:
+        link = self.folder / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.random.choice(["f1.txt", "nowhere"]))
+        self.say("agent links")
+
+    async def _bytes(self) -> None:
+        if (self.folder / "image").exists():
+            (self.folder / "image").write_bytes(b"\0" + self.random.randbytes(9))
+            self.say("agent changes the image")

@@ -1,0 +1,95 @@
+"""UsersActs: what the user does meanwhile, in the editor and beside it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.support.file_time import tick
+from tests.turns.scene import LINES, Scene
+from tests.turns.world import USERS
+
+HEARD = 0.15
+"""Seconds after which what an agent tells of cannot have begun before: nobody can tell a shell's edit from what an agent did in one moment with it."""
+
+
+class UsersActs(Scene):
+    async def _user(self) -> None:
+        for _ in range(self.random.choice([0, 0, 1, 2])):
+            does = self.random.choice(
+                [
+                    self._opens_or_closes,
+                    self._types_and_saves,
+                    self._edits_in_a_shell,
+                    self._restores,
+                    self._creates,
+                ]
+            )
+            tick()
+            does()
+            tick()
+            pause = self.random.choice([0, 0.05, 1, 4])
+            if does in (self._edits_in_a_shell, self._restores, self._creates):
+                pause = max(pause, HEARD)
+            await asyncio.sleep(pause)
+
+    def _closes_saved(self, name: str) -> None:
+        if self._is_unsaved(name):
+            assert self.editor.saves(name)
+        self.say(f"user closes {name}")
+        self.editor.closes(name)
+
+    def _opens_or_closes(self) -> None:
+        name = self.random.choice(self.names)
+        if name in self._open():
+            if not self._is_unsaved(name):
+                self.say(f"user closes {name}")
+                self.editor.closes(name)
+        elif self._data(name):
+            self.say(f"user opens {name}")
+            self.editor.opens(name)
+
+    def _types_and_saves(self) -> None:
+        for name in self._open()[:1]:
+            text = self.editor.text(name)
+            lines = text.split("\n")
+            if len(lines) != LINES + 1 or text.encode() != self._data(name):
+                continue
+            line = self.random.choice(USERS)
+            new = self.word("user")
+            self.editor.replaces(name, lines[line], new)
+            saved = self.editor.saves(name) or self.editor.overwrites(name)
+            if self.fuse is not None:
+                self.fuse.waits()
+            self.say(f"user types {new} in {name} for {lines[line]}, saved {saved}")
+            self.world.users_line(name, line, new)
+
+    def _edits_in_a_shell(self) -> None:
+        names = [n for n in self._there() if not self._is_unsaved(n)]
+        if not names or self._acts_run() or self.ending == "killed in a turn":
+            return
+        name = self.random.choice(names)
+        path = self.folder / name
+        lines = path.read_text().split("\n")
+        if len(lines) != LINES + 1 or name not in self.world.wanted:
+            return
+        line = self.random.choice(USERS)
+        lines[line] = self.word("shell")
+        self.say(f"user edits {name} in a shell: {lines[line]}")
+        path.write_text("\n".join(lines))
+        self.world.users_line(name, line, lines[line])
+
+    def _restores(self) -> None:
+        if self.ending == "killed in a turn":
+            return
+        for name in [n for n in self.gone if not (self.folder / n).exists()][:1]:
+            self.say(f"user restores {name}")
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_bytes(self.world.wanted[name][1])
+
+    def _creates(self) -> None:
+        if self._acts_run() or self.ending == "killed in a turn":
+            return
+        name = f"mine{self.word('')}.txt"
+        self.say(f"user creates {name}")
+        (self.folder / name).write_text("mine\n")
+        self.world.users_file(name, "mine\n")
