@@ -90,6 +90,25 @@ def test_what_was_typed_last_is_kept_when_another_conversation_is_shown(panel: P
     until_kept(panel, "one")
 
 
+def test_each_key_is_told_at_once(panel: Panel) -> None:
+    """VS Code removes the page when its view is moved, and tells it nothing before."""
+    panel.send(*talk(user("Mend the sum.")))
+    told = panel.page.get_by_label(BOX).evaluate(
+        f"""async (box) => {{
+          ({TYPE})(box);
+          const told = [];
+          window.__post = (message) => told.push(message);
+          await new Promise((next) => {{
+            const {{ port1, port2 }} = new MessageChannel();
+            port1.onmessage = next;
+            port2.postMessage(null);
+          }});
+          return told;
+        }}"""
+    )
+    assert told == [{"type": "draft", "key": "s", "text": "half a thought", "attachments": []}]
+
+
 def test_what_is_sent_is_shown_wherever_the_reader_was(panel: Panel) -> None:
     said = [agent("\n\n".join(["words"] * 20), id=f"a{n}") for n in range(20)]
     panel.send(*talk(*said))
@@ -183,6 +202,24 @@ def test_escape_asks_once_and_then_stops(panel: Panel) -> None:
     assert panel.got("stop") == [{"type": "stop", "sessionId": "s"}]
     panel.send(overview(current=current(state="running", stopping=True), defaultAgent="fast-agent"))
     expect(again).to_have_count(0)
+
+
+ESCAPE = "dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }))"
+
+
+def test_escape_stops_as_soon_as_the_words_that_ask_for_it_are_there(panel: Panel) -> None:
+    panel.send(*talk(user("go"), state="running"))
+    panel.page.get_by_label(BOX).evaluate(
+        f"""(box) => {{
+          new MutationObserver((_, watch) => {{
+            if (!document.querySelector(".stopping")) return;
+            watch.disconnect();
+            box.{ESCAPE};
+          }}).observe(document.body, {{ childList: true, subtree: true }});
+          box.{ESCAPE};
+        }}"""
+    )
+    assert panel.got("stop") == [{"type": "stop", "sessionId": "s"}]
 
 
 def test_escape_that_means_something_else_stops_nothing(panel: Panel) -> None:

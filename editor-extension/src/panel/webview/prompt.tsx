@@ -1,6 +1,6 @@
 /** The prompt box: text, attachments, completion of `@` and `/`, history, queue, pickers, send and stop. */
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Attachment, Current, Overview, Picker, Slash } from "../model";
 import type { Candidate } from "../protocol";
 import { attachmentIcon } from "./entries";
@@ -8,8 +8,6 @@ import { Icon, IconButton, useGrowing } from "./parts";
 import { added, merged, type Store } from "./store";
 import { t } from "./strings";
 
-/** Milliseconds after the last keystroke before the draft is stored. */
-const DRAFT_AFTER = 300;
 /** The largest picture, in bytes. */
 const IMAGE_LIMIT = 5 << 20;
 /** The most pictures in one message. */
@@ -63,11 +61,10 @@ export function Prompt({ store, overview, current, agent }: Props) {
     if (compose.focus) box.current?.focus();
   }, [compose?.serial]);
 
-  useEffect(() => {
+  // Each key at once: the page may be removed at any time
+  useLayoutEffect(() => {
     if (!compose) return; // nothing was restored yet, and an empty box must not overwrite the draft
-    const key = overview.draftKey;
-    const timer = setTimeout(() => store.send({ type: "draft", key, text, attachments }), DRAFT_AFTER);
-    return () => clearTimeout(timer);
+    store.send({ type: "draft", key: overview.draftKey, text, attachments: attachments.filter((one) => one.kind !== "image") });
   }, [text, attachments]);
 
   const candidates = useMemo((): Candidate[] => {
@@ -82,7 +79,8 @@ export function Prompt({ store, overview, current, agent }: Props) {
   const blocked = current?.recorded ?? false;
   const ready = overview.connected;
 
-  useEffect(() => {
+  // Not in an effect, as above: who has read "Press Escape again" is heard
+  useLayoutEffect(() => {
     if (!running || !current || current.stopping) return setStopping(false);
     const { sessionId } = current;
     const onEscape = (event: KeyboardEvent) => {
@@ -265,10 +263,7 @@ export function Prompt({ store, overview, current, agent }: Props) {
             look(value, selectionStart);
           }}
           onClick={(event) => look(event.currentTarget.value, event.currentTarget.selectionStart)}
-          onBlur={() => {
-            setMenu(null);
-            store.send({ type: "draft", key: overview.draftKey, text, attachments }); // the page may be removed at any time
-          }}
+          onBlur={() => setMenu(null)}
           onKeyDown={onKeyDown}
           onPaste={(event) => {
             const files = [...(event.clipboardData?.files ?? [])].filter((one) => IMAGES.test(one.type));

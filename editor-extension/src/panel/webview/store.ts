@@ -73,7 +73,6 @@ export class Store {
     switch (message.type) {
       case "overview": {
         const other = this.overview?.draftKey !== message.overview.draftKey;
-        if (other && this.overview && this.compose?.serial === this.composed) this.keepDraft(this.overview.draftKey);
         this.overview = message.overview;
         if (other) this.fill(message.overview.draft, message.overview.attachments, false, true);
         break;
@@ -124,11 +123,6 @@ export class Store {
     this.box = { text: "", attachments: [] };
     this.sends += 1;
     this.show("conversation");
-  }
-
-  /** Has the content of the box stored as the draft of the conversation with this key. */
-  private keepDraft(key: string): void {
-    this.send({ type: "draft", key, ...this.box });
   }
 
   /** Asks which agent the message is for. It stays in the box until the user has picked one. */
