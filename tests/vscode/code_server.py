@@ -95,13 +95,23 @@ class CodeServer:
         }
         for part in (self.sockets, folder / "home"):
             part.mkdir(parents=True, mode=0o700)
-        self.write_settings("User", {**USER, **(user or {})})
-        self.write_settings("Machine", machine)
+        self._settings = {"User": {**USER, **(user or {})}, "Machine": dict(machine)}
+        self.restore_settings()
 
     @property
     def state(self) -> Path:
         """The sidecars' state folder."""
         return Path(self._environment["ACP_SIDECAR_STATE"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What it was started with, of both scopes."""
+        return {**self._settings["User"], **self._settings["Machine"]}
+
+    def restore_settings(self) -> None:
+        """Undoes what a test configured."""
+        for scope, settings in self._settings.items():
+            self.write_settings(scope, settings)
 
     def write_settings(self, scope: str, settings: Mapping[str, Any]) -> None:
         """Writes the settings. `scope`: User or Machine. A running workbench notices a moment later."""

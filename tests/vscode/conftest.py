@@ -21,7 +21,7 @@ from tests.support import agents, tools
 from tests.support.waiting import eventually
 from tests.vscode import able_agent, vsix
 from tests.vscode.browser import Browser
-from tests.vscode.code_server import RECEIVED, USER, CodeServer
+from tests.vscode.code_server import RECEIVED, CodeServer
 from tests.vscode.panel import Panel
 from tests.vscode.processes import own_server
 from tests.vscode.window import Window
@@ -257,4 +257,4 @@ FAILED = pytest.StashKey[bool]()
 
 def _discard(window: Window) -> None:
     window.page.context.close()
-    window.server.write_settings("User", USER)  # undoes what the test configured
+    window.server.restore_settings()

@@ -10,17 +10,18 @@ from playwright.sync_api import expect
 from sidecar.approvals import Approvals
 from tests.e2e import scripted
 from tests.support import agents
+from tests.vscode.conftest import Configure
 from tests.vscode.panel import Panel
 from tests.vscode.window import Window
 
 NAME = "two"
 
 
-def test_its_own_command_and_its_sub_agent_are_shown(window: Window) -> None:
+def test_its_own_command_and_its_sub_agent_are_shown(window: Window, configure: Configure) -> None:
     """As those of other agents: live, with colours and how it ended; the sub-agent's work within it. Stop, where it cannot stop it alone, says what to do."""
     command = agents.command({"prompted": True, "speaks": 2})
     Approvals(window.server.state).remember(command)
-    window.configure(
+    configure(
         {
             "acpSidecar.agents": {NAME: {"command": command.command, "args": list(command.args)}},
             "acpSidecar.defaultAgent": NAME,

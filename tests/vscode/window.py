@@ -15,7 +15,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.waiting import NeverHappened, eventually
 from tests.vscode import support
-from tests.vscode.code_server import RECEIVED, USER, CodeServer
+from tests.vscode.code_server import RECEIVED, CodeServer
 
 # Answered only after the extension host was told everything that the workbench did before, because both share one
 # ordered channel.
@@ -128,7 +128,9 @@ class Window:
         return eventually(lambda: self.js(body), what, within=within, otherwise=self.server.last_words)
 
     def configure(self, settings: Mapping[str, Any]) -> None:
-        """Changes user settings until the end of the test. Does not work for settings of `machine` scope."""
+        """Changes settings until the end of the test. For those that start the sidecar anew, use the fixture
+        `configure`, which waits for that.
+        """
         self.js(CONFIGURE, settings)
         self._configured.extend(settings)
 
@@ -388,7 +390,7 @@ class Window:
         """Resets the window for the next test, whose files are in `folder`, inside `root`."""
         self.keys("Escape", "Escape")
         self.js("for (const one of keep.disposables ?? []) one.dispose();\ndelete keep.disposables;")
-        self.js(CONFIGURE, {name: USER.get(name) for name in self._configured})
+        self.js(CONFIGURE, {name: self.server.settings.get(name) for name in self._configured})
         self._configured.clear()
         self.js(END_SESSIONS, seconds=60)
         left = self.js(CLOSE_ALL, seconds=60)
