@@ -219,7 +219,9 @@ class Workspace:
             self._tasks.start_soon(self._saved, tracked, text)
 
     async def _saved(self, tracked: Tracked, text: Text) -> None:
-        await self._disk_watch.saved(tracked, await self._reconciler.saved(tracked, text))
+        saved = await self._reconciler.saved(tracked, text)
+        if saved is not None:
+            await self._disk_watch.saved(tracked, saved)
 
     def renamed(self, files: Sequence[tuple[DocumentUri, DocumentUri]]) -> None:
         """The user renamed files or folders in the editor: (old, new)."""

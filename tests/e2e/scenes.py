@@ -354,6 +354,16 @@ def save_fails(stand: Stand) -> object:
     return desk.path.read_bytes()
 
 
+def refused_save_told(stand: Stand) -> object:
+    """The user saves over a file that changed on disk, and does not when asked."""
+    desk = stand.desk(TEXT)
+    desk.types("typed ")
+    desk.path.write_bytes(b"something of another length\n")
+    desk.hands.save()
+    desk.settle()
+    return desk.path.read_bytes(), [message["params"].get("text") for message in desk.told("save")]
+
+
 def reloads(stand: Stand) -> object:
     """Whether a clean document that changed on disk is taken from there by itself, while nobody does anything else."""
     desk = stand.desk(TEXT)
@@ -395,6 +405,7 @@ SCENES: dict[str, Scene] = {
         final_end,
         keeps_bom,
         save_fails,
+        refused_save_told,
         reloads,
         reopens,
         messages,

@@ -23,6 +23,13 @@ PAIRS = {
 
 NOT_COMPARED = {
     **{
+        (
+            editor,
+            "refused_save_told",
+        ): "it asks in the minibuffer whether to save anyway, and these hands do not answer"
+        for editor in PAIRS
+    },
+    **{
         (editor, scene): why
         for editor in ("eglot 1.9", "eglot 1.17")
         for scene, why in {

@@ -123,6 +123,10 @@ class Habits:
     """
     save_fails: Literal["", "always", "newer"] = ""
     """newer: if the file changed on disk (VS Code, Helix; the others ask their user, and our snippets answer no)."""
+    refused_save_told: bool = False
+    """A user's save that fails is told like one that was carried out (Neovim: it tells of every `:write`, also of one
+    to whose question the user said no).
+    """
     save_takes: float = 0.0
     """Seconds from the moment whose text is saved until it is on disk, and again until didSave. Keys typed meanwhile
     are reported before that, so didSave, with the whole text, is for a newer version than the bytes (VS Code, 0.01 to
@@ -189,6 +193,7 @@ NEOVIM = Habits(
     line_ends="unanimous",
     final_end="setting",
     save_fails="newer",
+    refused_save_told=True,
     reopens=True,
 )
 NEOVIM_07 = replace(NEOVIM, encodings=(), blank_line_past_end=False, creates="in a folder")

@@ -392,6 +392,11 @@ class FakeModel(EditorModel):
 
         `exact`: without save participants. `users`: the user requested it.
         """
+        if users and self.habits.refused_save_told and not self._is_free(uri):
+            self.flush(uri)
+            self.emit(Saved(uri, self.documents[uri].text))
+            done(False)
+            return False
         if exact and self.habits.exact_behind:
             return self._save_behind(uri, done)
         if not self.habits.save_takes:

@@ -13,7 +13,7 @@ from sidecar.core.refusal import Refusal
 from sidecar.workspace.ports.ports import AgentFailed
 from sidecar.workspace.review.review import Selector
 from tests.support.editor_fake import FakeEditor
-from tests.support.editor_habits import KATE, VSCODE, WELL_BEHAVED, Habits
+from tests.support.editor_habits import KATE, NEOVIM_OURS, VSCODE, WELL_BEHAVED, Habits
 from tests.support.workspaces import Bench, MemoryJournal
 from tests.workspace.test_behind import BASE, Turn, every_editor, listed, opened, opened_and_typed, play
 
@@ -287,6 +287,30 @@ def test_the_agent_is_asked_once_its_turn_is_over(tmp_path: Path, script: Any) -
 
     before = opened_and_typed if script is puts_theirs else opened
     play(tmp_path, WELL_BEHAVED, asks, before=before, after=after)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_save_that_was_not_carried_out_decides_nothing(tmp_path: Path, seen: bool) -> None:
+    """Neovim asks whether to write over what the agent put there, the user says no, and Neovim tells a save all the same. What the agent
+    writes next is measured from what the disk said, not from a text that never was there."""
+
+    async def script(turn: Turn, editor: FakeEditor) -> None:
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", THEIRS)
+        if seen:
+            await asyncio.sleep(2)
+        assert not editor.saves("a.txt")
+        await asyncio.sleep(2)
+        assert turn.bench.workspace.conflicts.rows()
+        turn.says("edit", "a.txt")
+        turn.puts("a.txt", THEIRS.replace("theirs\n", ""))
+        await asyncio.sleep(2)
+
+    async def after(bench: Bench, editor: FakeEditor) -> None:
+        assert editor.text("a.txt") == MINE
+        assert await the_conflict(bench)
+
+    play(tmp_path, NEOVIM_OURS, script, before=opened_and_typed, after=after)
 
 
 def test_what_cannot_be_decided_says_why(tmp_path: Path) -> None:

@@ -144,31 +144,40 @@ class Reconciler:
     def _acts(self) -> bool:
         return self.behind is not None and self.behind.is_acting()
 
-    async def saved(self, tracked: Tracked, text: Text) -> Text:
+    async def saved(self, tracked: Tracked, text: Text) -> Text | None:
         """After didSave, with `text`: looks which of the document's texts was saved, and gives it; `text` where somebody wrote the file since
-        (then the next look sees that)."""
+        (then the next look sees that), None where nothing was saved. Neovim tells of a save to which the user said no, too."""
         # What was there before the document was opened, and what is being looked at, is counted before what is saved over it
         await tracked.observed.wait()
-        tracked.apart = False
-        self._conflicts.ended(tracked, "saved")
         if not self._acts():
             return await self._saved(tracked, text)
         async with tracked.looking:
             return await self._saved(tracked, text)
 
-    async def _saved(self, tracked: Tracked, text: Text) -> Text:
+    async def _saved(self, tracked: Tracked, text: Text) -> Text | None:
         path = to_path(tracked.document.uri)
         saves = tracked.saves
         on_disk = await self._files.peek(tracked, path) if path is not None else None
         if path is None or on_disk is None or tracked.closed or tracked.saves != saves:
+            self._over(tracked)
             return text  # or saved again meanwhile
+        is_unwritten = on_disk.stat == tracked.stat
         is_save = await self._is_save(tracked, path, on_disk)
+        if is_unwritten and not is_save and not tracked.closed:
+            tracked.not_saved(text)
+            return None
+        self._over(tracked)
         if tracked.closed or tracked.saves != saves:
             return text
         if is_save:
             return Text.of("") if tracked.saved is None else tracked.saved.text
         tracked.stat = None
         return text
+
+    def _over(self, tracked: Tracked) -> None:
+        """The user has saved over what was in conflict with the document."""
+        tracked.apart = False
+        self._conflicts.ended(tracked, "saved")
 
     async def _is_save(self, tracked: Tracked, path: str, on_disk: OnDisk) -> bool:
         """As `OpenFiles.is_save`; whoever finds it first counts what was saved over."""

@@ -142,6 +142,12 @@ class DiskTexts:
         kept = _kept(text, texts)
         self._add(texts, _DiskText(kept, since, self.moment(), by_us=True, by_editor=True))
 
+    def unwritten(self, uri: DocumentUri, text: Text) -> None:
+        """The editor told that it wrote `text` (raw), and did not."""
+        texts, newest = self._of(uri), self._newest(uri)
+        if newest is not None and newest.by_editor and not newest.found and newest.text.is_said_by(text):
+            texts.remove(newest)
+
     def between(self, uri: DocumentUri, since: int, moment: int, own: Own | None = None) -> list[str]:
         """Every text that an agent may have read after `since` and before `moment`. Texts from before the agent's own last write
         (`own`) came to the disk, by the agent or by us, are left out: the agent knows that it replaced them."""

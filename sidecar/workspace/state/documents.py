@@ -216,6 +216,12 @@ class Tracked:
         self.edited, self.user_dirty = self.history.is_on_disk(number)
         self.hunks_then.forget()
 
+    def not_saved(self, text: Text) -> None:
+        """The save that was told last, with `text` (raw), was not carried out: the disk still says what it said when it was read before."""
+        self.history.untold()
+        if self.disk is not None:
+            self.disk.unwritten(self.document.uri, text)
+
     def kept(self, text: Kept | str | None) -> Kept | None:
         """`text` (compared form), to be kept beside the document, sharing what is equal with it and with the disk's text."""
         if not isinstance(text, str):

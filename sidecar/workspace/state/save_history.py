@@ -109,6 +109,10 @@ class SaveHistory:
         self._telling.set()
         self._telling = anyio.Event()
 
+    def untold(self) -> None:
+        """That save was not carried out."""
+        self._told = None
+
     def explains(self, disk: str, *, unended: bool) -> tuple[int, Explained] | None:
         """The number of the text that the disk's `disk` (compared form) is. "saved": it is a save that was told. "now", "typed since": the
         document says it, or said it before it was edited, and no save was told: one is on its way, or the editor has taken it from there.
