@@ -70,7 +70,11 @@ SINGLES: dict[str, list[dict[str, Any]]] = {
     "line ends": [{"line_ends": "majority"}, {"line_ends": "unanimous"}, {"line_ends": "lf"}],
     "bom": [{"keeps_bom": True}],
     "on save": [{"on_save": trimmed}, {"on_save": final_newline}, {"on_save": spaced}],
-    "save fails": [{"save_fails": "always"}, {"save_fails": "newer"}],
+    "save fails": [
+        {"save_fails": "always"},
+        {"save_fails": "newer"},
+        {"save_fails": "newer", "refused_save_told": True},
+    ],
     "reloads": [{"reloads": 0.0}, {"reloads": 0.2}, {"reloads": 0.7}],
     "no versions": [{"document_changes": False}],
 }
