@@ -149,18 +149,44 @@
     (when idle (kill-buffer buffer))
     (list :closed (acp-sidecar--yes idle))))
 
+(defconst acp-sidecar--positions '(eglot-move-to-linepos-function eglot-move-to-column-function)
+  "How eglot counts characters: 1.17's variable, and 1.9's.")
+
+(defun acp-sidecar--places (changes)
+  "Where CHANGES move the point of each window of this buffer to: ((WINDOW . POSITION) …).
+They are tried out on a copy, since a point has no place while the text is taken anew.
+A point in a line stays before what is inserted there; one at a line's start goes along with the line."
+  (let ((text (save-restriction (widen) (buffer-substring-no-properties (point-min) (point-max))))
+        (counted (mapcar (lambda (name) (and (boundp name) (symbol-value name))) acp-sidecar--positions))
+        (points (mapcar (lambda (window) (cons window (window-point window)))
+                        (get-buffer-window-list nil nil t))))
+    (with-temp-buffer
+      (insert text)
+      (cl-mapc (lambda (name how) (when how (set (make-local-variable name) how)))
+               acp-sidecar--positions counted)
+      (pcase-dolist ((and place `(,_ . ,point)) points)
+        (goto-char point)
+        (setcdr place (copy-marker point (bolp))))
+      (eglot--apply-text-edits changes)
+      (mapcar (pcase-lambda (`(,window . ,marker)) (cons window (marker-position marker))) points))))
+
 (cl-defmethod eglot-handle-request
-  ((server acp-sidecar-server) (_method (eql sidecar/reload)) &key uri version edits &allow-other-keys)
-  "Take the disk's text, then apply EDITS; the text before comes back by undo."
+  ((server acp-sidecar-server) (_method (eql sidecar/reload))
+   &key uri version edits changes &allow-other-keys)
+  "Take the disk's text, then apply EDITS; the text before comes back by undo.
+CHANGES is both together, by which the points of its windows move."
   (acp-sidecar--flush server)
   (let ((buffer (acp-sidecar--buffer uri)))
     (if (or (null buffer) (with-current-buffer buffer (acp-sidecar--moved-on-p version)))
         (list :refused "version")
       (with-current-buffer buffer
-        (undo-boundary)
-        (let ((inhibit-interaction t))
-          (revert-buffer t t t))
-        (acp-sidecar--edit edits)
+        (let ((places (acp-sidecar--places changes)))
+          (undo-boundary)
+          (let ((inhibit-interaction t))
+            (revert-buffer t t t))
+          (acp-sidecar--edit edits)
+          (pcase-dolist (`(,window . ,position) places)
+            (set-window-point window position)))
         (acp-sidecar--flush server)
         (list :version eglot--versioned-identifier)))))
 

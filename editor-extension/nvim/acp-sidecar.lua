@@ -21,6 +21,7 @@
 local M = {}
 
 local api = vim.api
+local cursors = api.nvim_create_namespace('acp-sidecar.cursors')
 local has_0_11 = vim.fn.has('nvim-0.11') == 1
 
 local state = {
@@ -165,20 +166,51 @@ handlers['sidecar/close'] = function(_, params)
   return { closed = idle == true }
 end
 
+--- Marks in `copy`, which says what the buffer says, where the cursors of its windows are. A mark in a line stays before
+--- what is inserted there; one at a line's start goes along with the line.
+local function marked(bufnr, copy)
+  local marks = {}
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local at = api.nvim_win_get_cursor(window)
+    marks[window] = api.nvim_buf_set_extmark(copy, cursors, at[1] - 1, at[2], { right_gravity = at[2] == 0 })
+  end
+  return marks
+end
+
+--- The cursors go to their marks: who is typing goes on in the same place.
+local function put_back(marks, copy)
+  for window, mark in pairs(marks) do
+    local at = api.nvim_buf_get_extmark_by_id(copy, cursors, mark, {})
+    if at[1] and api.nvim_win_is_valid(window) then
+      pcall(api.nvim_win_set_cursor, window, { at[1] + 1, at[2] })
+    end
+  end
+end
+
+--- The document takes the text on disk, then the edits. `changes` is both together: the cursors move as that moves them, tried
+--- out on a copy, as they have no place while the text is taken anew.
 handlers['sidecar/reload'] = function(_, params, context)
   local bufnr = loaded(params.uri)
   if not bufnr or moved_on(bufnr, params.version) then
     return { refused = 'version' }
   end
+  local client = vim.lsp.get_client_by_id(context.client_id)
+  local copy = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(copy, 0, -1, true, api.nvim_buf_get_lines(bufnr, 0, -1, true))
+  local marks = marked(bufnr, copy)
+  vim.lsp.util.apply_text_edits(params.changes or {}, copy, client.offset_encoding)
   local done = pcall(api.nvim_buf_call, bufnr, function()
     vim.cmd('silent keepalt edit!') -- one undoable change, as long as the file has no more than 'undoreload' lines
   end)
+  if done then
+    attach(bufnr)
+    vim.lsp.util.apply_text_edits(params.edits, bufnr, client.offset_encoding)
+    put_back(marks, copy)
+  end
+  api.nvim_buf_delete(copy, { force = true })
   if not done then
     return { refused = 'not-active' }
   end
-  attach(bufnr)
-  local client = vim.lsp.get_client_by_id(context.client_id)
-  vim.lsp.util.apply_text_edits(params.edits, bufnr, client.offset_encoding)
   return { version = current_version(bufnr) }
 end
 

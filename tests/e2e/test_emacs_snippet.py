@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,3 +118,27 @@ def test_reload_takes_the_disk_then_the_edits(ready: Emacs, probe: Probe, file: 
     assert probe.version(file.as_uri()) == answer["version"]
     ready.undo()
     ready.wait_for_text("one\ntwo\nthree and more\n")
+
+
+def test_who_is_typing_goes_on_in_the_same_place(ready: Emacs, probe: Probe, file: Path) -> None:
+    """The text is taken from the disk anew around a word that is being typed."""
+    ready.eval(
+        "(with-current-buffer (window-buffer (selected-window)) (goto-char (point-min)) (forward-line 1) (end-of-line))"
+    )
+    ready.type(" half")
+    eventually(lambda: "half" in probe.text(file), "the server knows it")
+    file.write_text("ABOVE\none\nBEFORE two\nthree\n")
+    order = {
+        "uri": file.as_uri(),
+        "version": probe.version(file.as_uri()),
+        "edits": [insertion(2, 10, " half")],
+        "changes": [insertion(0, 0, "ABOVE\n"), insertion(1, 0, "BEFORE ")],
+    }
+    assert "version" in probe.request("sidecar/reload", order)
+    ready.type("-word")
+    ready.wait_for_text("ABOVE\none\nBEFORE two half-word\nthree\n")
+
+
+def insertion(line: int, character: int, new: str) -> dict[str, Any]:
+    at = {"line": line, "character": character}
+    return {"range": {"start": at, "end": at}, "newText": new}

@@ -166,6 +166,36 @@ def test_reload_takes_the_disk_then_the_edits_and_both_are_undoable(
     eventually(lambda: probe.text(file) == "one\ntwo\nthree\n", "the server's copy is the same")
 
 
+def range_of(start: tuple[int, int], end: tuple[int, int]) -> dict[str, Any]:
+    return {
+        "start": {"line": start[0], "character": start[1]},
+        "end": {"line": end[0], "character": end[1]},
+    }
+
+
+@pytest.mark.parametrize("how", ["reload", "edit"])
+def test_who_is_typing_goes_on_in_the_same_place(ready: Neovim, probe: Probe, file: Path, how: str) -> None:
+    """The text around it is replaced, in the middle of a word."""
+    ready.keys("jA half")
+    eventually(lambda: "half" in probe.text(file), "the server knows it")
+    version = probe.version(file.as_uri())
+    changes = [
+        {"range": range_of((0, 0), (0, 0)), "newText": "ABOVE\n"},
+        {"range": range_of((1, 0), (1, 0)), "newText": "BEFORE "},
+    ]
+    if how == "reload":
+        file.write_text("ABOVE\none\nBEFORE two\nthree\n")
+        mine = [{"range": range_of((2, 10), (2, 10)), "newText": " half"}]
+        params = {"uri": file.as_uri(), "version": version, "edits": mine, "changes": changes}
+        assert "version" in probe.request("sidecar/reload", params)
+    else:
+        document = {"uri": file.as_uri(), "version": version}
+        edit = {"documentChanges": [{"textDocument": document, "edits": changes}]}
+        assert probe.request("workspace/applyEdit", {"edit": edit})["applied"]
+    ready.keys("-word<Esc>")
+    assert ready.text() == "ABOVE\none\nBEFORE two half-word\nthree\n"
+
+
 def test_reload_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: Probe, file: Path) -> None:
     ready.type("mine ")
     answer = probe.request("sidecar/reload", {"uri": file.as_uri(), "version": 0, "edits": []})
