@@ -36,6 +36,11 @@ class File:
     """The person's tokens that were there."""
     taken: set[str] = field(default_factory=set[str])
     """By the person, or by programs of nobody's that changed the disk."""
+    pending: set[str] = field(default_factory=set[str])
+    """What a program took from the disk and the editor still shows: it goes with the next look at the disk, whatever the person undoes and
+    redoes before that."""
+    shown: str | None = None
+    """What the person saw last."""
     doubled: set[str] = field(default_factory=set[str])
     """By programs, or by the agent, which copied them knowingly."""
     rejected: set[str] = field(default_factory=set[str])
@@ -90,15 +95,27 @@ class Oracle:
         return {token for deed in late if deed.path == path for token in deed.brings} - tokens(after)
 
     def stepped(self, name: str, before: str | None, after: str | None, since: int | None = None) -> None:
-        """The person did something (an undo, say) that led from one text to the other; or a program did, on the disk. `since`: what was
-        `settled` when the person began."""
+        """The person did something (an undo, say) that led from one text to the other. `since`: what was `settled` when they began."""
+        file = self.file(name)
+        file.pending -= tokens(file.shown) - tokens(before)  # it has gone
+        file.shown = after
+        self._changed(name, before, after, since)
+
+    def put(self, name: str, before: str, after: str, shown: str | None) -> None:
+        """A program put `after` on the disk, which said `before`, while the person saw `shown`."""
+        file = self.file(name)
+        file.shown = shown
+        self._changed(name, before, after, None)
+        file.pending = (file.pending | (tokens(before) & tokens(shown))) - tokens(after)
+
+    def _changed(self, name: str, before: str | None, after: str | None, since: int | None) -> None:
         file, was, now = self.file(name), self._all_of(name, before), self._all_of(name, after)
         file.taken |= was - now
         file.rejected |= {token for token in was - now if token[0] == "a"} | self._meanwhile(
             name, since, after
         )
         came = tokens(after) - tokens(before)
-        file.taken -= came
+        file.taken -= came - file.pending
         file.rejected -= came
         file.required |= {token for token in came if is_persons(token)}
 

@@ -13,7 +13,7 @@ from tests.hands.editor import Editor
 from tests.hands.oracle import Oracle, Problem
 from tests.hands.report import Report
 from tests.hands.steps import Plan, Step, plan
-from tests.hands.tokens import counted, tokens
+from tests.hands.tokens import agents_alone, tokens
 from tests.support.waiting import eventually
 
 TURN_SECONDS = 90
@@ -169,7 +169,7 @@ class _Run:
             return
         now = self.plan.files[step.name] if step.kind == "checkout" else f"{step.text} MADE\n{was}"
         self.path(step.name).write_text(now, newline="")
-        self.oracle.stepped(step.name, was, now)
+        self.oracle.put(step.name, was, now, self.text(step.name))
 
     def take_back(self, step: Step) -> None:
         since = self.oracle.settled()
@@ -221,23 +221,26 @@ class _Run:
         return [Problem("mirror", f"the agent reads {told!r} of {name}, which says {shown!r}")]
 
     def wrong_authors(self) -> list[Problem]:
-        """The person's text in what is listed as the agent's."""
+        """The person's text in what is listed as the agent's, or apart as nobody's, where a program's belongs."""
         rows = self.editor.command("sidecar.listChanges", {})
         sent = {token for deed in self.oracle.deeds() for token in deed.brings}
         return [
-            Problem("author", f"{token} is listed as {row.get('agent')}'s")
+            Problem("author", f"{token} is listed as {row['agent'] or 'nobody'}'s")
             for row in rows
             for token in sorted(tokens(row["newText"]) - tokens(row["oldText"]) - sent)
+            if row["agent"] or token[0] == "u"
         ]
 
     def not_brought_back(self) -> list[Problem]:
         """After everything is rejected nothing of the agent's is left but what was kept."""
-        self.editor.command("sidecar.reject", {"all": True})
-        left: list[Problem] = []
-        for name in self.plan.files:
-            found = {token for token in counted(self.text(name)) if token[0] == "a"}
-            if rest := found - self.oracle.file(name).kept:
-                left.append(
-                    Problem("not back", f"{', '.join(sorted(rest))} in {name} after everything was rejected")
-                )
-        return left
+        rows = self.editor.command("sidecar.listChanges", {})
+        self.say(f"    under review: {rows}")
+        self.say(f"    rejected: {self.editor.command('sidecar.reject', {'all': True})}")
+        left = {
+            name: agents_alone(self.text(name)) - self.oracle.file(name).kept for name in self.plan.files
+        }
+        return [
+            Problem("not back", f"{', '.join(sorted(rest))} in {name} after everything was rejected")
+            for name, rest in left.items()
+            if rest
+        ]

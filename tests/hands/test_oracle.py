@@ -9,7 +9,7 @@ import pytest
 
 from tests.hands.oracle import Oracle
 from tests.hands.steps import WEIGHTS, plan
-from tests.hands.tokens import characters_lost
+from tests.hands.tokens import agents_alone, characters_lost
 
 CHANGE = {"verb": "change", "before": "l1x\nu2x\n", "after": "l1x\nu2x\na3x\n", "answer": "done"}
 
@@ -121,3 +121,21 @@ def test_a_seed_is_the_same_plan_every_time() -> None:
     assert plan(5, 30, kinds, settings) == plan(5, 30, kinds, settings) != plan(6, 30, kinds, settings)
     made = [step.kind for seed in range(40) for step in plan(seed, 30, kinds, settings).steps]
     assert set(made) == kinds
+
+
+def test_what_a_program_takes_from_the_disk_goes_also_after_an_undo_and_a_redo(oracle: Oracle) -> None:
+    """The editor takes the disk's text at its next look, also where the person came back to the text that was saved."""
+    oracle.put("a.txt", "l1x\nu2x\n", "l1x\n", shown="l1x\nu2x\n")
+    oracle.stepped("a.txt", "l1x\nu2x\n", "l1x\n")
+    oracle.stepped("a.txt", "l1x\n", "l1x\nu2x\n")
+    assert faults(oracle, "l1x\n") == []
+
+
+def test_what_the_person_brings_back_once_it_has_gone_is_lost(oracle: Oracle) -> None:
+    oracle.put("a.txt", "l1x\nu2x\n", "l1x\n", shown="l1x\nu2x\n")
+    oracle.stepped("a.txt", "l1x\n", "l1x\nu2x\n")
+    assert faults(oracle, "l1x\n") == [("lost", 3)]
+
+
+def test_an_agents_line_that_the_person_types_in_is_the_persons() -> None:
+    assert agents_alone("a1x MADE\na2x MADEu3x\nu4a5x\na6xS\nl7x\n") == {"a1x"}

@@ -40,6 +40,14 @@ def is_persons(token: str) -> bool:
     return token[0] in "lu"
 
 
+def agents_alone(text: str | None) -> set[str]:
+    """The agent's tokens on lines that the user has not typed in: a line of the agent's that the user edits is the
+    user's (docs/review.md). `S` is what they type before they save.
+    """
+    lines = [line for line in (text or "").splitlines() if not re.search(r"u\d|S", line)]
+    return {token for line in lines for token in tokens(line) if token[0] == "a"}
+
+
 def characters_lost(token: str, text: str | None) -> int:
     """How many characters of `token` are missing from `text`, if it is not there as a whole. Text that others
     insert into its middle loses nothing.
