@@ -562,7 +562,12 @@ function M.setup(config)
     attach(bufnr)
   end)
   -- Before it is read, not after: somebody may write it meanwhile. Not FileChangedShellPost: what is not read again is as old as it was
-  on({ 'BufReadPre', 'BufWritePost' }, remember_file)
+  on('BufReadPre', remember_file)
+  on('BufWritePost', function(bufnr)
+    if not api.nvim_buf_get_option(bufnr, 'modified') then -- it also comes where the user did not write over a newer file
+      remember_file(bufnr)
+    end
+  end)
   on({ 'BufWinEnter', 'TextChanged', 'TextChangedI' }, function(bufnr)
     state.opened[bufnr] = nil -- somebody looks at it now
   end)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.nvim import Neovim
 from tests.e2e.probe import Probe, replace_line
+from tests.e2e.stands import NeovimHands
 from tests.support.waiting import eventually
 
 
@@ -98,16 +99,18 @@ def test_save_of_a_version_that_was_typed_over_is_refused(ready: Neovim, probe: 
     assert file.read_text() == "one\ntwo\nthree\n"
 
 
-@pytest.mark.parametrize("noticed", [False, True])
+@pytest.mark.parametrize("noticed", ["", "checktime", "write"])
 def test_save_over_a_file_that_changed_on_disk_is_refused_without_asking(
-    ready: Neovim, probe: Probe, file: Path, noticed: bool
+    ready: Neovim, probe: Probe, file: Path, noticed: str
 ) -> None:
-    """Also where Neovim has told its user already that the file changed."""
+    """Also where Neovim has told its user already that the file changed, and where they did not write over it when it asked."""
     ready.type("mine ")
     probe.wait_for("textDocument/didChange")
     file.write_text("somebody else's, of another length\n")
-    if noticed:
+    if noticed == "checktime":
         ready.ex("silent! checktime")
+    if noticed == "write":
+        NeovimHands(ready).save()
     version = probe.version(file.as_uri())
     assert probe.request("sidecar/save", {"uri": file.as_uri(), "version": version}) == {"saved": False}
     assert file.read_text() == "somebody else's, of another length\n"
