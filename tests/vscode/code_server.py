@@ -158,10 +158,17 @@ class CodeServer:
 
     def last_words(self) -> str:
         """The ends of its log and of our extension's log, for a failure's message."""
-        logs = [self.log, *sorted(self.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log"))]
+        logs = [self.log, *self._extensions_logs()]
         return "\n".join(
             f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}" for log in logs if log.exists()
         )
+
+    def logged(self, words: str) -> int:
+        """How often our extension's log says this."""
+        return sum(log.read_text(errors="replace").count(words) for log in self._extensions_logs())
+
+    def _extensions_logs(self) -> list[Path]:
+        return sorted(self.data.glob("logs/**/acp-sidecar.acp-sidecar/*.log"))
 
     def _install(self) -> None:
         """Installs all extensions at once, because starting code-server takes longer than installing one."""

@@ -55,9 +55,13 @@ def test_reads_what_is_not_saved_writes_and_is_undone_exactly(window: Window, fi
 
 
 def test_typing_during_the_turn_survives(window: Window, file: Path) -> None:
+    """What is typed before the prompt is sent goes along with it, and an agent that writes without it takes it away."""
     fast = session(window)
     window.prompt(fast_agent.read(file), fast)
+    sent = "Your unsaved text of a.txt was sent with the prompt"
+    before = window.server.logged(sent)
     turn = window.begin(fast_agent.write(file, WRITTEN), fast)
+    eventually(lambda: window.server.logged(sent) > before, "the prompt is sent")
     window.type("typed meanwhile", at=(3, 0))
     turn.result()
     window.until_text(file, "mine one\ntwo\nTHREE\ntyped meanwhilefour\n")
