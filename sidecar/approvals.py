@@ -12,7 +12,7 @@ import logging
 from pathlib import Path
 from typing import cast
 
-from sidecar.config import AgentCommand
+from sidecar.config import SIDECAR, AgentCommand
 from sidecar.state_folder import replace_private, state_folder
 
 log = logging.getLogger(__name__)
@@ -55,6 +55,8 @@ def fingerprint(command: AgentCommand) -> str:
     parts: list[object] = [command.command, list(command.args), sorted(command.env.items())]
     if (by := command.transport) is not None:
         parts.append([list(by.command), sorted(by.folders.items()), by.shell])
+        if by.sidecar != SIDECAR:
+            parts.append(by.sidecar)
         if by.url:
             parts.append([by.url, sorted(by.headers.items())])
     return hashlib.blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

@@ -98,18 +98,43 @@ def _disconnect(arguments: argparse.Namespace) -> int:
 
 def _mcp(arguments: argparse.Namespace) -> int:
     from sidecar.lsp.stdio import claim
-    from sidecar.mcp.tool_process import run
+    from sidecar.mcp.tool_process import RELAY, run
 
     streams = claim()
     if arguments.guest or arguments.joined:
         return _guest(streams, arguments)
 
+    relay = os.environ.get(RELAY, "")
+
     async def connect():  # imported late: the agent waits for the list of tools
+        if relay:
+            from sidecar.relayed.through_relay import connected as through_relay
+
+            return await through_relay(relay)
         from sidecar.bridge.calling import connected
 
         return await connected(os.getcwd(), os.environ)
 
-    return run(streams, os.environ, connect, numbered=arguments.numbered)
+    return run(streams, os.environ, connect, numbered=arguments.numbered, whole=bool(relay))
+
+
+def _relay(arguments: argparse.Namespace) -> int:
+    from sidecar.bridge.entry import is_id
+    from sidecar.lsp.stdio import claim
+    from sidecar.relayed.relay_there import run
+
+    if not is_id(arguments.id):
+        sys.stderr.write("acp-sidecar relay: the sidecar starts it itself, with an id\n")
+        return 2
+    run(claim(), arguments.id, os.environ)
+
+
+def _reach(arguments: argparse.Namespace) -> int:
+    from sidecar.bridge.calling import connected
+    from sidecar.lsp.stdio import claim
+    from sidecar.relayed.reach import run
+
+    return run(claim(), lambda: connected(os.getcwd(), os.environ))
 
 
 def _codex_environment(arguments: argparse.Namespace) -> int:
@@ -291,6 +316,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     websocket.add_argument("url", metavar="URL", help="ws://… or wss://…")
     websocket.set_defaults(run=_websocket)
+
+    relay = commands.add_parser(
+        "relay",
+        help="where an agent runs elsewhere, carry its tools' calls to the sidecar; the sidecar starts it itself",
+    )
+    relay.add_argument("--id", default="", metavar="ID", help="the name of its socket: 16 hexadecimal digits")
+    relay.set_defaults(run=_relay)
+
+    reach = commands.add_parser(
+        "reach",
+        help="carry out the calls of tools of an agent that runs elsewhere; the sidecar starts it itself",
+    )
+    reach.set_defaults(run=_reach)
 
     acp = commands.add_parser(
         "acp",

@@ -24,6 +24,10 @@ WORKSPACE_FOLDER = "${workspaceFolder}"
 """In `Transport.folders`: the first folder that is open in the editor."""
 
 
+SIDECAR = "acp-sidecar"
+"""Of `Transport.sidecar`, if nothing else is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Transport:
     """How to reach the place where an agent runs, if not here: a command (`ssh host --`, `docker exec -i box`), or a WebSocket's address."""
@@ -34,6 +38,8 @@ class Transport:
     """Folders there, and which one here each of them stands for. Absolute, or beginning with WORKSPACE_FOLDER."""
     shell: bool = False
     """The program hands what follows to a shell, in one line, as ssh does: each word is quoted for it."""
+    sidecar: str = SIDECAR
+    """The acp-sidecar there, by which our tools reach an agent: a name on the PATH there, or a path."""
     url: str = ""
     """`ws://` or `wss://`: the agent runs already, and answers there. It has no command then."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -261,7 +267,7 @@ def _transport(key: str, value: object, problems: list[str]) -> Transport:
 def _reaches(transport: Transport, raw: Mapping[str, object]) -> bool:
     """By a command or an address, not by both."""
     if transport.url:
-        return not raw.keys() & {"command", "shell"}
+        return not raw.keys() & {"command", "shell", "sidecar"}
     return bool(transport.command and transport.command[0]) and "headers" not in raw
 
 
@@ -334,6 +340,7 @@ _TRANSPORT: Mapping[str, tuple[str, Reader]] = {
     "command": ("command", _texts),
     "folders": ("folders", _folders),
     "shell": ("shell", _boolean),
+    "sidecar": ("sidecar", _text),
     "url": ("url", _websocket),
     "headers": ("headers", _env),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import stat
 from dataclasses import replace
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.approvals import Approvals
+from sidecar.approvals import Approvals, fingerprint
 from sidecar.config import AgentCommand, Transport
 
 COMMAND = AgentCommand("agent", ("--acp",), {"KEY": "1"})
@@ -47,6 +49,13 @@ def test_any_other_command_is_not_known(tmp_path: Path, other: AgentCommand) -> 
     assert not approvals.knows(other)
 
 
+def test_a_stored_approval_of_a_way_stays_valid() -> None:
+    """However many fields a transport has: what was approved before is not asked about again."""
+    parts = ["a", [], [], [["ssh", "host", "--"], [["/w", "${workspaceFolder}"]], True]]
+    whole = hashlib.blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
+    assert fingerprint(AgentCommand("a", transport=BY)) == whole
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -56,6 +65,7 @@ def test_any_other_command_is_not_known(tmp_path: Path, other: AgentCommand) -> 
         replace(BY, folders={"/w": "/"}),
         replace(BY, folders={}),
         replace(BY, shell=False),
+        replace(BY, sidecar="/tmp/acp-sidecar"),
     ],
 )
 def test_another_way_to_it_is_not_known(tmp_path: Path, other: Transport | None) -> None:

@@ -129,6 +129,7 @@ FOLDERS = {"/w": "${workspaceFolder}", "${workspaceFolder}/a": "/opt/a", "/": "$
         ({"command": ["docker", "exec", "-i", "b"]}, Transport(("docker", "exec", "-i", "b"))),
         ({"command": ["my-ssh", "h"], "shell": True}, Transport(("my-ssh", "h"), shell=True)),
         ({"command": ["env"], "folders": FOLDERS}, Transport(("env",), FOLDERS)),
+        ({"command": ["env"], "sidecar": "/opt/sidecar"}, Transport(("env",), sidecar="/opt/sidecar")),
     ],
 )
 def test_transports(transport: dict[str, object], expected: Transport) -> None:
@@ -171,6 +172,9 @@ def test_an_agent_at_an_address_has_no_command(more: dict[str, object]) -> None:
         {"url": "wss://host/a\nb"},
         {"url": URL, "command": ["ssh"]},
         {"url": URL, "shell": True},
+        {"url": URL, "sidecar": "acp-sidecar"},
+        {"command": ["ssh"], "sidecar": ""},
+        {"command": ["ssh"], "sidecar": ["acp-sidecar"]},
         {"url": URL, "headers": ["a"]},
         {"command": ["ssh"], "headers": {}},
         "ssh host",

@@ -236,6 +236,24 @@ WAYS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("program", "asks_us", "way"),
+    [
+        ("claude-agent-acp", True, LIVE),
+        (
+            "opencode",
+            True,
+            "disk; it tells the sidecar what it writes, too",
+        ),  # its plugin would have to be there
+        ("agent", False, BESIDE),
+    ],
+)
+def test_the_way_of_one_that_runs_elsewhere_with_our_tools(program: str, asks_us: bool, way: str) -> None:
+    command = AgentCommand(program, transport=BY)
+    assert way_of("mine", command, asks_us=asks_us, reached=True) == way
+    assert way_of("mine", command, asks_us=asks_us).endswith(ELSEWHERE)
+
+
 @pytest.mark.parametrize(("agent", "command", "own_tools", "way"), WAYS)
 def test_a_way_is_found_by_what_the_user_configured(
     agent: str, command: AgentCommand, own_tools: bool, way: str

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sidecar.acp import negotiation
-from sidecar.acp.command import Command, find, managed_folders, missing, path_of, program_of
+from sidecar.acp.command import Command, environment, find, managed_folders, missing, path_of, program_of
 from sidecar.acp.dialect import Dialect
+from sidecar.acp.elsewhere.folders import folders_of
+from sidecar.acp.elsewhere.reached_tools import ReachedTools
 from sidecar.acp.host import Host
 from sidecar.acp.known import NAMES
 from sidecar.acp.limits import Ladder, Limits
@@ -26,6 +28,7 @@ from sidecar.acp.own_tools.plugins import SERVER, NamedServer, led_by, started
 from sidecar.acp.own_tools.table import own_tools_of
 from sidecar.acp.read_only import AS_EVER, DENIED, READ_ONLY, read_only_of
 from sidecar.acp.service import AnyService
+from sidecar.acp.starting_folder import starting_folder
 from sidecar.config import AgentCommand
 from sidecar.core.json_types import Json
 from sidecar.workspace.ports.ports import AgentFailed, AgentInfo
@@ -56,8 +59,12 @@ class Agent:
     """The environment that leads its own tools to ours, of the process that runs."""
     named: NamedServer | None = None
     """With which that process was started."""
+    reached: ReachedTools | None = None
+    """Our tools, where it runs elsewhere and is reached by a command."""
     own_tools_missing: bool = False
     """It did not start our tools once: from then on it keeps its own."""
+    told_of_tools: bool = False
+    """The user was told why it has its own tools only where it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,7 @@ class AgentProcesses:
             first = agent.speaks or agent.command.protocol
             host, agent.speaks = await negotiation.started(first, start)
             agent.host = host
+            agent.reached = self._reached(agent, cwd)
             host.connection.kept_mode.stop = self._stop_turn
             facts = host.connection.facts
             agent.name, agent.version = facts.name, facts.version
@@ -212,6 +220,15 @@ class AgentProcesses:
         if row.plugin is not None and (server is not None or self._equipment.read_only):
             return led_by(row.plugin, server, agent.command.env)
         return {} if server is None else {SERVER: started(server)}
+
+    def _reached(self, agent: Agent, cwd: str) -> ReachedTools | None:
+        by = agent.command.transport
+        if by is None or by.url:
+            return None
+        folders = folders_of(by.folders, self._equipment.open_folders())
+        env = environment(agent.command.env)
+        folder = starting_folder(by.command, cwd)
+        return ReachedTools(agent.id, by, folders, env, folder, self._equipment.ladder)
 
     def _named(self, agent: Agent) -> tuple[str, ...]:
         """The arguments with which it starts our server for all of its sessions, where it takes none with a session."""
@@ -255,6 +272,7 @@ class AgentProcesses:
         if agent.host is host:
             agent.host = None
             _unnamed(agent)
+            self._unreached(agent)
         lost = self._lost(host)
         self._tell(AgentState(agent.id, "failed", agent.name, agent.version, words, tuple(lost)))
         if lost and self.service is not None:
@@ -273,9 +291,16 @@ class AgentProcesses:
         """Ends an agent's process in the background."""
         host, agent.host = agent.host, None
         _unnamed(agent)
+        self._unreached(agent)
         if host is not None:
             self.in_background(host.stop())
             self._tell(AgentState(agent.id, "stopped", agent.name, agent.version))
+
+    def _unreached(self, agent: Agent) -> None:
+        """Its process has ended, or is ended now."""
+        if agent.reached is not None:
+            self.in_background(agent.reached.aclose())
+            agent.reached = None
 
     def in_background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)

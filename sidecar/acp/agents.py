@@ -20,6 +20,7 @@ from sidecar import processes
 from sidecar.acp import errors, left_running, listing, logins
 from sidecar.acp.agent_processes import Agent, AgentProcesses, Equipment, words
 from sidecar.acp.command import Command
+from sidecar.acp.elsewhere.reached_tools import NotThere
 from sidecar.acp.host import Host, load_sdk
 from sidecar.acp.limits import Ladder, Limits
 from sidecar.acp.offers import Offers
@@ -138,22 +139,22 @@ class HostedAgents:
 
     async def load_session(self, request: SessionRequest, reference: str, *, replay: bool) -> OpenedSession:
         async with self._earlier(request) as (session, host):
+            request = await self._there(session, host)
             async with words(host, "before it had loaded the conversation"):
-                opened = await host.connection.load_session(session.request, reference, replay=replay)
+                opened = await host.connection.load_session(request, reference, replay=replay)
             return self._opened(session, host, opened, replayed=replay and host.connection.facts.load)
 
     async def fork_session(self, request: SessionRequest, reference: str) -> OpenedSession:
         async with self._earlier(request) as (session, host):
+            request = await self._there(session, host)
             async with words(host, "before it had forked the conversation"):
-                opened = await host.connection.fork_session(session.request, reference)
+                opened = await host.connection.fork_session(request, reference)
             return self._opened(session, host, opened)
 
     @asynccontextmanager
     async def _earlier(self, request: SessionRequest) -> AsyncGenerator[tuple[_Session, Host]]:
         """A session that begins with an earlier conversation; there is one once this was left without an error."""
         agent = self._processes.known(request.agent)
-        if agent.command.transport:
-            request = _without_own_tools(request)
         session = _Session(request, agent)
         agent.users += 1
         try:
@@ -319,6 +320,7 @@ class HostedAgents:
                     agent.command,
                     own_tools=self._own_tools,
                     asks_us=agent.host is None or agent.host.connection.can_ask,
+                    reached=agent.reached is not None and agent.reached.live,
                 ),
                 "source": agent.source,
                 "needs": info.needs,
@@ -333,17 +335,39 @@ class HostedAgents:
     async def _connect(self, session: _Session) -> OpenedSession:
         """Opens the session with its agent, which is started if necessary."""
         host = await self._processes.running(session.agent, session.request.cwd)
-        if session.agent.own_tools_missing or session.agent.command.transport:  # there it cannot be started
+        if session.agent.own_tools_missing:
             session.request = _without_own_tools(session.request)
+        request = await self._there(session, host)
         async with words(host, "before it had opened a session"):
-            opened = await host.connection.new_session(session.request)
-            if host.connection.leads_to_ours(session.request) and not await self._own_tools_ready(session):
+            opened = await host.connection.new_session(request)
+            if host.connection.leads_to_ours(request) and not await self._own_tools_ready(session):
                 # its Read and Edit would lead nowhere
                 await host.connection.close_session(opened.agent_session_id)
-                session.request = _without_own_tools(session.request)
-                opened = await host.connection.new_session(session.request)
-            live = host.connection.leads_to_ours(session.request)
+                session.request = request = _without_own_tools(session.request)
+                opened = await host.connection.new_session(request)
+            live = host.connection.leads_to_ours(request)
         return self._opened(session, host, opened, live=live)
+
+    async def _there(self, session: _Session, host: Host) -> SessionRequest:
+        """The session's request with our server as the agent can start it where it runs; without it where it cannot, and the user is told that once."""
+        request, agent = session.request, session.agent
+        by = agent.command.transport
+        if by is None or not host.connection.is_given_ours(request):
+            return request
+        try:
+            if agent.reached is None:
+                raise NotThere(_at_an_address(agent.id))
+            servers = [
+                await agent.reached.server(one, request.cwd) if one.get("name") == request.own_server else one
+                for one in request.mcp_servers
+            ]
+        except NotThere as error:
+            log.warning("%s", error)
+            if self._service is not None and not agent.told_of_tools:
+                agent.told_of_tools = True
+                self._service.tools_not_there(str(error))
+            return _without_own_tools(request)
+        return replace(request, mcp_servers=tuple(servers))
 
     async def _own_tools_ready(self, session: _Session) -> bool:
         assert self._service is not None, "serve() comes first"
@@ -361,10 +385,11 @@ class HostedAgents:
         before = session.agent_session_id
         if before:
             host = await self._processes.running(session.agent, session.request.cwd)
+            request = await self._there(session, host)
             try:
                 async with words(host, "before it had opened the session again"):
                     opened = await host.connection.load_session(
-                        session.request, before, replay=False, known=session.options
+                        request, before, replay=False, known=session.options
                     )
             except AgentFailed as failed:
                 if failed.kind not in ("unsupported", "refused"):
@@ -538,6 +563,13 @@ def _found_again(agent: str, *, anew: bool, remembers: bool) -> str:
     how = "was started again" if anew else "opened it again"
     memory = "continues it" if remembers else "does not remember what was said before"
     return f"{agent} had lost this conversation. It {how} and {memory}."
+
+
+def _at_an_address(agent: str) -> str:
+    return (
+        f"{agent} runs elsewhere, at an address, and its own tools are not live there: nothing can be started where it runs. Reach it by a command, and install "
+        f"acp-sidecar there (settings: agents, {agent}, transport, command). Until then, it uses its own tools on the disk there."
+    )
 
 
 def _without_own_tools(request: SessionRequest) -> SessionRequest:

@@ -164,6 +164,11 @@ class AgentConnection:
         """Whether its own tools are led to our server, which it then has to start, in a session that is opened so."""
         return self._own_tools.by_server and bool(request.own_server)
 
+    def is_given_ours(self, request: SessionRequest) -> bool:
+        """Whether it is told of our server in a session that is opened so."""
+        given = self._own_tools.by_server or request.own_beside or not self._dialect.has_files
+        return bool(request.own_server) and given and not self._own_tools.option
+
     async def new_session(self, request: SessionRequest) -> Opened:
         """Opens a session; updates that came for it before the answer are handed over before this returns."""
         with self._incoming.opening():
@@ -476,8 +481,7 @@ class AgentConnection:
         kept = [server for server in request.mcp_servers if taken.get(str(server.get("type", "stdio")), True)]
         if len(kept) < len(request.mcp_servers):
             log.warning("%s does not accept MCP servers over http or sse; they are left out", self.agent)
-        ours = self._own_tools.by_server or request.own_beside or not self._dialect.has_files
-        if self._own_tools.option or not ours:
+        if not self.is_given_ours(request):
             kept = [
                 server
                 for server in kept

@@ -105,6 +105,10 @@ class Service(Protocol[T]):
         """Whether the agent has started our tools, which it is to use in place of its own; waits a while for them."""
         ...
 
+    def tools_not_there(self, words: str) -> None:
+        """An agent that runs elsewhere has its own tools only; must not block."""
+        ...
+
     def session_reopened(self, opened: OpenedSession) -> None:
         """A session whose agent had died is open again with an agent that was started again; must not block."""
         ...

@@ -14,7 +14,7 @@ CONNECTED = "its edits are live; it reads the disk"
 UNKNOWN = "not tested"
 DISK = "disk"
 BESIDE = "disk; it has the sidecar's tools beside its own"
-ELSEWHERE = "; it runs elsewhere, where our tools cannot be started"
+ELSEWHERE = "; it runs elsewhere, where our tools are not live"
 """Behind the way of one that has a transport."""
 
 
@@ -24,17 +24,21 @@ def reads_disk(agent: str, command: Command) -> bool:
     return any(known.reads_disk for known in KNOWN if {known.id, known.command} & names)
 
 
-def way_of(agent: str, command: Command, *, own_tools: bool = True, asks_us: bool = True) -> str:
-    """`own_tools`: the setting `ownTools` is not off. `asks_us`: in the version of ACP that it speaks, it can ask for files."""
-    there = command.transport is not None
+def way_of(
+    agent: str, command: Command, *, own_tools: bool = True, asks_us: bool = True, reached: bool = False
+) -> str:
+    """`own_tools`: the setting `ownTools` is not off. `asks_us`: in the version of ACP that it speaks, it can ask for files. `reached`: it
+    runs elsewhere, and our tools are there."""
+    elsewhere = command.transport is not None
+    ours = own_tools and (reached or not elsewhere)
     row = own_tools_of(agent, command)
-    if own_tools and not there and row.live:
+    if ours and (row.by_server if elsewhere else row.live):
         return LIVE
-    if own_tools and not there and row.connected is not None and row.connected({**os.environ, **command.env}):
+    if ours and not elsewhere and row.connected is not None and row.connected({**os.environ, **command.env}):
         return CONNECTED
     names = names_of(agent, command)
     if asks_us:
         way = next((known.reads for known in KNOWN if {known.id, known.command} & names), UNKNOWN)
     else:
-        way = BESIDE if own_tools and not there else DISK
-    return way + ELSEWHERE if there else way
+        way = BESIDE if ours else DISK
+    return way + ELSEWHERE if elsewhere and not ours else way

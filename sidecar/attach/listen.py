@@ -148,7 +148,7 @@ class Listening:
         client = await anyio.to_thread.run_sync(sidecar_of, self._folder, self._env)
         if client is None:
             raise ConnectionError(NOBODY.format(folder=self._folder))
-        return Pipelined(client)
+        return Pipelined.of(client)
 
     # a client
 

@@ -57,7 +57,7 @@ async def _run(streams: tuple[int, int], env: Mapping[str, str], agent: str | No
         client = await anyio.to_thread.run_sync(sidecar_of, folder, env)
         if client is None:
             return None
-        connections.append(Pipelined(client))
+        connections.append(Pipelined.of(client))
         return Calling(connections[-1])
 
     def admit(method: str, params: Params, request: bool) -> bool:

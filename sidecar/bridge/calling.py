@@ -25,10 +25,13 @@ class Calling:
         except BridgeError as error:
             raise ConnectionError(str(error)) from error
 
+    async def aclose(self) -> None:
+        await self._sidecar.aclose()
+
 
 async def connected(cwd: str, env: Mapping[str, str]) -> Calling:
     """Raises ConnectionError."""
     client = await anyio.to_thread.run_sync(find, cwd, env)
     if client is None:
         raise ConnectionError("no acp-sidecar is running for this folder")
-    return Calling(Pipelined(client))
+    return Calling(Pipelined.of(client))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from sidecar.bridge.client import READ, Client, Failed, Lost
 from sidecar.bridge.limits import MESSAGE_BYTES
@@ -13,18 +14,23 @@ from sidecar.bridge.wire import decode as decoded
 
 
 class Pipelined:
-    """Takes a Client's connection over. After Lost it is of no use any more."""
+    """After Lost it is of no use any more."""
 
-    def __init__(self, client: Client) -> None:
-        """In a running loop."""
-        self._pid = client.entry.pid
-        self._connection = client.detach()
+    def __init__(self, connection: socket.socket, lost: str) -> None:
+        """In a running loop. `connection`: to whoever is known to be the right one. `lost`: what to say when it is gone."""
+        self._lost = lost
+        self._connection = connection
         self._connection.setblocking(False)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._serial = 0
         self._sending = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._reading = asyncio.ensure_future(self._read())
+
+    @classmethod
+    def of(cls, client: Client) -> Self:
+        """Takes a Client's connection over."""
+        return cls(client.detach(), f"the sidecar with process id {client.entry.pid} was lost")
 
     @property
     def lost(self) -> bool:
@@ -83,7 +89,7 @@ class Pipelined:
                 answer.set_exception(Failed("the sidecar gave an error without words"))
 
     def _gone(self, why: str) -> Lost:
-        return Lost(f"the sidecar with process id {self._pid} was lost: {why}")
+        return Lost(f"{self._lost}: {why}")
 
     async def aclose(self) -> None:
         self._reading.cancel()

@@ -55,7 +55,7 @@ class Several:
                 client = await anyio.to_thread.run_sync(_connection, entry)
                 if client is None:
                     continue
-                pipelined = Pipelined(client)
+                pipelined = Pipelined.of(client)
                 known = self._connections[entry.id] = pipelined, Calling(pipelined)
             found.append(known[1])
         return found

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from sidecar.mcp.local_tools import LOCAL
+from sidecar.mcp.local_tools import LOCAL, Local
 from sidecar.mcp.tool_process import Connect, Sidecar
 
 GONE = (
@@ -22,7 +22,9 @@ NO_TOKEN = "acp-sidecar mcp was started without a session: only agents that the 
 class Caller:
     """Hands calls to the sidecar; connects at the first one, and again after the connection was lost."""
 
-    def __init__(self, token: str, connect: Connect, *, numbered: bool = False) -> None:
+    def __init__(self, token: str, connect: Connect, *, numbered: bool = False, whole: bool = False) -> None:
+        """`whole`: the other side carries out every call, also the parts that are usually done here."""
+        self._local: Mapping[str, Local] = {} if whole else LOCAL
         self._numbered = numbered
         self._token = token
         self._connect = connect
@@ -40,7 +42,7 @@ class Caller:
         async def ask(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
             return await self.ask(name, arguments, session)
 
-        return await carried_out(ask, name, arguments, numbered=self._numbered)
+        return await carried_out(ask, name, arguments, numbered=self._numbered, parts=self._local)
 
     async def removes(self, path: str, session: str) -> None:
         """Tells the sidecar that the agent is about to remove this file. Whether it hears it does not matter to the agent."""
@@ -77,9 +79,11 @@ class Ask(Protocol):
     async def __call__(self, name: str, arguments: Mapping[str, Any], /) -> dict[str, Any]: ...
 
 
-async def carried_out(ask: Ask, name: str, arguments: Mapping[str, Any], *, numbered: bool) -> dict[str, Any]:
-    """The answer to a tool's call, of which a part may be done here."""
-    local = LOCAL.get(name)
+async def carried_out(
+    ask: Ask, name: str, arguments: Mapping[str, Any], *, numbered: bool, parts: Mapping[str, Local] = LOCAL
+) -> dict[str, Any]:
+    """The answer to a tool's call, of which a part may be done here (`parts`, by tool)."""
+    local = parts.get(name)
     answer = await (ask(name, arguments) if local is None else local(ask, arguments))
     return _numbered(answer, arguments) if numbered and name == "Read" else answer
 

@@ -16,6 +16,7 @@ from sidecar.mcp.arguments import Arguments, Wrong
 from sidecar.mcp.globs import compiled
 
 Ask = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+Local = Callable[[Ask, Mapping[str, Any]], Awaitable[JsonDict]]
 
 MAX_FOUND = 10_000
 """Files of one Glob."""
@@ -81,7 +82,7 @@ async def search(ask: Ask, given: Mapping[str, Any]) -> JsonDict:
     return dict(listed(told).as_json())
 
 
-LOCAL: dict[str, Callable[[Ask, Mapping[str, Any]], Awaitable[JsonDict]]] = {"Glob": glob, "Search": search}
+LOCAL: Mapping[str, Local] = {"Glob": glob, "Search": search}
 
 
 def _where(given: Mapping[str, Any], *, texts: bool) -> JsonDict:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TOKEN = "ACP_SIDECAR_TOKEN"
 """Environment variable with the session's token."""
+RELAY = "ACP_SIDECAR_RELAY"
+"""Environment variable with the socket of a relay, where the agent runs elsewhere; see relayed/."""
 JOINED = "ACP_SIDECAR_JOINED"
 """The same for the session of an agent that has joined from behind the proxy; without one in it, a session's is this with its id."""
 
@@ -41,8 +43,15 @@ class Serves(Protocol):
     def __call__(self, front: Front, lines: BinaryIO, write: Callable[[bytes], None], /) -> None: ...
 
 
-def run(streams: tuple[int, int], env: Mapping[str, str], connect: Connect, *, numbered: bool = False) -> int:
-    """`streams`: descriptors of stdin and stdout that nobody else uses. `numbered`: as some agents' own Read."""
+def run(
+    streams: tuple[int, int],
+    env: Mapping[str, str],
+    connect: Connect,
+    *,
+    numbered: bool = False,
+    whole: bool = False,
+) -> int:
+    """`streams`: descriptors of stdin and stdout that nobody else uses. `numbered`: as some agents' own Read. `whole`: see Caller."""
 
     def rest(front: Front, lines: BinaryIO, write: Callable[[bytes], None]) -> None:
         import anyio
@@ -50,7 +59,7 @@ def run(streams: tuple[int, int], env: Mapping[str, str], connect: Connect, *, n
         from sidecar.mcp.caller import Caller
         from sidecar.mcp.library import run as run_server
 
-        caller = Caller(env.get(TOKEN, ""), connect, numbered=numbered)
+        caller = Caller(env.get(TOKEN, ""), connect, numbered=numbered, whole=whole)
         anyio.run(run_server, caller, front.said, front.left, lines, write)
 
     return _serve(streams, Front(), rest)

@@ -33,7 +33,7 @@ class Hosts:
     async def find(self, folders: SessionFolders) -> Host:
         client = await anyio.to_thread.run_sync(serving, folders.cwd, self._env)
         if client is not None:
-            return _Live(Pipelined(client))
+            return _Live(Pipelined.of(client))
         disk = self._disks.get(folders)
         if disk is None:
             log.warning(

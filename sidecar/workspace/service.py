@@ -558,6 +558,10 @@ class Workspace:
             )
         return ready
 
+    def tools_not_there(self, words: str) -> None:
+        """An agent that runs elsewhere has its own tools only."""
+        self._editor.show("info", words)
+
     def session_reopened(self, opened: OpenedSession) -> None:
         """After its agent's death, its agent was started again and has opened it."""
         session = self.state.sessions.get(opened.session_id)

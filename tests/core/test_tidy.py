@@ -20,7 +20,7 @@ LAYERS = [
     {"workspace", "recovery"},
     {"lsp", "acp", "mcp", "bridge", "demo"},  # the doors
     {"proxy"},  # made of several doors
-    {"attach"},
+    {"attach", "relayed"},
     {"connection", "alone", "doctor", "setup", "connect", "completion"},
     {"cli"},
     {"__main__"},
@@ -66,6 +66,7 @@ OPENS_FILES: dict[str, str] = {
     "acp/own_tools/plugins.py": "programs for agents, in the state folder",
     "acp/own_tools/codex.py": "whether Codex' own settings name our program",
     "mcp/codex_environment.py": "its own stdin and stdout",
+    "relayed/relay_there.py": "its own stdin and stdout",
     "mcp/tool_process.py": "its own stdin and stdout",
     "connect/notes.py": "what was put into which settings file, in the state folder",
     "setup": "its set-up files; with --write, a new file in an editor's folder",

@@ -143,6 +143,7 @@ async def test_what_a_hostile_one_gets(tmp_path: Path) -> None:
             {"say": {"answer": f"t{number}"}},
         ]
     users = {"docs": {"command": "/bin/docs"}}
+    by = replace(by, sidecar="/no/acp-sidecar")  # the tools' own way is tests/relayed'
     async with an_elsewhere(tmp_path, by, turn, ownTools="all", mcpServers=users) as editor:
         editor.open(project / "a.txt")
         await editor.prompt("go")
@@ -222,7 +223,7 @@ async def test_at_a_websocket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         {"say": {"answer": "ran"}},
     ]
     with by_websocket(tmp_path, [turn]) as agent:
-        async with an_editor(tmp_path, {"far": agent}) as editor:
+        async with an_editor(tmp_path, {"far": agent}, ownTools="all") as editor:
             editor.open(project / "a.txt")
             editor.replace(project / "a.txt", "one", "unsaved")
             assert (await editor.prompt("go"))["stopReason"] == "end_turn"
@@ -230,6 +231,8 @@ async def test_at_a_websocket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             heard = "".join(
                 one["update"]["content"]["text"] for one in editor.told if "content" in one["update"]
             )
+        told = [words for _, words in editor.messages]
+    assert len([words for words in told if "far runs elsewhere, at an address" in words]) == 1, told
     assert '"unsaved\\n"' in heard
     assert "Method not found" in heard, "no command of it can be run there"
     asked = editor.questions[0]

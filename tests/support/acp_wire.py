@@ -217,6 +217,10 @@ class FakeWorkspace:
         self.log.append(("display ended", session_id, terminal_id, end))
         self.changed.set()
 
+    def tools_not_there(self, words: str) -> None:
+        self.log.append(("tools not there", words))
+        self.changed.set()
+
     def session_reopened(self, opened: OpenedSession) -> None:
         self.reopened.append(opened)
 

@@ -96,5 +96,6 @@ def _setting(one: AgentCommand) -> dict[str, object]:
         transport = {"url": by.url, "headers": dict(by.headers), "folders": dict(by.folders)}
         return {"env": dict(one.env), "transport": transport}
     if by is not None:
-        setting["transport"] = {"command": list(by.command), "folders": dict(by.folders), "shell": by.shell}
+        transport = {"command": list(by.command), "folders": dict(by.folders), "shell": by.shell}
+        setting["transport"] = transport | {"sidecar": by.sidecar}
     return setting

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from sidecar.config import AgentCommand
+from sidecar.config import SIDECAR, AgentCommand
 from sidecar.core.escape import command_line, escape, shorten
 from sidecar.core.json_types import Json
 from sidecar.core.policy import Allow, Ask, Decision, Deny, Matchers, decide
@@ -364,6 +364,8 @@ def _to_start(agent: str, command: AgentCommand, line: str) -> tuple[str, str, t
     words += line + "."
     if command.transport is not None:
         words += f" It runs elsewhere{_stand_ins(command.transport.folders)}."
+        if command.transport.sidecar != SIDECAR:
+            words += f" For its tools, {_quoted(command.transport.sidecar)} is started there."
         if command.transport.headers:
             words += f" It is sent the headers {shorten(', '.join(map(_quoted, sorted(command.transport.headers))), 300)}."
     if _can_be_overheard(command.address):

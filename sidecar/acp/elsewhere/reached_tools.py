@@ -1,0 +1,185 @@
+"""ReachedTools: our tools for the sessions of an agent that runs elsewhere: what starts them there, and the way back from there.
+
+`acp-sidecar reach` (relayed/reach.py) is that way, one process for each agent's, started when a session first needs it. It starts `acp-sidecar relay` where
+the agent runs, by the words of its transport. A session's agent is told a ticket in place of the token of its tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from sidecar import __version__
+from sidecar.acp import process
+from sidecar.acp.command import by_transport, find
+from sidecar.acp.elsewhere.folders import Folders
+from sidecar.acp.limits import Ladder
+from sidecar.acp.process import AgentProcess
+from sidecar.config import Transport
+from sidecar.core.escape import plain
+from sidecar.core.json_types import Json
+from sidecar.own_program import own_program
+
+RELAY, TOKEN = "ACP_SIDECAR_RELAY", "ACP_SIDECAR_TOKEN"
+"""Of the environment of `acp-sidecar mcp`; mcp/tool_process.py."""
+SECONDS = 30.0
+"""Until it is known whether a relay is there; reach gives up before."""
+LONGEST = 64 * 1024
+"""Bytes of a line of reach's."""
+
+
+class NotThere(Exception):
+    """Our tools are not there. The message is for the user."""
+
+
+class ReachedTools:
+    """Of one agent's process. `env`, `folder`: as the transport's program gets them for the agent."""
+
+    def __init__(
+        self,
+        agent: str,
+        transport: Transport,
+        folders: Folders,
+        env: Mapping[str, str],
+        folder: str,
+        ladder: Ladder,
+    ) -> None:
+        self._agent = agent
+        self._folders = folders
+        self._env = env
+        self._folder = folder
+        self._ladder = ladder
+        relay_id = secrets.token_hex(8)
+        self._argv = by_transport(transport, [transport.sidecar, "relay", "--id", relay_id])
+        self._by = plain(shlex.join([*transport.command, transport.sidecar, "relay"]), 300)
+        self._starting = asyncio.Lock()
+        self._running: _Running | None = None
+        self._tickets: dict[str, str] = {}
+        """By token, so that a session that is opened again has the same."""
+
+    @property
+    def live(self) -> bool:
+        """They are there now."""
+        return self._running is not None and not self._running.ended
+
+    async def server(self, own: Json, cwd: str) -> Json:
+        """`own`: our MCP server for a session, in ACP's shape; the same as the agent can start it. `cwd`: the session's folder, here. Raises NotThere."""
+        there = self._folders.there(cwd)
+        if there is None:
+            raise NotThere(self._words("no folder there stands for the session's"))
+        async with self._starting:
+            if self._running is None or self._running.ended:
+                self._running = await self._started()
+            running = self._running
+        variables = cast("list[dict[str, str]]", own["env"])
+        token = next(pair["value"] for pair in variables if pair["name"] == TOKEN)
+        ticket = self._tickets.setdefault(token, secrets.token_hex(32))
+        running.tell({"ticket": ticket, "token": token, "cwd": there})
+        command = running.command
+        env = {RELAY: running.socket, TOKEN: ticket}
+        return {
+            **own,
+            "command": command[0],
+            "args": [*command[1:], "mcp"],
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+        }
+
+    async def aclose(self) -> None:
+        """Ends the relay there, too."""
+        async with self._starting:
+            running, self._running = self._running, None
+        if running is not None:
+            await running.process.stop(self._ladder)
+
+    async def _started(self) -> _Running:
+        program = find(self._argv[0], self._env.get("PATH"))
+        if program is None:
+            raise NotThere(self._words("could not be started"))
+        argv = [*own_program(sys.orig_argv), "reach"]
+        try:
+            reach = await process.start(argv, self._env, self._folder, f"the relay of {self._agent}")
+        except (OSError, TimeoutError) as error:
+            raise NotThere(self._words(f"could not be started ({error})")) from error
+        running = _Running(reach)
+        try:
+            running.tell(
+                {
+                    "agent": self._agent,
+                    "argv": [program, *self._argv[1:]],
+                    "folders": [list(pair) for pair in self._folders.pairs],
+                }
+            )
+            async with asyncio.timeout(SECONDS):
+                why = await running.first()
+        except BaseException as error:
+            await asyncio.shield(reach.stop(self._ladder))
+            if isinstance(error, TimeoutError):
+                raise NotThere(self._words("did not answer")) from None
+            raise
+        if why:
+            lines = await reach.last_lines()
+            await reach.stop(self._ladder)
+            raise NotThere(self._words(why, lines))
+        return running
+
+    def _words(self, why: str, lines: Sequence[str] = ()) -> str:
+        said = f' It said: "{lines[-1]}".' if lines else ""
+        return (
+            f"{self._agent} runs elsewhere, and its own tools are not live there: `{self._by}` {why}.{said} Install acp-sidecar {__version__} there, or name "
+            f"its path in the settings (agents, {self._agent}, transport, sidecar). Until then, it uses its own tools on the disk there."
+        )
+
+
+class _Running:
+    """One process of reach's."""
+
+    def __init__(self, reach: AgentProcess) -> None:
+        self.process = reach
+        self.socket = ""
+        self.command: Sequence[str] = ()
+        self.ended = False
+        self._left = b""
+
+    def tell(self, line: Mapping[str, object]) -> None:
+        self.process.stdin.write(json.dumps(line).encode() + b"\n")
+
+    async def first(self) -> str:
+        """Until a relay is there: "", or why none is."""
+        line = await self._next()
+        if not self._is_there(line):
+            self.ended = True
+            return plain(str(line.get("failed", "ended at once")), 300)
+        self.process.keep(asyncio.ensure_future(self._follow()))
+        return ""
+
+    async def _follow(self) -> None:
+        while line := await self._next():
+            self._is_there(line)
+        self.ended = True
+
+    def _is_there(self, line: Json) -> bool:
+        if "socket" not in line:
+            return False
+        self.socket, self.command = (
+            str(line["socket"]),
+            [str(word) for word in cast("list[object]", line["command"])],
+        )
+        return True
+
+    async def _next(self) -> Json:
+        """A line of reach's; empty at its end."""
+        while b"\n" not in self._left:
+            try:
+                data = await self.process.stdout.read(LONGEST)
+            except ConnectionError:
+                data = b""
+            if not data:
+                return {}
+            self._left += data
+        line, _, self._left = self._left.partition(b"\n")
+        return cast("Json", json.loads(line))
