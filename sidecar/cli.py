@@ -343,7 +343,7 @@ def _parser() -> argparse.ArgumentParser:
         "--listen",
         type=int,
         metavar="PORT",
-        help="on 127.0.0.1, for clients that connect by WebSocket with a code that your editor shows (0: any port)",
+        help="on 127.0.0.1, for clients that connect by WebSocket or HTTP with a code that your editor shows (0: any port)",
     )
     acp.add_argument(
         "--origin",

@@ -3,6 +3,9 @@
     run.py       run: from start to end: streams, signals, the exit code
     front.py     Front: the agent that the client sees
     listen.py    listen: for clients that connect to a port instead of starting us
+    http_wire.py what of these speaks HTTP on that port, and not WebSocket
+    http_clients.py  HttpClients: those that use Streamable HTTP
+    streams.py   Streams: which of its streams such a client is told something on
     pairing.py   Pairing: which of these are let in, by a code that the editor shows
 
 In the sidecar:

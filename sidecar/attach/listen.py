@@ -1,4 +1,5 @@
-"""listen: `acp-sidecar acp --listen PORT`, for clients that cannot start a program here: a WebSocket on 127.0.0.1, one text frame for each message.
+"""listen: `acp-sidecar acp --listen PORT`, for clients that cannot start a program here: a WebSocket on 127.0.0.1, one text frame for each message, or
+Streamable HTTP (http_clients.py) on the same port.
 
 It is never on by itself. Each client that is let in (`Pairing`) has an `acp-sidecar acp` of its own, which is what it talks to: what one can do, and what
 it may cost, is the same as for a client that started it.
@@ -12,6 +13,7 @@ import sys
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import cast
@@ -26,18 +28,23 @@ from websockets.http11 import Request, Response
 from sidecar import __version__
 from sidecar.acp.frames import frame_of, line_of
 from sidecar.attach.front import NOBODY
+from sidecar.attach.http_clients import CONNECTION, METHODS, SESSION, HttpClients, Process
+from sidecar.attach.http_wire import Answered, Asked, carried, either, said
 from sidecar.attach.pairing import Pairing, Verdict
 from sidecar.bridge import UNSUPPORTED
 from sidecar.bridge.calling import Calling
 from sidecar.bridge.finding import serving as sidecar_of
 from sidecar.bridge.pipelined import Pipelined
 from sidecar.own_program import own_program
-from sidecar.proxy.waiting import signals
+from sidecar.proxy.waiting import cancelled, signals
 
 PATH = "/acp"
 COOKIE = "acp-sidecar"
 MOST = 16
 """Clients at a time."""
+MOST_CONNECTIONS = 128
+"""Of HTTP at a time: each client has one for each stream, and one for what it says."""
+MOST_BROUGHT = 3
 LONGEST = 64 * 1024 * 1024
 """Bytes of a message."""
 END_SECONDS = 5.0
@@ -73,6 +80,8 @@ class Listening:
         self._showing: set[asyncio.Future[None]] = set()
         self._paired = weakref.WeakSet[ServerConnection]()
         self._clients = 0
+        self._http = HttpClients(self._start, self._end)
+        self._carrying: set[asyncio.Future[None]] = set()
         self.port = 0
 
     async def until_ended(self, port: int) -> int:
@@ -87,46 +96,79 @@ class Listening:
             server_header=f"acp-sidecar/{__version__}",
             process_request=self._request,
             process_response=self._response,
+            create_connection=either(self._taken_over),
         ) as server:
             self.port = next(iter(server.sockets)).getsockname()[1]
             sys.stderr.write(
                 f"Listening on ws://127.0.0.1:{self.port}{PATH} for the conversations of {self._folder}. Ctrl-C ends it.\n"
                 "When a client connects, your editor shows the code that it has to bring.\n"
             )
-            return 128 + await stopped
+            number = await stopped
+            await cancelled(*self._carrying)
+            await self._http.aclose()
+            return 128 + number
 
     # who is let in
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        address = urlsplit(request.path)
-        if not _is_this_machine(request.headers.get("Host", "")):
-            return connection.respond(HTTPStatus.FORBIDDEN, "Connect to 127.0.0.1.\n")
-        if address.path != PATH:
-            return connection.respond(HTTPStatus.NOT_FOUND, f"There is only {PATH}.\n")
-        if request.headers.get("Origin") not in self._origins:
-            return connection.respond(
-                HTTPStatus.FORBIDDEN,
-                "Pages of this origin may not connect: acp-sidecar acp --listen … --origin ORIGIN\n",
-            )
-        if self._clients >= MOST:
-            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"There are {MOST} clients already.\n")
-        match self._pairing.judge(_brought(request.headers, address.query)):
-            case Verdict.REFUSED:
-                answer = connection.respond(HTTPStatus.UNAUTHORIZED, NO_CODE + "\n")
-                answer.headers["WWW-Authenticate"] = "Bearer"
-                return answer
-            case Verdict.PAIRED:
-                self._paired.add(connection)
-            case Verdict.LET_IN:
-                pass
+        no = self._misled(request.path, request.headers) or self._judged(request.path, request.headers)
+        if isinstance(no, Answered):
+            response = connection.respond(no.status, no.body.decode())
+            for name, value in no.headers.items():
+                if name != "Content-Type":
+                    response.headers[name] = value
+            return response
+        if no is Verdict.PAIRED:
+            self._paired.add(connection)
         return None
+
+    def _misled(self, target: str, headers: Headers) -> Answered | None:
+        """Why a request is none of a client that means this port, or comes from a page that may not."""
+        if not _is_this_machine(headers.get("Host", "")):
+            return said(HTTPStatus.FORBIDDEN, "Connect to 127.0.0.1.")
+        if urlsplit(target).path != PATH:
+            return said(HTTPStatus.NOT_FOUND, f"There is only {PATH}.")
+        if headers.get("Origin") not in self._origins:
+            return said(
+                HTTPStatus.FORBIDDEN,
+                "Pages of this origin may not connect: acp-sidecar acp --listen … --origin ORIGIN",
+            )
+        return None
+
+    def _judged(self, target: str, headers: Headers) -> Answered | Verdict:
+        """How a new client is let in, or why it is not."""
+        if self._clients >= MOST:
+            return said(HTTPStatus.SERVICE_UNAVAILABLE, f"There are {MOST} clients already.")
+        verdict = self._pairing.judge(*_brought(headers, urlsplit(target).query))
+        if verdict is Verdict.REFUSED:
+            return said(HTTPStatus.UNAUTHORIZED, NO_CODE, {"WWW-Authenticate": "Bearer"})
+        return verdict
+
+    async def _http_request(self, asked: Asked) -> Answered:
+        if (no := self._misled(asked.target, asked.headers)) is not None:
+            return no
+        origin = asked.headers.get("Origin")
+        if asked.method == "OPTIONS" and origin is not None:
+            return Answered(HTTPStatus.NO_CONTENT, headers=_to_page(origin))
+        paired = False
+        if self._http.begins(asked):
+            verdict = self._judged(asked.target, asked.headers)
+            if isinstance(verdict, Answered):
+                return replace(verdict, headers={**verdict.headers, **_to_page(origin)})
+            paired = verdict is Verdict.PAIRED
+        answer = await self._http.answered(asked)
+        cookie = {"Set-Cookie": self._cookie} if paired else {}
+        return replace(answer, headers={**answer.headers, **cookie, **_to_page(origin)})
+
+    @property
+    def _cookie(self) -> str:
+        return f"{COOKIE}={self._pairing.token}; Path={PATH}; HttpOnly; SameSite=Strict"
 
     def _response(
         self, connection: ServerConnection, request: Request, response: Response
     ) -> Response | None:
         if connection in self._paired:
-            flags = f"Path={PATH}; HttpOnly; SameSite=Strict"
-            response.headers["Set-Cookie"] = f"{COOKIE}={self._pairing.token}; {flags}"
+            response.headers["Set-Cookie"] = self._cookie
         return None
 
     def _show(self, code: str) -> None:
@@ -152,10 +194,11 @@ class Listening:
 
     # a client
 
-    async def _client(self, connection: ServerConnection) -> None:
+    async def _start(self) -> asyncio.subprocess.Process:
+        """Counts it from now on."""
         self._clients += 1
         try:
-            process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 *self._command,
                 cwd=self._folder,
                 env=dict(self._env),
@@ -163,14 +206,33 @@ class Listening:
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST,
             )
-            inward = asyncio.ensure_future(_inward(connection, cast("asyncio.StreamWriter", process.stdin)))
-            try:
-                await _outward(cast("asyncio.StreamReader", process.stdout), connection)
-            finally:
-                inward.cancel()
-                await _ended(process)
+        except BaseException:
+            self._clients -= 1
+            raise
+
+    async def _end(self, process: Process) -> None:
+        try:
+            await _ended(cast("asyncio.subprocess.Process", process))
         finally:
             self._clients -= 1
+
+    async def _client(self, connection: ServerConnection) -> None:
+        process = await self._start()
+        inward = asyncio.ensure_future(_inward(connection, cast("asyncio.StreamWriter", process.stdin)))
+        try:
+            await _outward(cast("asyncio.StreamReader", process.stdout), connection)
+        finally:
+            inward.cancel()
+            await self._end(process)
+
+    def _taken_over(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A connection that opens no WebSocket."""
+        if len(self._carrying) >= MOST_CONNECTIONS:
+            writer.close()
+            return
+        task = asyncio.ensure_future(carried(reader, writer, LONGEST, self._http_request))
+        self._carrying.add(task)
+        task.add_done_callback(self._carrying.discard)
 
 
 async def _inward(connection: ServerConnection, stdin: asyncio.StreamWriter) -> None:
@@ -209,18 +271,31 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _brought(headers: Headers, query: str) -> str | None:
-    """The code or the token: of the address, the header, or the cookie."""
-    if codes := parse_qs(query[:1000]).get("code"):
-        return codes[0]
+def _brought(headers: Headers, query: str) -> list[str]:
+    """What may be the code or the token: of the address, the header, and the cookie."""
+    found = parse_qs(query[:1000]).get("code", [])[:1]
     kind, _, value = headers.get("Authorization", "").partition(" ")
-    if kind.lower() == "bearer" and value:
-        return value.strip()
+    if kind.lower() == "bearer":
+        found.append(value.strip())
     for part in headers.get("Cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:
-            return value
-    return None
+            found.append(value)
+    return found[:MOST_BROUGHT]
+
+
+def _to_page(origin: str | None) -> dict[str, str]:
+    """What lets a page of this origin read the answer (CORS); it may connect."""
+    if origin is None:
+        return {}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Credentials": "true",
+        "Access-Control-Allow-Methods": METHODS,
+        "Access-Control-Allow-Headers": f"Authorization, Content-Type, {CONNECTION}, {SESSION}",
+        "Access-Control-Expose-Headers": CONNECTION,
+        "Vary": "Origin",
+    }
 
 
 def _is_this_machine(host: str) -> bool:

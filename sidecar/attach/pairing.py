@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
 LENGTH = 8
@@ -38,20 +38,22 @@ class Pairing:
         self._tries = 0
         self.token = secrets.token_urlsafe(32)
 
-    def judge(self, brought: str | None) -> Verdict:
-        """`brought`: a code as a person types it, or the token. Refused, the user sees a code unless one was shown a moment ago."""
-        if brought and hmac.compare_digest(brought.encode(), self.token.encode()):
+    def judge(self, *brought: str) -> Verdict:
+        """`brought`: a code as a person types it, the token, or several of them. Refused, the user sees a code unless one was shown a moment
+        ago."""
+        if any(hmac.compare_digest(one.encode(), self.token.encode()) for one in brought):
             return Verdict.LET_IN
-        if brought and self._is_the_code(brought):
+        if any(brought) and self._is_the_code(brought):
             self._code = None
             return Verdict.PAIRED
         self._knocked()
         return Verdict.REFUSED
 
-    def _is_the_code(self, brought: str) -> bool:
+    def _is_the_code(self, brought: Sequence[str]) -> bool:
         if self._code is None or self._now() - self._shown > VALID_SECONDS:
             return False
-        right = hmac.compare_digest(plain(brought).encode(), plain(self._code).encode())
+        code = plain(self._code).encode()
+        right = any(hmac.compare_digest(plain(one).encode(), code) for one in brought)
         self._tries += not right
         if self._tries >= MOST_TRIES:
             self._code = None

@@ -13,8 +13,8 @@ class Door:
         self.time = 1000.0
         self.pairing = Pairing(self.shown.append, lambda: self.time)
 
-    def judge(self, brought: str | None = None) -> Verdict:
-        return self.pairing.judge(brought)
+    def judge(self, *brought: str) -> Verdict:
+        return self.pairing.judge(*brought)
 
 
 def test_a_code_is_shown_to_the_user_and_counts_once() -> None:
@@ -71,3 +71,14 @@ def test_whoever_knocks_cannot_fill_the_editor() -> None:
 
 def test_each_port_has_a_token_of_its_own() -> None:
     assert Door().pairing.token != Door().pairing.token
+
+
+def test_one_right_thing_is_enough_and_wrong_ones_beside_it_do_not_count() -> None:
+    """A client that has its code in its address goes on to send it, beside the cookie that it got for it."""
+    door = Door()
+    door.judge()
+    (code,) = door.shown
+    assert door.judge("an old token", code) is Verdict.PAIRED
+    assert door.judge(code, door.pairing.token) is Verdict.LET_IN
+    assert door.judge(code, "an old token") is Verdict.REFUSED
+    assert door.judge("", "") is Verdict.REFUSED

@@ -65,3 +65,21 @@ async def typescript_client(agent: Sequence[str], folder: Path, base: Path) -> s
     async with asyncio.timeout(SECONDS):
         out, _ = await process.communicate(b"1\n")
     return out.decode()
+
+
+async def typescript_http_client(url: str, folder: Path) -> str:
+    """What the SDK's example client over HTTP prints; it lies beside the other one."""
+    launcher = Path(tools.require("typescript-client").command).read_text()
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh",
+        "-c",
+        launcher.replace("/examples/client.js", "/examples/http-client.js"),
+        cwd=folder,
+        env={**os.environ, "ACP_HTTP_URL": url},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    async with asyncio.timeout(SECONDS):
+        out, _ = await process.communicate()
+    return out.decode()
