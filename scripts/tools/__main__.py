@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.tools import browser, debian, editors, fast_agent, node, self_contained
+from scripts.tools import browser, debian, editors, fast_agent, node, self_contained, ssh
 from scripts.tools.base import TOOLS, Entry, Problem, say
 
 MANIFEST = TOOLS / "tools.json"
@@ -32,7 +32,11 @@ class Source:
 
 def debian_12() -> Installers:
     root = debian.unpacked("bookworm")
-    return {**editors.of_debian_12(root), "chromium": lambda: browser.chromium(root)}
+    return {
+        **editors.of_debian_12(root),
+        **ssh.of_debian_12(root),
+        "chromium": lambda: browser.chromium(root),
+    }
 
 
 def debian_13() -> Installers:
@@ -41,7 +45,7 @@ def debian_13() -> Installers:
 
 
 SOURCES = (
-    Source(("nvim-0.7", "emacs-28", "tmux", "chromium"), debian_12),
+    Source(("nvim-0.7", "emacs-28", "tmux", "sshd", "ssh", "ssh-keygen", "chromium"), debian_12),
     Source(("hx", "emacs-30", "fast-agent"), debian_13),
     Source(("node-24", "npm-24", "code-server"), lambda: node.on_node(node.node())),
     Source(("nvim-0.11",), lambda: {"nvim-0.11": editors.neovim_11}),

@@ -69,7 +69,9 @@ def parts() -> dict[str, Part]:
     server = TOOLS / "code-server"
     return {
         "Debian 12's packages": Part(
-            ("nvim-0.7", "emacs-28", "tmux"), (bookworm,), lambda: debian.libraries(bookworm)
+            ("nvim-0.7", "emacs-28", "tmux", "sshd", "ssh", "ssh-keygen"),
+            (bookworm,),
+            lambda: debian.libraries(bookworm),
         ),
         "Debian 13's packages": Part(
             ("hx", "emacs-30", "fast-agent"), (trixie,), lambda: debian.libraries(trixie)
